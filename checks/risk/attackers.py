@@ -13,10 +13,8 @@ from models.tables.contingency_table import group, look_up, match, pack, tally
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
-# Records whose values may each be generalized to a level of its own, suppressed ones included (LSFB09 section 3).
-#
-# A value is a node of its attribute's taxonomy (`models.tables.generalized_cells`). The same kind of record is what a
-# table holds, what is disclosed of it, and what an attacker's dictionary says of somebody.
+# Records whose values may each be generalized to a level of its own, suppressed ones included (LSFB09 section 3). A value is
+# a node of its attribute's taxonomy. A table, what is disclosed of it, and a dictionary consist of such records.
 
 
 @dataclass(frozen=True)
@@ -58,18 +56,17 @@ class RecordSpace:
 
         A node above that level stays as it is.
         """
-        return tuple(map(_ancestors, self.taxonomies))
+        result = []
+        for taxonomy in self.taxonomies:
+            above = [np.arange(taxonomy.size)]
+            for level in range(taxonomy.hierarchy.height):
+                above.append(np.where(taxonomy.levels[above[-1]] <= level, taxonomy.parents[above[-1]], above[-1]))
+            result.append(read_only(np.stack(above).astype(np.intp)))
+        return tuple(result)
 
     def level_vectors(self) -> IndexArray:
         """All level vectors, the finest first: shape (vectors, attributes)."""
         return np.indices((self.heights + 1).tolist()).reshape(len(self), -1).T.astype(np.intp)
-
-
-def _ancestors(taxonomy: Taxonomy) -> IndexArray:
-    above = [np.arange(taxonomy.size)]
-    for level in range(taxonomy.hierarchy.height):
-        above.append(np.where(taxonomy.levels[above[-1]] <= level, taxonomy.parents[above[-1]], above[-1]))
-    return read_only(np.stack(above).astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +85,13 @@ class Records:
 
     @classmethod
     def from_codes(cls, space: RecordSpace, codes: Mapping[str, CodeArray]) -> "Records":
-        """Records with base values. codes: for some attributes, shape (records,); the others are suppressed."""
-        for attribute in codes:
-            space.domain.index(attribute)
-        length = len(next(iter(codes.values()))) if codes else 0
-        nodes = np.tile(space.roots, (length, 1))
-        for axis, attribute in enumerate(space.domain.attributes):
-            if attribute in codes:
-                nodes[:, axis] = codes[attribute]
+        """Records with base values. codes: for some attributes, shape (records,); the others are suppressed.
+
+        Raises DomainMismatchError for an unknown attribute.
+        """
+        nodes = np.tile(space.roots, (len(next(iter(codes.values()), ())), 1))
+        for attribute, column in codes.items():
+            nodes[:, space.domain.index(attribute)] = column
         return cls(space, nodes)
 
     @classmethod
@@ -135,9 +131,8 @@ class Records:
         levels: one level vector, or one for each record, shape (records, attributes).
         """
         of_record = np.asarray(levels, dtype=np.intp)
-        # One level for all is looked up in a fifth of the time.
         columns = [
-            above[level][nodes] if of_record.ndim == 1 else above[level, nodes]
+            above[level][nodes] if of_record.ndim == 1 else above[level, nodes]  # the first is five times as fast
             for above, level, nodes in zip(self.space.ancestors, of_record.T, self.nodes.T, strict=True)
         ]
         return Records._derived(self.space, np.stack(columns).T)
@@ -181,11 +176,8 @@ def distance_from_root(records: Records, weights: Sequence[float] | None = None)
     return np.asarray((records.space.heights - records.levels) @ worth)
 
 
-# Dictionaries: what an attacker knows of people, and whom a disclosed record may be about (LSFB09 section 3.2).
-#
-# An entry and a disclosed record are consistent when in each attribute one value is over the other in the hierarchy;
-# suppressed agrees with everything.
-
+# Dictionaries: what an attacker knows of people (LSFB09 section 3.2). An entry and a disclosed record are consistent when in
+# each attribute one value is over the other in the hierarchy; suppressed agrees with everything.
 
 DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
 """A level vector, and its different entries: nodes by attribute and how often each occurs, shape (cells,) each."""
@@ -223,14 +215,17 @@ class Dictionary:
     @cached_property
     def parts(self) -> tuple[DictionaryPart, ...]:
         """The entries by level vector."""
-        return tuple(_part(self.entries[rows], levels) for levels, rows in self.entries.by_levels())
+        parts = []
+        for levels, rows in self.entries.by_levels():
+            columns = [column[rows].astype(np.int32) for column in self.entries.nodes.T]
+            first, counts = tally(*pack(columns, self.space.sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
+            parts.append((levels, tuple(column[first] for column in columns), counts))
+        return tuple(parts)
 
 
-def _part(entries: Records, levels: IndexArray) -> DictionaryPart:
-    columns = [column.astype(np.int32) for column in entries.nodes.T]
-    ones = np.ones(len(entries), dtype=np.int64)
-    first, counts = tally(*pack(columns, entries.space.sizes, len(entries)), ones)
-    return levels, tuple(column[first] for column in columns), counts
+def identification_probability(counts: CountArray) -> FloatArray:
+    """Return p(Z = 1) of a guess among the consistent entries; 0 if there is none (LSFB09 section 3.2)."""
+    return np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
 
 
 def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
@@ -238,24 +233,19 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
 
     Raises DomainMismatchError for records of another space.
     """
-    _require_same_space(records, dictionary)
     distinct, number = records.distinct()
     counts = np.zeros(len(distinct), dtype=np.int64)
-    for part in dictionary.parts:
+    for part in _parts_over(records.space, dictionary):
         # A value below the entry's counts as the entry's own: more the entry does not say.
         sought, place = distinct.generalized(part[0]).distinct()
         counts += _count_equal_entries(sought, part)[place]
     return counts[number]
 
 
-def _require_same_space(records: Records, dictionary: Dictionary) -> None:
-    if records.space != dictionary.space:
+def _parts_over(space: RecordSpace, dictionary: Dictionary) -> tuple[DictionaryPart, ...]:
+    if space != dictionary.space:
         raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
-
-
-def identification_probability(counts: CountArray) -> FloatArray:
-    """Return p(Z = 1) of a guess among the consistent entries; 0 if there is none (LSFB09 section 3.2)."""
-    return np.divide(1.0, counts, out=np.zeros(len(counts)), where=counts > 0)
+    return dictionary.parts
 
 
 def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
@@ -292,26 +282,14 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
     return occurrences
 
 
-# Counts at one level vector after the other: hundreds of vectors take about as long as one search of all entries.
-#
-# The cells of records and entries at a level vector are merged from those at a finer one, which are few already.
-
-
-_Cells = tuple[list[CodeArray], CountArray, IndexArray]
-"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
-
-
 def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
     """Return a function that counts the entries consistent with each record at a level vector: shape (records,).
 
-    It is fastest for vectors in ascending order. Raises DomainMismatchError for records of another space.
+    It is fastest for vectors in ascending order: the cells of records and entries at a level vector are merged from those at
+    a finer one, which are few already. Raises DomainMismatchError for records of another space.
     """
-    _require_same_space(records, dictionary)
-    walks = [
-        (rows, _walk_part(records[rows], levels, part))
-        for levels, rows in records.by_levels()
-        for part in dictionary.parts
-    ]
+    parts = _parts_over(records.space, dictionary)
+    walks = [(rows, _walk_part(records[rows], levels, part)) for levels, rows in records.by_levels() for part in parts]
 
     def count(levels: IndexArray) -> CountArray:
         counts = np.zeros(len(records), dtype=np.int64)
@@ -320,6 +298,10 @@ def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArra
         return counts
 
     return count
+
+
+_Cells = tuple[list[CodeArray], CountArray, IndexArray]
+"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
 
 
 def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Callable[[IndexArray], CountArray]:
@@ -360,11 +342,8 @@ def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Ca
     return count
 
 
-# Consistency that forgives misspelling: entries whose base values are similar, not equal (LSFB09 section 7.2).
-#
-# Only base values can be similar; a generalized or suppressed value agrees by the hierarchy. So generalizing a record
-# may lose entries that were similar, and eq. 6 does not hold: optimal disclosures are for exact consistency.
-
+# Consistency that forgives misspelling (LSFB09 section 7.2): only base values can be similar, and a generalized value agrees
+# by the hierarchy. So generalizing a record may lose entries that were similar, and eq. 6 does not hold.
 
 AlikeValues = tuple[IndexArray, IndexArray]
 """Pairs of a disclosed base value and a similar or equal one of a dictionary: shape (pairs,) each."""

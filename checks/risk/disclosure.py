@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from checks.errors import DisclosureRuleError, IncomparableError
-from checks.risk.attackers import Dictionary, Records, consistent_counts, distance_from_root, walk_counts
+from checks.risk.attackers import Dictionary, Records, consistent_counts, walk_counts
 from checks.risk.harm import (
     Harm,
     LeastRisk,
@@ -25,10 +25,8 @@ from checks.risk.harm import (
 )
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 
-# Disclosures: original records with the level at which each of their values is shown (LSFB09 section 7.1).
-#
-# Whom a rule is about is decided on the original records, and where several rules meet the highest level counts. So
-# rules commute, and repeating one changes nothing (Proposition 3).
+# Disclosures (LSFB09 section 7.1): a rule is about original records, and where several rules meet the highest level counts.
+# So rules commute, and repeating one changes nothing (Proposition 3).
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +84,6 @@ def generalize(disclosure: Disclosure, attribute: str, condition: BoolArray, lev
 # One walk computes the losses of all records at every level vector. The best level vector of each record, the frontier of
 # risk against utility and the best disclosure on average are what different readers remember of it.
 
-
 Progress = Callable[[int, int], None]
 """Told how many level vectors are done, and how many there are."""
 
@@ -102,10 +99,10 @@ def unwatched(done: int, total: int) -> None:
 class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary; losses are expected over it. If it is None the loss of a record is the
-    largest over the dictionaries, each record facing the one that is worst for it; `least_worst_risk` is about all together.
-    steps: the worth of a step from the root in each attribute; 1 by default. weights: how often each record counts in
-    means over the records, shape (records,); once by default. Raises DisclosureRuleError.
+    prior: the probability of each dictionary, over which losses are expected; None if the loss of a record is that under the
+    dictionary that is worst for it (`least_worst_risk` is about all together). steps: the worth of a step from the root in
+    each attribute; 1 by default. weights: how often each record counts in means, shape (records,); once by default.
+    Raises DisclosureRuleError.
     """
 
     originals: Records
@@ -149,24 +146,20 @@ class DecisionProblem:
         distinct, number = self.originals.distinct()
         return replace(self, originals=distinct, weights=None), number
 
-    def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """The utility of some records at a level vector: shape (rows,)."""
-        return self._worth(rows, levels, self.steps or np.ones(len(self.originals.space)))
+    def utility(self, rows: IndexArray, levels: IndexArray, steps: Sequence[float] | None = None) -> FloatArray:
+        """The utility of some records at a level vector: shape (rows,). steps: other worths of a step than its own."""
+        of_all, worth = self.originals.level_vector, steps or self.steps or np.ones(len(self.originals.space))
+        shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
+        return np.broadcast_to((self.originals.space.heights - shown) @ worth, len(rows))
 
     def step_count(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """How many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
-        return self._worth(rows, levels, np.ones(len(self.originals.space)))
-
-    def _worth(self, rows: IndexArray, levels: IndexArray, worth: FloatArray | Sequence[float]) -> FloatArray:
-        of_all = self.originals.level_vector
-        shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
-        return np.broadcast_to((self.originals.space.heights - shown) @ worth, len(rows))
+        return self.utility(rows, levels, (1.0,) * len(self.originals.space))
 
     def scores(self, objective: Objective, levels: IndexArray, loss: FloatArray) -> FloatArray:
         """The scores of a level vector of all records with some losses by an objective: shape (4, records)."""
         rows = np.arange(len(loss))
-        utility = self.utility(rows, levels)
-        return score(objective, loss, utility, utility if self.steps is None else self.step_count(rows, levels))
+        return score(objective, loss, self.utility(rows, levels), self.step_count(rows, levels))
 
     def losses(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The losses of some records under each dictionary: shape (dictionaries, rows).
@@ -182,9 +175,7 @@ class DecisionProblem:
 
     def averaged(self, parts: FloatArray) -> FloatArray:
         """The expectation over the dictionaries, or the maximum: shape (rows,) of parts of shape (dictionaries, rows)."""
-        if len(parts) == 1:
-            return np.asarray(parts[0])
-        if self.prior is None:
+        if len(parts) == 1 or self.prior is None:
             return np.asarray(parts.max(axis=0))
         return np.asarray(product(np.array(self.prior)[:, None], parts).sum(axis=0), dtype=np.float64)
 
@@ -196,18 +187,14 @@ def losses_by_vector(
 
     vectors: shape (vectors, attributes). They come in the order of their levels in the dictionaries' attributes.
     """
-    originals, people = problem.originals, np.arange(len(problem.originals))
-    heights = originals.space.heights
-    held = [levels < heights for dictionary in problem.dictionaries for levels, *_ in dictionary.parts]
-    is_held = np.broadcast_to(np.any(held, axis=0), heights.shape)
+    originals, people, space = problem.originals, np.arange(len(problem.originals)), problem.originals.space
+    held = [levels < space.heights for dictionary in problem.dictionaries for levels, *_ in dictionary.parts]
+    is_held = np.broadcast_to(np.any(held, axis=0), len(space))
     # Attributes that no dictionary has tell no entries apart.
-    cells, cell_of = Records(originals.space, np.where(is_held, originals.nodes, originals.space.roots)).distinct()
+    cells, cell_of = Records(space, np.where(is_held, originals.nodes, space.roots)).distinct()
     counts = [walk_counts(cells, dictionary) for dictionary in problem.dictionaries]
-
-    sensitivities = [
-        (each, np.isin(np.arange(len(heights)), list(each.weights.axes)))
-        for each in (problem.harm.identified, problem.harm.missed)
-    ]
+    parts = (problem.harm.identified, problem.harm.missed)
+    sensitivities = [(each, np.isin(range(len(space)), list(each.weights.axes))) for each in parts]
 
     @lru_cache(max(REMEMBERED // (8 * len(people)), 1))
     def harm_at(sensitivity: Sensitivity, levels: tuple[int, ...]) -> FloatArray:
@@ -226,10 +213,9 @@ def losses_by_vector(
 class Optimum:
     """The best disclosure found for each record.
 
-    disclosure: with everything suppressed where nothing is allowed. allowed: whether something is, shape (records,).
-    loss, utility: shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: how
-    often each record counts in means, shape (records,); once if it is None. bound: the value that no disclosure can beat,
-    if this one is not proven to be best.
+    disclosure: with everything suppressed where nothing is allowed. allowed: whether something is. loss, utility: of each
+    record, shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: as those of
+    the problem. bound: the value that no disclosure can beat, if this one is not proven to be best.
     """
 
     disclosure: Disclosure
@@ -245,9 +231,9 @@ class Optimum:
         cls, problem: DecisionProblem, levels: IndexArray, loss: FloatArray, evaluated: int, bound: float | None = None
     ) -> "Optimum":
         """The disclosure of all records at some levels, which are allowed. levels: one vector for each record."""
-        disclosure = Disclosure(problem.originals, levels)
-        utility = distance_from_root(disclosure.records, problem.steps)
-        return cls(disclosure, np.ones(len(loss), dtype=bool), loss, utility, evaluated, problem.weights, bound)
+        utility = problem.utility(np.arange(len(loss)), levels)
+        allowed, disclosure = np.ones(len(loss), dtype=bool), Disclosure(problem.originals, levels)
+        return cls(disclosure, allowed, loss, utility, evaluated, problem.weights, bound)
 
     @property
     def risk(self) -> float:
@@ -290,37 +276,31 @@ def _best_vectors(
     places: of each vector, for all records or for each; shape (vectors, 1 or records). scores: of a vector and losses, shape
     (scores, records). Shapes (scores, places, records) and (places, records); infinite and -1 where there is no vector.
     """
-    records, shape = len(problem.originals), (int(places.max(initial=0)) + 1, len(problem.originals))
-    best: FloatArray = np.full((scores(problem.originals.space.heights, np.zeros(records)).shape[0], *shape), np.inf)
-    chosen = np.full(shape, -1)
+    rows = np.arange(len(problem.originals))
+    chosen = np.full((int(places.max(initial=0)) + 1, len(rows)), -1)
+    best = np.full((len(scores(problem.originals.space.heights, np.zeros(len(rows)))), *chosen.shape), np.inf)
     for number, parts in losses_by_vector(problem, vectors, progress):
-        at = (places[number, 0],) if places.shape[1] == 1 else (places[number], np.arange(records))
-        of_vector = scores(vectors[number], problem.averaged(parts))
-        known, numbers = best[:, *at], chosen[at]
-        better: BoolArray = of_vector[-1] < known[-1]
-        for value, other in zip(of_vector[-2::-1], known[-2::-1]):
+        at = (places[number], rows)
+        of_vector, known = scores(vectors[number], problem.averaged(parts)), best[:, *at]
+        better: BoolArray = np.zeros(len(rows), dtype=bool)
+        for value, other in zip(of_vector[::-1], known[::-1]):
             better = (value < other) | ((value == other) & better)
-        np.copyto(known, of_vector, where=better)
-        np.copyto(numbers, number, where=better)
-        if places.shape[1] > 1:  # else these are views
-            best[:, *at], chosen[at] = known, numbers
+        best[:, *at], chosen[at] = np.where(better, of_vector, known), np.where(better, number, chosen[at])
     return best, chosen
 
 
-# Each record's own trade-offs of loss against utility: the lower convex hull, step by step, the cheapest step first.
-#
-# Means over records separate: at a price for utility each record takes its own best trade-off (LSFB09 eq. 9). As the
-# price rises, records step along the lower convex hulls of their own pairs of loss and utility. After any number of steps
-# no disclosure has less risk at as much utility.
+# Means over records separate: at a price for utility each record takes its own best trade-off (LSFB09 eq. 9). As the price
+# rises, records step along the lower convex hulls of their own pairs of loss and utility, the cheapest step first. After
+# any number of steps no disclosure has less risk at as much utility.
 
 
 def _climb(
     problem: DecisionProblem, progress: Progress
 ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray, Callable[[int, float], Optimum]]:
-    """Return the steps of all records along their hulls, by rising price.
+    """Return the mean utility and the risk at the start and after each step along the hulls, shape (steps + 1,).
 
-    The mean utility and the risk at the start and after each step, shape (steps + 1,); the price of each step and whether it
-    moves the means, shape (steps,); and a function that returns the disclosure after so many steps, with a bound.
+    Also the price of each step, which rises, and whether it moves the means, shape (steps,), and a function that returns the
+    disclosure after so many steps, with a bound.
     """
     utilities, loss, vector, vectors = _least_losses(problem, progress)
     every = np.arange(len(loss))
@@ -332,13 +312,13 @@ def _climb(
         # The next vertex of each record's hull: the cheapest utility, of several as cheap the largest.
         gain = utilities[None, :] - utilities[place][:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            price = np.where(gain > 0, (loss[rows] - loss[rows, place][:, None]) / gain, np.inf)
-        price = np.where(np.isnan(price), np.inf, price)
+            price = np.where(gain > 0, (loss[rows] - loss[rows, place][:, None]) / gain, np.nan)
+        price = np.nan_to_num(price, nan=np.inf, posinf=np.inf, neginf=-np.inf)
         step = len(utilities) - 1 - np.argmin(price[:, ::-1], axis=1)
         least = price[np.arange(len(rows)), step]
         moved = np.isfinite(least)
-        rows, place, step = rows[moved], place[moved], step[moved]
-        steps.append((rows, step, utilities[step] - utilities[place], least[moved]))
+        rows, step, gained, prices = rows[moved], step[moved], (utilities[step] - utilities[place])[moved], least[moved]
+        steps.append((rows, step, gained, prices))
         place = step
     record, reached, gained, prices = map(np.concatenate, zip(*steps))
     order = np.argsort(prices, kind="stable")
@@ -369,7 +349,7 @@ def _least_losses(
 ) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
     """Return the utilities that occur, ascending, the least loss of each record at each, its level vector, and all vectors.
 
-    A loss is infinite if there is none. Of several vectors with the least loss the one with most steps is chosen.
+    Of several vectors with the least loss the one with most steps is chosen; the loss is infinite if there is none.
     """
     distinct, number = problem.distinct()
     rows, vectors = np.arange(len(distinct.originals)), distinct.originals.space.level_vectors()
@@ -379,8 +359,7 @@ def _least_losses(
     utilities, places = np.unique(worth, return_inverse=True)
 
     def scores(levels: IndexArray, loss: FloatArray) -> FloatArray:
-        # Without the worth of steps as much utility is as many steps.
-        return np.stack([loss] if distinct.steps is None else [loss, -distinct.step_count(rows, levels)])
+        return np.stack([loss, -distinct.step_count(rows, levels)])
 
     best, vector = _best_vectors(distinct, vectors, places.reshape(worth.shape), scores, progress)
     return utilities, best[0].T[number], vector.T[number], vectors
@@ -391,8 +370,7 @@ class Frontier:
     """Optimal pairs of mean utility and risk, both rising: shape (points,) each.
 
     price: for each point the least loss per step of utility at which the next step is taken; infinite at the last.
-    At each point the risk is the least for that mean utility; between points the line is a lower bound, and steps of
-    single records come within their own size of it.
+    Between points the line is a lower bound, and steps of single records come within their own size of it.
     """
 
     utility: FloatArray
@@ -454,11 +432,8 @@ def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Fronti
     )
 
 
-# The rule of means: disclosures whose mean loss and mean utility are what is asked for (LSFB09 eqs. 7 and 8, section 8).
-#
-# Asking every record for a utility is the paper's smaller feasible set. Asking the mean leaves records whose values tell
-# much to show less, and others more: at the same mean utility the risk can be a fraction. The cheapest steps are taken
-# first, so that less than one step of one record is missing to the best.
+# The rule of means (LSFB09 eqs. 7 and 8, section 8): asking the mean for a utility, and not every record, leaves records
+# whose values tell much to show less, and others more. At the same mean utility the risk can be a fraction.
 
 
 def best_on_average(
@@ -491,12 +466,9 @@ def best_on_average(
     return optimum(count, bound)
 
 
-# Which attributes to disclose when attributes are taken to be independent in the dictionary (LSFB09 section 4.2).
-#
-# Then `|rho(y)|` is the product over the attributes of how many of N entries agree in each, and a multiplicative loss
-# is least for the k attributes with the smallest e^w_j * alpha_j(*) / alpha_j(y_j). Attributes may also be independent in
-# clusters only.
-
+# Attributes, or clusters of them, taken to be independent in the dictionary (LSFB09 section 4.2): `|rho(y)|` is then the
+# product over the attributes of how many of N entries agree in each, and a multiplicative loss is least for the k
+# attributes with the smallest e^w_j * alpha_j(*) / alpha_j(y_j).
 
 MAX_CLUSTER = 12
 """Largest number of attributes of one cluster; every subset of it is counted in the dictionary."""
@@ -527,7 +499,6 @@ def selected_disclosure(problem: DecisionProblem, clusters: Sequence[Sequence[in
 
 
 def _exponents(problem: DecisionProblem) -> FloatArray:
-    """The exponent of e for each value of each record: shape (records, attributes)."""
     harm, originals = problem.harm, problem.originals
     weights, people = harm.identified.weights, np.arange(len(originals))
     if harm.missed.weights.is_personal or harm.missed(originals, people).any():
@@ -541,8 +512,8 @@ def _exponents(problem: DecisionProblem) -> FloatArray:
         of_term = replace(weights, terms=(term,), of_terms=weights.of_terms[..., [number]])
         if len(term) > 1 and of_term.axes:
             raise DisclosureRuleError("attributes are chosen as independent ones only without interactions")
-        if len(term) == 1:
-            exponents[:, term[0]] += of_term.total(originals, people)
+        for axis in of_term.axes:
+            exponents[:, axis] += of_term.total(originals, people)
     return np.minimum(exponents, _FORBIDDEN)
 
 
@@ -560,23 +531,23 @@ def _selected(
     """
     originals, dictionary = problem.originals, problem.dictionaries[0]
     records, attributes = originals.nodes.shape
-    best, chosen = np.zeros((records, 1)), np.zeros((records, 1, attributes), dtype=bool)
+    best = np.full((records, disclosed + 1), np.inf)
+    best[:, 0], chosen = 0, np.zeros((records, disclosed + 1, attributes), dtype=bool)
     for cluster in clusters:
         before, chosen_before = best, chosen
-        width = min(before.shape[1] + len(cluster), disclosed + 1)
-        best, chosen = np.full((records, width), np.inf), np.zeros((records, width, attributes), dtype=bool)
+        best, chosen = np.full_like(best, np.inf), np.zeros_like(chosen)
         for size in range(min(len(cluster), disclosed) + 1):
             for subset in combinations(cluster, size):
                 levels = originals.space.heights.copy()
                 levels[list(subset)] = 0
                 counts = consistent_counts(originals.generalized(levels), dictionary)
-                with np.errstate(divide="ignore"):
+                with np.errstate(divide="ignore", invalid="ignore"):  # a number that cannot be reached gives no sum
                     ratio = exponents[:, subset].sum(axis=1) + np.log(len(dictionary)) - np.log(counts)
-                sums = (before + np.where(counts == 0, -np.inf, ratio)[:, None])[:, : width - size]
-                ways, chosen_ways = best[:, size : size + sums.shape[1]], chosen[:, size : size + sums.shape[1]]
-                better = sums < ways
-                ways[better] = sums[better]
-                chosen_ways[better] = chosen_before[:, : sums.shape[1]][better] | np.isin(range(attributes), subset)
+                    sums = before[:, : disclosed + 1 - size] + np.where(counts == 0, -np.inf, ratio)[:, None]
+                    better = sums < best[:, size:]
+                best[:, size:][better] = sums[better]
+                subsets = chosen_before[:, : disclosed + 1 - size] | np.isin(range(attributes), subset)
+                chosen[:, size:][better] = subsets[better]
     return np.asarray(chosen[:, disclosed])
 
 
@@ -588,15 +559,13 @@ def precedes(specific: Dictionary, general: Dictionary) -> bool:
 
     Raises IncomparableError where entries have no identifiers.
     """
-    if specific.identifiers is None:
-        raise IncomparableError("dictionaries are compared person by person, so both need identifiers")
     return _holds(general, specific.entries, specific.identifiers)
 
 
-def _holds(dictionary: Dictionary, records: Records, identifiers: CountArray) -> bool:
+def _holds(dictionary: Dictionary, records: Records, identifiers: CountArray | None) -> bool:
     """Whether a dictionary has an entry for the person of each record that is as general or more."""
-    if dictionary.identifiers is None:
-        raise IncomparableError("people are looked up by identifier, so the dictionary needs them")
+    if dictionary.identifiers is None or identifiers is None:
+        raise IncomparableError("people are compared by identifier, so dictionaries need them")
     place = {identifier: row for row, identifier in enumerate(dictionary.identifiers.tolist())}
     rows = np.array([place.get(identifier, -1) for identifier in identifiers.tolist()], dtype=np.intp)
     return bool(np.all(rows >= 0)) and bool(records.is_below(dictionary.entries[rows]).all())
@@ -607,9 +576,8 @@ def require_bound(
 ) -> None:
     """Raise IncomparableError unless the risk under a dictionary bounds that under any which it precedes (Proposition 1).
 
-    disclosed: generalizations of the originals, which are about the people with these identifiers. The proposition
-    needs each of them in the estimated dictionary, and that being identified is no less harmful than being missed, as with
-    Psi = 0.
+    disclosed: generalizations of the originals, which are about the people with these identifiers, all in the dictionary.
+    Being identified must be no less harmful than being missed, as with Psi = 0.
     """
     if not bool(originals.is_below(disclosed).all()):
         raise IncomparableError("a disclosed record is no generalization of its original")

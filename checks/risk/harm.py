@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product as product_of
 from math import isfinite
 from types import MappingProxyType
 from typing import TypeAlias
@@ -18,7 +19,7 @@ from checks.risk.attackers import (
     consistent_counts,
     identification_probability,
 )
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CellExpectations, Factor
@@ -28,9 +29,8 @@ from models.tables.generalized_cells import Taxonomy
 
 # Sensitivity: how much harm a disclosed record does to the person it describes once identified (LSFB09 section 3.3).
 #
-# Weights are nonnegative; an infinite one forbids to disclose a value at any chance of identification. A value's own
-# weight, its *share*, falls from 1 for a base value to 0 for `*` on the way up the hierarchy; weights of attributes,
-# of people and of interactions multiply it.
+# Weights are nonnegative; an infinite one forbids to disclose a value. A value's own weight, its *share*, falls from 1 for a
+# base value to 0 for `*` on the way up the hierarchy; weights of attributes, people and interactions multiply it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,8 @@ class Multiplicative:
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
         """The product for each record; infinite where it is too large for a float."""
-        return _exponential(self.weights.total(records, people))
+        with np.errstate(over="ignore"):
+            return np.exp(self.weights.total(records, people))
 
 
 Sensitivity: TypeAlias = Linear | Multiplicative
@@ -159,11 +160,6 @@ def Constant(value: float | FloatArray) -> Linear:  # noqa: N802  (a sensitivity
 
 HARMLESS = Constant(0.0)
 """Psi of an attacker whose wrong guesses harm nobody."""
-
-
-def _exponential(exponents: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.exp(exponents)
 
 
 def product(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -193,10 +189,8 @@ def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> Float
     return read_only(shares)
 
 
-# Loss and risk of disclosing records to attackers with some dictionary (LSFB09 Definitions 2 to 4, section 3.2).
-#
-# The loss of a record is the harm to its person, expected over the attacker's guess:
-# p(Z = 1) Phi(y) + p(Z = 0) Psi(y), with 0 times infinity 0. The risk is the mean loss over the records.
+# Loss and risk of disclosing records to attackers with some dictionary (LSFB09 Definitions 2 to 4, section 3.2): the harm to
+# its person expected over the guess, p(Z = 1) Phi(y) + p(Z = 0) Psi(y), with 0 times infinity 0, and its mean.
 
 
 @dataclass(frozen=True)
@@ -252,11 +246,8 @@ def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArr
     return probabilities
 
 
-# Record linkage: an attacker first joins a disclosed record with a public one, then looks for the person (LSFB09 6).
-#
-# The enlarged record y v z shows in each attribute the finer of both values. It is more sensitive than what was
-# disclosed, and tells more.
-
+# Record linkage: an attacker first joins a disclosed record with a public one, then looks for the person (LSFB09 6). The
+# enlarged record y v z shows in each attribute the finer of both values.
 
 MAX_LINKS = 20_000_000
 """Pairs of a disclosed and a public record that are laid out."""
@@ -288,21 +279,18 @@ def uniform_links(disclosed: Records, public: Records) -> Links:
 
     Raises DisclosureRuleError for more than MAX_LINKS pairs.
     """
-    records, others, size = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)], 0
-    for levels, rows in disclosed.by_levels():
-        for other_levels, entries in public.by_levels():
-            sides = [(disclosed, rows), (public, entries)]
-            shown = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
-            keys, _ = pack(list(np.concatenate(shown).T), disclosed.space.sizes, len(rows) + len(entries))
-            size += match_size(keys[: len(rows)], keys[len(rows) :])
-            if size > MAX_LINKS:
-                raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
-            first, second = match(keys[: len(rows)], keys[len(rows) :])
-            records.append(rows[first])
-            others.append(entries[second])
-    record = np.concatenate(records)
-    fitting = np.bincount(record, minlength=len(disclosed))
-    return Links(record, np.concatenate(others), 1.0 / fitting[record])
+    pairs, size = [np.zeros((2, 0), dtype=np.intp)], 0
+    for (levels, rows), (other_levels, entries) in product_of(disclosed.by_levels(), public.by_levels()):
+        sides = [(disclosed, rows), (public, entries)]
+        shown = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
+        keys, _ = pack(list(np.concatenate(shown).T), disclosed.space.sizes, len(rows) + len(entries))
+        size += match_size(keys[: len(rows)], keys[len(rows) :])
+        if size > MAX_LINKS:
+            raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
+        first, second = match(keys[: len(rows)], keys[len(rows) :])
+        pairs.append(np.stack([rows[first], entries[second]]))
+    record, other = np.concatenate(pairs, axis=1)
+    return Links(record, other, 1.0 / np.bincount(record, minlength=len(disclosed))[record])
 
 
 def enlarged(disclosed: Records, public: Records) -> Records:
@@ -336,10 +324,8 @@ def linkage_losses(
     return expected + product(unlinked, harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike)))
 
 
-# The best disclosure of a record: three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9).
-#
-# Each asks every record by itself, as the paper's feasible set of section 4 does; for the trade-off, and only for it,
-# that is the same as asking the means.
+# The best disclosure of a record: three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9). Each asks every
+# record by itself; for the trade-off, and only for it, that is the same as asking the means.
 
 
 @dataclass(frozen=True)
@@ -379,8 +365,7 @@ class TradeOff(Objective):
 def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
     """Return whether disclosures are not allowed, then three costs, shape (4, n): the lexicographically least is the best.
 
-    Less loss, more utility and more steps are never worse. steps: how many steps below `*` all values together are. They
-    differ from utility if steps are worth more in some attributes, or nothing in others.
+    Less loss, more utility and more steps are never worse. steps: how many steps below `*` all values together are.
     """
     match objective:
         case LeastRisk(least):
@@ -394,26 +379,20 @@ def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: Fl
 
 # The risk of a release: what people in a dictionary lose to an attacker who also holds some published marginals.
 #
-# A release discloses no records. Its attacker draws, from the rows that the maxent distribution expects to fit what is
-# known of a person, one to be theirs. Two things can go wrong:
-#
-# - The row is somebody else's: e rows are expected to fit and c people of the dictionary fit as well, so that the link is
-#   right with probability 1 / max(e, c, 1) at most.
-# - There is no such row: fewer than one is expected to show the values drawn, which are the person's own with the
-#   probability q(y | z) only, given the known values z.
-#
-# The person is found when neither happens, and loses the sensitivity of the row, at the finest published levels. Both
-# probabilities bound the loss, and the less of both expectations is what is given; for one table as the only marginal and
-# its rows as the dictionary that is the risk of disclosing the table (LSFB09 section 3.2).
+# The attacker draws, from the rows that the maxent distribution expects to fit what is known of a person, one to be theirs.
+# It can be somebody else's: if e rows are expected to fit and c people of the dictionary fit as well, the link is right with
+# probability 1 / max(e, c, 1) at most. Or there is no such row: fewer than one is expected to show the values drawn, which
+# are the person's own with the probability q(y | z) only, given the known values z. Else the person loses the sensitivity of
+# the row, at the finest published levels. The less of both expectations is given; for one table as the only marginal and its
+# rows as the dictionary that is the risk of disclosing the table (LSFB09 section 3.2).
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRisk:
     """The risk of each person of a dictionary: shape (people,) each.
 
-    fitting: expected number of rows that fit the person, between the bounds that the marginals prove.
-    identification_probability, loss: expected. least_loss, most_loss: where the number of rows that fit lies at its upper
-    and at its lower bound; the latter does not count on values that are drawn wrong.
+    fitting: expected number of rows that fit the person, between the bounds that the marginals prove. least_loss, most_loss:
+    where that number lies at its upper and at its lower bound; the latter does not count on values that are drawn wrong.
     """
 
     fitting: FloatArray
@@ -454,9 +433,8 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
     fitting, lower, upper, harm, guessed_harm, guessed = np.zeros((6, len(dictionary)))
     for levels, rows in published.by_levels():
         # Equal people are looked up once if their harm is the same.
-        people, person = (published[rows], np.arange(len(rows)))
-        if not sensitivity.weights.is_personal:
-            people, person = people.distinct()
+        shown = published[rows]
+        people, person = (shown, np.arange(len(rows))) if sensitivity.weights.is_personal else shown.distinct()
         margin = {a: int(level) for (a, h), level in zip(space.domain.items(), levels) if level < h.height}
         columns = zip(space.domain.attributes, space.taxonomies, levels, people.nodes.T)
         codes = {a: nodes - taxonomy.offsets[level] for a, taxonomy, level, nodes in columns if a in margin}
@@ -492,30 +470,29 @@ def _products(
 
     rows: the people. A weight is for all of them, or of shape (rows,).
     """
-    weights, space = sensitivity.weights, dictionary.space
+    weights, space, names = sensitivity.weights, dictionary.space, dictionary.space.domain.attributes
     of_terms = weights.of_terms[rows] if weights.is_personal else weights.of_terms
-    shares = {}
-    for axis, (attribute, share) in enumerate(zip(space.domain.attributes, weights.shares)):
-        if attribute in published:
-            shares[axis] = attribute, share[space.taxonomies[axis].offsets[published[attribute]] :]
+    shares = {
+        axis: share[space.taxonomies[axis].offsets[published[names[axis]]] :]
+        for axis, share in enumerate(weights.shares)
+        if names[axis] in published
+    }
     if isinstance(sensitivity, Linear):
         for number, term in enumerate(weights.terms):
             if set(term) <= set(shares):  # what is not published has no share
-                yield of_terms[..., number], {shares[axis][0]: _factor(shares[axis][1]) for axis in term}
-    else:
-        if any(len(term) != 1 for term in weights.terms):
-            raise SensitivityError(
-                "the expected sensitivity of a release has no closed form with multiplied interactions"
-            )
-        factors = {}
-        for axis, (attribute, share) in shares.items():
-            numbers = [number for number, term in enumerate(weights.terms) if term == (axis,)]
-            factors[attribute] = _factor(share, of_terms[..., numbers].sum(axis=-1))
-        yield np.ones(()), factors
+                yield of_terms[..., number], {names[axis]: partial(_share, shares[axis]) for axis in term}
+        return
+    if any(len(term) != 1 for term in weights.terms):
+        raise SensitivityError("the expected sensitivity of a release has no closed form with multiplied interactions")
+    of_axes = {axis: [n for n, term in enumerate(weights.terms) if term == (axis,)] for axis in shares}
+    powers = {axis: of_terms[..., numbers].sum(axis=-1) for axis, numbers in of_axes.items()}
+    yield np.ones(()), {names[axis]: partial(_power, share, powers[axis]) for axis, share in shares.items()}
 
 
-def _factor(share: FloatArray, exponent: FloatArray | None = None) -> Factor:
-    """Return the share of each code, or e to the power of the exponent times it. exponent: for all, or by person."""
-    if exponent is None:
-        return lambda _, codes: np.asarray(share[codes])
-    return lambda cells, codes: _exponential(product(exponent[cells] if exponent.ndim else exponent, share[codes]))
+def _share(share: FloatArray, _: IndexArray, codes: CodeArray) -> FloatArray:
+    return np.asarray(share[codes])
+
+
+def _power(share: FloatArray, exponent: FloatArray, cells: IndexArray, codes: CodeArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.exp(product(exponent[cells] if exponent.ndim else exponent, share[codes]))

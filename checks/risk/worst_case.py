@@ -39,20 +39,9 @@ def least_worst_risk(
 ) -> Optimum:
     """Return the disclosure with the least largest risk over the dictionaries, less the price of its mean utility.
 
-    Parameters
-    ----------
-    problem
-        Its prior is not used.
-    objective
-        The utility that each record must have, or the price of a step of utility.
-    progress
-        Told of the search for the first disclosure.
-
-    Returns
-    -------
-    Optimum
-        Its losses are those under the dictionary of the largest risk. `bound` is a lower bound of the largest risk, less
-        the price, of every allowed disclosure; None if this one is proven to be best.
+    The prior of the problem is not used; progress is told of the search for the first disclosure. The losses that come back
+    are those under the dictionary of the largest risk. `bound` is a lower bound of the largest risk, less the price, of
+    every allowed disclosure; None if this one is proven to be best.
     """
     start = best_of_each(replace(problem, prior=None), objective, progress)
     if len(problem.dictionaries) == 1 or not np.isfinite(start.risk):
@@ -74,7 +63,8 @@ def least_worst_risk(
 
 
 _Choices: TypeAlias = tuple[IndexArray, IndexArray, FloatArray]
-"""Kinds of equal records, a level vector of each, shape (choices, attributes), and costs, shape (dictionaries, choices)."""
+"""Kinds of equal records, a level vector of each, shape (choices, attributes), and costs, shape (dictionaries, choices):
+the losses less the price of the utility."""
 
 
 def _least(
@@ -82,8 +72,7 @@ def _least(
 ) -> tuple[IndexArray, float | None]:
     """The best levels, those of each record kind by kind, and the bound if they do not reach it.
 
-    problem: one record for each kind. sizes: the records of each kind. allowed: whether a kind can have what the objective
-    asks. start: level vectors of the kinds.
+    problem: one record for each kind. sizes, allowed, start: by kind, as are level vectors.
     """
     shares = problem.shares
     known, prior, bound = _known(problem, objective, start)
@@ -103,31 +92,32 @@ def _least(
 
 
 def _choices(
-    problem: DecisionProblem,
-    objective: LeastRisk | TradeOff,
-    kinds: IndexArray,
-    levels: IndexArray,
-    losses: FloatArray | None = None,
+    problem: DecisionProblem, objective: LeastRisk | TradeOff, levels: IndexArray, losses: FloatArray | None = None
 ) -> _Choices:
-    """Choices whose costs are the losses less the price of the utility. levels: one level vector, or one for each kind."""
-    price = objective.price if isinstance(objective, TradeOff) else 0.0
+    kinds, price = np.arange(len(problem.originals)), objective.price if isinstance(objective, TradeOff) else 0.0
     losses = problem.losses(kinds, levels) if losses is None else losses
-    costs = losses - price * problem.utility(kinds, levels)
-    return kinds, np.broadcast_to(levels, (len(kinds), problem.originals.nodes.shape[1])), costs
+    return (
+        kinds,
+        np.broadcast_to(levels, problem.originals.nodes.shape),
+        losses - price * problem.utility(kinds, levels),
+    )
+
+
+def _some(choices: _Choices, which: BoolArray) -> _Choices:
+    return choices[0][which], choices[1][which], choices[2][:, which]
 
 
 def _known(
     problem: DecisionProblem, objective: LeastRisk | TradeOff, start: IndexArray
 ) -> tuple[list[_Choices], FloatArray, float]:
     """The best choices of all kinds under some priors, the prior with the largest bound, and the bound."""
-    everybody, dictionaries = np.arange(len(start)), len(problem.dictionaries)
-    known = [_choices(problem, objective, everybody, start)]
-    prior = np.full(dictionaries, 1 / dictionaries)
-    best, bound = prior, -np.inf
+    dictionaries, bound = len(problem.dictionaries), -np.inf
+    known = [_choices(problem, objective, start)]
+    best = prior = np.full(dictionaries, 1 / dictionaries)
     for _ in range(ROUNDS):
         found = best_of_each(replace(problem, prior=tuple(prior)), objective)
-        known.append(_choices(problem, objective, everybody, found.disclosure.levels))
-        risks = np.stack([costs @ problem.shares for _, _, costs in known])
+        known.append(_choices(problem, objective, found.disclosure.levels))
+        risks = np.stack([costs @ problem.shares for *_, costs in known])
         if (value := float(prior @ risks[-1])) > bound:
             best, bound = prior, value
         # The largest value that the planes through the known disclosures leave possible, and where.
@@ -148,26 +138,21 @@ def _known(
 
 
 def _near(
-    problem: DecisionProblem,
-    objective: LeastRisk | TradeOff,
-    allowed: BoolArray,
-    prior: FloatArray,
-    most: FloatArray,
+    problem: DecisionProblem, objective: LeastRisk | TradeOff, allowed: BoolArray, prior: FloatArray, most: FloatArray
 ) -> _Choices | None:
     """All choices that cost each kind so much at most by a prior of dictionaries; None if they are too many."""
     heights = problem.originals.space.heights
     if math.prod((heights + 1).tolist()) * int(allowed.sum()) > MOST_LOSSES:
         return None
-    everybody, vectors = np.arange(len(most)), problem.originals.space.level_vectors()
-    found, count = [_choices(problem, objective, np.flatnonzero(~allowed), heights)], 0
+    vectors, count = problem.originals.space.level_vectors(), 0
+    found = [_some(_choices(problem, objective, heights), ~allowed)]
     for number, losses in losses_by_vector(problem, vectors):
         asked = problem.scores(objective, vectors[number], np.zeros(len(most)))[0] == 0
-        kinds, levels, costs = _choices(problem, objective, everybody, vectors[number], losses)
+        choices = _choices(problem, objective, vectors[number], losses)
         with np.errstate(invalid="ignore"):
-            is_near = allowed & asked & (prior @ costs <= most)
-        is_near &= np.isfinite(costs).all(axis=0)
-        found.append((kinds[is_near], levels[is_near], costs[:, is_near]))
-        if (count := count + int(is_near.sum())) > MOST_CHOICES:
+            is_near = allowed & asked & (prior @ choices[2] <= most)
+        found.append(_some(choices, is_near & np.isfinite(choices[2]).all(axis=0)))
+        if (count := count + len(found[-1][0])) > MOST_CHOICES:
             return None
     return _joined(found)
 
@@ -197,8 +182,7 @@ def _program(
 
 def _joined(parts: list[_Choices]) -> _Choices:
     """All choices, of those of a kind that cost the same the one that shows most."""
-    kinds, levels = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-    costs = np.concatenate([part[2] for part in parts], axis=1)
+    kinds, levels, costs = (np.concatenate(column, axis=-1 if k == 2 else 0) for k, column in enumerate(zip(*parts)))
     order = np.argsort(levels.sum(axis=1), kind="stable")
     _, first = np.unique(np.vstack([kinds, costs])[:, order], axis=1, return_index=True)
     return kinds[order[first]], levels[order[first]], costs[:, order[first]]
