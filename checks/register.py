@@ -177,10 +177,8 @@ def register_shares(
             Algorithm.ARRANGEMENTS,
             lambda place: counted.exact[place],
         )
-    fit = fitted_shares(sums, budget.deadline)
-    return RegisterShares(
-        joint, joint.counts, finest.values, fit.shares, Algorithm.ITERATIVE_FITTING, distance=fit.distance
-    )
+    shares, distance = fitted_shares(sums, budget.deadline)
+    return RegisterShares(joint, joint.counts, finest.values, shares, Algorithm.ITERATIVE_FITTING, distance=distance)
 
 
 def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:

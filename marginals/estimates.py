@@ -467,7 +467,7 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
         table = cube.table(mask)
         return Cells(published, dict(zip(table.attributes, table.codes)), table.counts)
     if domain.size(published) > CELL_LIMIT and model.collection.is_decomposable:
-        sparse = model.closed_form.expected_cells(published, CELL_LIMIT)
+        sparse = model.expected_cells(published, CELL_LIMIT)
         return Cells(published, dict(zip(sparse.attributes, sparse.codes)), sparse.counts)
     order = [a for a in domain.attributes if a in published]
     dense = model.expected({a: published[a] for a in order})

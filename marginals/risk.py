@@ -69,7 +69,7 @@ from marginals.tables.values import BLANKS, NumberFormat, base_text
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
-from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import Taxonomy
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
@@ -662,7 +662,7 @@ def bundle_risk(release: Published, name: str, rows: Rows, attackers: Attackers,
     numbers = zip(*((one.risk, *one.bounds) for one in by_dictionary))
     risk, least, most = (float(product(prior, np.array(values)).sum()) for values in numbers)
     probability = float(prior @ [one.identification_probability.mean() for one in by_dictionary])
-    information = MaximumEntropy(collection).total_information if collection.is_decomposable else None
+    information = MarginalModel(collection).total_information if collection.is_decomposable else None
     log_base_cells = fsum(log(hierarchy.size(0)) for hierarchy in collection.domain.hierarchies)
     people = sum(map(len, attackers.dictionaries))
     return BundleRisk(name, people, risk, (least, most), probability, information, log_base_cells)

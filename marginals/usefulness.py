@@ -117,7 +117,7 @@ def _require_both(anonymized: object, table: object, seed: object) -> None:
 def _estimated(model: MarginalModel, queries: CountQueries) -> FloatArray:
     """What a model expects for each query: shape (queries,)."""
     taxonomies = {name: Taxonomy(hierarchy) for name, hierarchy in queries.domain.items()}
-    estimated = np.empty(len(queries))
+    estimated = np.empty(len(queries.nodes))
     for position, query in enumerate(queries.nodes.tolist()):
         inside = {
             name: taxonomy.shares_under(node)[: taxonomy.hierarchy.size(0)] > 0

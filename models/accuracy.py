@@ -35,10 +35,6 @@ class CountQueries:
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", taxonomy_nodes(self.nodes, list(map(Taxonomy, self.domain.hierarchies))))
 
-    def __len__(self) -> int:
-        """Number of queries."""
-        return len(self.nodes)
-
 
 def random_count_queries(
     table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator
@@ -72,7 +68,7 @@ def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
     """
     if cells.domain != queries.domain:
         raise DomainMismatchError("the queries are about another domain than the cells")
-    counted = np.empty(len(queries))
+    counted = np.empty(len(queries.nodes))
     shares_under = [cache(taxonomy.shares_under) for taxonomy in cells.taxonomies]
     columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
     for position, query in enumerate(queries.nodes.tolist()):
@@ -131,10 +127,6 @@ class RandomCounts:
 
     inside: Mapping[str, BoolArray]
     true: CountArray
-
-    def __len__(self) -> int:
-        """Number of counts."""
-        return len(self.true)
 
     def relative_errors(self, model: MarginalModel) -> FloatArray:
         """`|expected - true| / true` of each count; the model spreads rows evenly over the base values of a group.

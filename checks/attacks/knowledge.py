@@ -166,10 +166,9 @@ class GluedTable:
         domain = self.tree.domain
         keys: IndexArray = np.zeros(len(self.counts), dtype=np.intp)
         for attribute, level in margin.items():
-            item = (domain.index(attribute), level)
-            home = self.tree.home((item,))
             keys = keys * domain.hierarchy(attribute).size(level)
-            if home is not None:  # of what no clique shows all rows have the one value `*`
+            item = domain.mask({attribute: level})  # of `*` all rows have the one value
+            if item and (home := self.tree.home((item,))) is not None:
                 keys = keys + self.tree.codes(home, item)[self.cells[home]]
         size = prod(domain.hierarchy(attribute).size(level) for attribute, level in margin.items())
         return np.rint(np.bincount(keys, self.counts, minlength=size)).astype(np.int64)

@@ -26,7 +26,8 @@ from checks.maxent.sensitive_tree import Outcome, SensitiveTree, by_last_clique,
 from models.arrays import FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
-from models.inference.iterative_fitting import Fit, iterative_fit
+from models.inference.calibrated_tree import CalibratedTree
+from models.inference.iterative_fitting import iterative_fit
 from models.tables.hierarchy import Mask
 
 SMALL_JOIN, MULTIPLIED = 20_000, 4_000_000
@@ -276,7 +277,7 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
     return outcome.verdict if fails or holds else Verdict.UNDECIDED
 
 
-def _tree(fit: Fit, sensitive: str, least: float) -> SensitiveTree:
+def _tree(fit: CalibratedTree, sensitive: str, least: float) -> SensitiveTree:
     """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
     classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 

@@ -22,7 +22,7 @@ from checks.risk.attackers import (
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CellExpectations, Factor
+from models.inference.calibrated_tree import CalibratedTree, Factor, expected_counts
 from models.programs.cell_bounds import bounds_of_cells
 from models.tables.contingency_table import match, match_size, pack
 from models.tables.generalized_cells import Taxonomy
@@ -424,10 +424,12 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
         raise DomainMismatchError("the dictionary and the release have different attributes or hierarchies")
     if not len(dictionary):
         raise DisclosureRuleError("risk is a mean over people, and the dictionary has none")
-    expectations = CellExpectations.of(collection)
-    squares = replace(expectations, power=2)
+    from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
+
     space = dictionary.space
-    finest = np.array([expectations.levels.get(a, h.height) for a, h in space.domain.items()], dtype=np.intp)
+    tree = CalibratedTree.of(collection) if collection.is_decomposable else iterative_fit(collection).occupied
+    expectations, squares = partial(expected_counts, tree), partial(expected_counts, tree, power=2)
+    finest = np.array(list(tree.finest_levels.values()), dtype=np.intp)
     published = dictionary.entries.generalized(finest)
     alike = consistent_counts(published, Dictionary(published))
     fitting, lower, upper, harm, guessed_harm, guessed = np.zeros((6, len(dictionary)))
@@ -438,12 +440,12 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
         margin = {a: int(level) for (a, h), level in zip(space.domain.items(), levels) if level < h.height}
         columns = zip(space.domain.attributes, space.taxonomies, levels, people.nodes.T)
         codes = {a: nodes - taxonomy.offsets[level] for a, taxonomy, level, nodes in columns if a in margin}
-        fitting[rows] = expectations.expected_counts(margin, codes, len(people))[person]
-        guessed[rows] = squares.expected_counts(margin, codes, len(people))[person]
+        fitting[rows] = expectations(margin, codes, len(people))[person]
+        guessed[rows] = squares(margin, codes, len(people))[person]
         lower[rows], upper[rows] = (b[person] for b in bounds_of_cells(collection, margin, codes, len(people)))
-        for weight, factors in _products(sensitivity, dictionary, expectations.levels, rows):
-            harm[rows] += product(weight, expectations.expected_counts(margin, codes, len(people), factors))[person]
-            guessed_harm[rows] += product(weight, squares.expected_counts(margin, codes, len(people), factors))[person]
+        for weight, factors in _products(sensitivity, dictionary, space.domain.margin(tree.tree.vertices), rows):
+            harm[rows] += product(weight, expectations(margin, codes, len(people), factors))[person]
+            guessed_harm[rows] += product(weight, squares(margin, codes, len(people), factors))[person]
     possible = fitting > 0
     harm = np.divide(harm, fitting, out=np.zeros_like(harm), where=possible)
     guessed, guessed_harm = (

@@ -47,7 +47,6 @@ from models.errors import NotDecomposableError
 from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy, Margin
 
@@ -693,7 +692,7 @@ def _information(published: BundleContent) -> list[InformationBar]:
     together = published.information
     if together is None:
         return []
-    alone = max(MaximumEntropy(published.collection).total_information - together, 0.0)
+    alone = max(MarginalModel(published.collection).total_information - together, 0.0)
     longest = max(alone, together, 1e-12)
     beyond = ", further tables aside" if published.further else ""
     bars = (("Each attribute by itself", alone), (f"How attributes go together{beyond}", together))

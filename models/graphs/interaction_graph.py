@@ -1,7 +1,7 @@
 """Interaction graphs: which induced attributes some margin shows together, and the moves from one graph to the next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
@@ -113,12 +113,10 @@ class InteractionGraph:
         """The graph as networkx, on `InducedAttribute(attribute, level)`."""
         import networkx as nx
 
-        names = self.domain.induced_attributes
+        names, present = self.domain.induced_attributes, list(vertices_of(self.vertices))
         graph: nx.Graph[InducedAttribute] = nx.Graph()
-        graph.add_nodes_from(names[vertex] for vertex in vertices_of(self.vertices))
-        for vertex in vertices_of(self.vertices):
-            later = self.neighbors[vertex] >> (vertex + 1) << (vertex + 1)
-            graph.add_edges_from((names[vertex], names[other]) for other in vertices_of(later))
+        graph.add_nodes_from(names[vertex] for vertex in present)
+        graph.add_edges_from((names[v], names[other]) for v in present for other in vertices_of(self.neighbors[v]))
         return graph
 
 
@@ -235,16 +233,8 @@ def allowed_moves(graph: InteractionGraph) -> Iterator[Move]:
 
 def describe(move: Move, graph: InteractionGraph) -> str:
     """A move in the words of levels, for a trace: `show age at level 2 with sex at level 0`."""
-    names = graph.domain.induced_attributes
-    match move:
-        case AddVertex(vertex):
-            return "show {} at level {}".format(*names[vertex])
-        case RemoveVertex(vertex):
-            return "stop showing {} at level {}".format(*names[vertex])
-        case AddEdge(first, second):
-            return "show {} at level {} with {} at level {}".format(*names[first], *names[second])
-        case RemoveEdge(first, second):
-            return "stop showing {} at level {} with {} at level {}".format(*names[first], *names[second])
+    named = ["{} at level {}".format(*graph.domain.induced_attributes[vertex]) for vertex in astuple(move)]
+    return ("show " if isinstance(move, AddVertex | AddEdge) else "stop showing ") + " with ".join(named)
 
 
 def elimination_cliques(

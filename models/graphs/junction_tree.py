@@ -16,7 +16,7 @@ import numpy as np
 
 from models.arrays import FloatArray, read_only_copy
 from models.errors import DomainMismatchError, NotDecomposableError
-from models.graphs.interaction_graph import InteractionGraph, eliminated
+from models.graphs.interaction_graph import InteractionGraph, elimination_cliques
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
@@ -71,8 +71,6 @@ class JunctionTree:
     def of(cls, domain: Domain, masks: Iterable[Mask]) -> "JunctionTree":
         """The junction tree of a generating class. Raises NotDecomposableError when there is none. O(cliques^2)."""
         maximal = maximal_masks(masks)
-        if len(maximal) == 1:
-            return cls(domain, (maximal[0],), (-1,))
         order, parents = _spanning_tree(maximal)
         tree = cls(domain, tuple(maximal[i] for i in order), tuple(parents))
         excess = sum(c.bit_count() for c in tree.cliques) - sum(s.bit_count() for s in tree.separators)
@@ -228,13 +226,11 @@ def independences(tree: JunctionTree) -> tuple[Independence, ...]:
     separators = {separator for parent, separator in zip(tree.parents, tree.separators) if parent >= 0}
     if tree.parents.count(-1) > 1:
         separators.add(0)
-    ordered = sorted(separators, key=lambda separator: (separator.bit_count(), separator))
-    return tuple(Independence(_parts(tree.cliques, separator), separator) for separator in ordered)
-
-
-def _parts(cliques: Sequence[Mask], without: Mask) -> tuple[Mask, ...]:
-    parts = (reduce(or_, group) & ~without for group in _linked(cliques, without))
-    return tuple(sorted(parts, key=lambda part: part & -part))
+    statements = []
+    for separator in sorted(separators, key=lambda separator: (separator.bit_count(), separator)):
+        parts = [reduce(or_, group) & ~separator for group in _linked(tree.cliques, separator)]
+        statements.append(Independence(tuple(sorted(parts, key=lambda part: part & -part)), separator))
+    return tuple(statements)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,10 +249,6 @@ class Support:
         if not np.all((self.weights > 0) & np.isfinite(self.weights)):
             raise DomainMismatchError("weights of cells must be positive numbers")
         object.__setattr__(self, "weights", read_only_copy(self.weights))
-
-    def weights_of(self, cells: Cells) -> FloatArray:
-        """The weight of the cell that each of some finer cells falls into. Raises ContradictionError if it is impossible."""
-        return np.asarray(self.weights[cells.positions_in(self.cells)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,13 +362,7 @@ def triangulated_tree(collection: Collection) -> JunctionTree:
 
     Attributes are eliminated in the order that adds the fewest edges, ties by name. O(attributes^4).
     """
-    domain = collection.domain
-    by_name = sorted(range(len(domain.attributes)), key=domain.attributes.__getitem__)
-    number = {place: number for number, place in enumerate(by_name)}
-    masks = [*collection.masks, *(domain.mask(support.cells.margin) for support in collection.supports)]
-    cliques = eliminated(sum([1 << number[place] for place in domain.places(mask)]) for mask in masks) or []
-    finest = reduce(or_, collection.masks, 0)
-    attribute_masks = [domain.attribute_masks[place] & finest for place in by_name]
-    return JunctionTree.of(
-        domain, [sum([attribute_masks[vertex] for vertex in vertices_of(clique)]) for clique in cliques]
-    )
+    domain, finest = collection.domain, collection.finest_levels
+    margins = [*collection.margins, *(support.cells.margin for support in collection.supports)]
+    cliques = elimination_cliques(margin.keys() for margin in margins) or []
+    return JunctionTree.of(domain, [domain.mask({name: finest[name] for name in clique}) for clique in cliques])

@@ -1,14 +1,16 @@
 """Calibrated trees: clique tables along a junction tree that agree on their separators, with the cells matched once.
 
 The published marginals of a decomposable collection are calibrated as they are; any other collection is calibrated by
-fitting. Margins, boxes, bounds and samples touch only the cliques between the attributes that they are about.
+fitting. Margins, boxes, bounds and samples touch only the cliques between the attributes that they are about. There are
+two ways to expected counts: `views` lays out all cells of a margin, `expected_counts` passes messages for given cells.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from operator import and_
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +21,58 @@ from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import Cells, group, look_up, match, pack, shared_keys
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
-if TYPE_CHECKING:
-    from models.inference.iterative_fitting import Fit
-
-
-Item: TypeAlias = tuple[int, int]
-"""An attribute, by its place in the domain, at a level."""
+Item: TypeAlias = Mask
+"""The induced attributes of one attribute at a level."""
 
 Side: TypeAlias = tuple[int, int]
 """A link, by its number, and one side of it: 0 is the child's, 1 the parent's."""
+
+_Messages: TypeAlias = Mapping[tuple[Side, tuple[Item, ...]], FloatArray]
+"""Rows by separator cell and by the values of items that lie on a side of it: shape (separator cells, values)."""
+
+CELL_LIMIT = 1 << 24
+"""Cells, empty ones included, that a margin may have."""
+
+_KEPT_BYTES = 1 << 27
+"""Memory of the cache of a tree; it is cleared when full."""
+
+
+class _Cache(dict[object, FloatArray]):
+    """Margins and messages that were computed, as far as there is memory for them."""
+
+    size = 0
+
+    def keep(self, key: object, array: FloatArray) -> FloatArray:
+        """Return the array, now read-only."""
+        self.size += array.nbytes
+        if self.size > _KEPT_BYTES:
+            self.clear()
+            self.size = array.nbytes
+        self[key] = read_only(array)
+        return self[key]
+
+
+class Groups(NamedTuple):
+    """Values of an attribute at a level sorted into groups.
+
+    codes: the group of each value, from 0 to number - 1. weights: the share of its rows that counts. Shape (size(level),).
+    """
+
+    codes: CodeArray
+    weights: FloatArray | BoolArray
+    number: int
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
     """Two neighbouring cliques, child and parent, and the separator cells between them.
 
-    positions: for each of the two cliques the separator cell of each of its cells. rows: the expected rows of each
-    separator cell, as each of the two cliques counts them.
+    beyond: the cliques on either side, as bits. positions: for each of the two cliques the separator cell of each of its
+    cells. rows: the expected rows of each separator cell, as each of the two cliques counts them.
     """
 
     cliques: tuple[int, int]
+    beyond: tuple[Mask, Mask]
     positions: tuple[IndexArray, IndexArray]
     rows: tuple[FloatArray, FloatArray]
 
@@ -51,13 +85,14 @@ class Link:
 class CalibratedTree:
     """Expected counts over the cliques of a junction tree; parts that are not connected share an empty separator.
 
-    cliques: in the tree's order, over cells that can be occupied. total: rows. Raises DomainMismatchError where the margins
-    are not those of the tree.
+    cliques: in the tree's order, over cells that can be occupied. total: rows. residual: largest misfit of a published
+    count, as a share of it. Raises DomainMismatchError where the margins are not those of the tree.
     """
 
     tree: JunctionTree
     cliques: tuple[Cells, ...]
     total: float
+    residual: float = 0.0
 
     def __post_init__(self) -> None:
         if [dict(cells.margin) for cells in self.cliques] != [dict(margin) for margin in self.tree.margins]:
@@ -69,10 +104,17 @@ class CalibratedTree:
         tree, cube = collection.junction_tree, collection.cube
         return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
 
-    @classmethod
-    def fitted(cls, fit: "Fit", total: float) -> "CalibratedTree":
-        """The cliques of a fit, without the cells that it leaves empty."""
-        return cls(fit.tree, tuple(cells[cells.counts > 0] for cells in fit.cliques), total)
+    @property
+    def occupied(self) -> "CalibratedTree":
+        """The same tree without the cells that a fit leaves empty."""
+        return replace(self, cliques=tuple(cells[cells.counts > 0] for cells in self.cliques))
+
+    def marginal(self, mask: Mask) -> Cells:
+        """Expected counts over a margin that one clique shows. Raises DomainMismatchError when none does."""
+        for clique, cells in zip(self.tree.cliques, self.cliques):
+            if not mask & ~clique:
+                return cells.rolled_up(self.domain.margin(mask))
+        raise DomainMismatchError("no clique of the tree shows this margin")
 
     @property
     def domain(self) -> Domain:
@@ -87,62 +129,47 @@ class CalibratedTree:
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """The links from clique 1 to its parent, from clique 2 to its parent, and so on."""
-        return tuple(self._link(child) for child in range(1, len(self.cliques)))
+        below = [1 << clique for clique in range(len(self.cliques))]
+        for child in range(len(below) - 1, 0, -1):
+            below[max(self.tree.parents[child], 0)] |= below[child]
+        return tuple(self._link(child, (below[child], below[0] & ~below[child])) for child in range(1, len(below)))
 
-    def _link(self, child: int) -> Link:
+    def _link(self, child: int, beyond: tuple[Mask, Mask]) -> Link:
         parent = max(self.tree.parents[child], 0)
         margin = self.domain.margin(self.tree.separators[child])
-        (inner, radices), (outer, _) = (self.cliques[clique].columns(margin) for clique in (child, parent))
-        sizes = (len(self.cliques[child]), len(self.cliques[parent]))
-        keys = np.concatenate(shared_keys(inner, outer, radices, sizes)).astype(np.int64, copy=False)
+        inner, outer = self.cliques[child], self.cliques[parent]
+        (one, radices), (other, _) = inner.columns(margin), outer.columns(margin)
+        keys = np.concatenate(shared_keys(one, other, radices, (len(inner), len(outer)))).astype(np.int64, copy=False)
         first, numbers = group(keys, int(keys.max(initial=0)) + 1)
-        positions = (read_only(numbers[: sizes[0]]), read_only(numbers[sizes[0] :]))
-        rows = [
-            np.bincount(places, self.cliques[clique].counts, minlength=len(first))
-            for places, clique in zip(positions, (child, parent))
-        ]
-        return Link((child, parent), positions, (read_only(rows[0]), read_only(rows[1])))
+        below, above = read_only(numbers[: len(inner)]), read_only(numbers[len(inner) :])
+        rows = (np.bincount(at, own.counts, minlength=len(first)) for at, own in ((below, inner), (above, outer)))
+        return Link((child, parent), beyond, (below, above), (read_only(next(rows)), read_only(next(rows))))
 
     @cached_property
-    def _beyond(self) -> tuple[tuple[Mask, Mask], ...]:
-        """For each link the cliques on the child's and on the parent's side, as bits."""
-        below, every = [1 << clique for clique in range(len(self.cliques))], (1 << len(self.cliques)) - 1
-        for link in reversed(self.links):
-            child, parent = link.cliques
-            below[parent] |= below[child]
-        return tuple((cliques, every & ~cliques) for cliques in below[1:])
-
-    @cached_property
-    def _sides_of(self) -> tuple[tuple[tuple[Side, Mask], ...], ...]:
+    def _sides_of(self) -> tuple[list[tuple[Side, Mask]], ...]:
         """For each clique its links, as the sides that lie beyond, each with the cliques there as bits."""
-        around: list[list[tuple[Side, Mask]]] = [[] for _ in self.cliques]
-        for number, (link, beyond) in enumerate(zip(self.links, self._beyond)):
+        around: tuple[list[tuple[Side, Mask]], ...] = tuple([] for _ in self.cliques)
+        for number, link in enumerate(self.links):
             for side in (0, 1):
-                around[link.cliques[1 - side]].append(((number, side), beyond[side]))
-        return tuple(map(tuple, around))
+                around[link.cliques[1 - side]].append(((number, side), link.beyond[side]))
+        return around
 
     @cached_property
     def _holders(self) -> dict[Item, Mask]:
-        holders: dict[Item, Mask] = {}
-        for clique, cells in enumerate(self.cliques):
-            for attribute, level in cells.margin.items():
-                for coarser in range(level, self.domain.hierarchy(attribute).height + 1):
-                    item = (self.domain.index(attribute), coarser)
-                    holders[item] = holders.get(item, 0) | 1 << clique
-        return holders
+        return {}
 
     def holders(self, item: Item) -> Mask:
         """The cliques that show an attribute at a level or finer, as bits."""
-        return self._holders.get(item, 0)
+        if item not in self._holders:
+            self._holders[item] = sum(1 << c for c, clique in enumerate(self.tree.cliques) if not item & ~clique)
+        return self._holders[item]
 
-    def home(self, items: Sequence[Item]) -> int | None:
+    def home(self, items: Iterable[Item]) -> int | None:
         """The clique with the fewest cells among those that hold all the items, if any does."""
-        common = (1 << len(self.cliques)) - 1
-        for item in items:
-            common &= self.holders(item)
+        common = reduce(and_, map(self.holders, items))
         return min(vertices_of(common), key=lambda clique: len(self.cliques[clique]), default=None)
 
-    def ways(self, clique: int, items: Sequence[Item]) -> list[tuple[Side, tuple[Item, ...]]]:
+    def ways(self, clique: int, items: Iterable[Item]) -> list[tuple[Side, tuple[Item, ...]]]:
         """The sides on which lie the items that a clique does not hold, each with its items."""
         ways: dict[Side, tuple[Item, ...]] = {}
         for item in items:
@@ -159,7 +186,7 @@ class CalibratedTree:
         """
         holders = [self.holders(item) for item in items]
         for number in sorted(range(len(self.links)), key=lambda number: len(self.links[number])):
-            below, above = self._beyond[number]
+            below, above = self.links[number].beyond
             if not all(holder & above for holder in holders):
                 near = tuple([item for item, holder in zip(items, holders) if holder & below])
                 if len(near) < len(items):
@@ -167,7 +194,9 @@ class CalibratedTree:
 
     def codes(self, clique: int, item: Item) -> CodeArray:
         """The codes of a held item in each cell of a clique."""
-        return self.cliques[clique].column(self.domain.attributes[item[0]], item[1])
+        place = next(self.domain.places(item))
+        level = self.domain.hierarchies[place].height - item.bit_count()
+        return self.cliques[clique].column(self.domain.attributes[place], level)
 
     @cached_property
     def _draws(self) -> "list[_Draw]":
@@ -186,11 +215,11 @@ class CalibratedTree:
             raise DomainMismatchError("marginals of no rows at all have no distribution to draw from")
         drawn: dict[str, CodeArray] = {}
         shown = []
-        for index, (attribute, level) in enumerate(self.finest_levels.items()):
-            if level < (hierarchy := self.domain.hierarchies[index]).height:
-                clique = next(vertices_of(self.holders((index, level))))
+        for attribute, level in self.finest_levels.items():
+            if item := self.domain.mask({attribute: level}):
+                clique = next(vertices_of(self.holders(item)))
                 shown.append((attribute, clique, self.cliques[clique].column(attribute)))
-                drawn[attribute] = np.empty(rows, smallest_code_dtype(hierarchy.size(level)))
+                drawn[attribute] = np.empty(rows, smallest_code_dtype(self.domain.cell_count(item)))
         for start in range(0, rows, _ROWS_AT_ONCE):
             stop = min(start + _ROWS_AT_ONCE, rows)
             cells: list[IndexArray] = []
@@ -203,6 +232,31 @@ class CalibratedTree:
             for attribute, clique, codes in shown:
                 drawn[attribute][start:stop] = codes[cells[clique]]
         return drawn
+
+    @cached_property
+    def computed(self) -> _Cache:
+        """Expected margins, and the messages that they are made of, as far as they were asked for."""
+        return _Cache()
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """Counts over any margin, published or not: one axis an attribute, in the order given; read-only.
+
+        Values below the finest published level share their parent's count equally. Raises DomainMismatchError for an unknown
+        attribute or level, TooManyCellsError for a margin too large to be laid out.
+        """
+        key = tuple(margin.items())
+        return self.computed[key] if key in self.computed else self.computed.keep(key, self._expected(margin))
+
+    def _expected(self, margin: Mapping[str, int]) -> FloatArray:
+        domain = self.domain
+        shown = domain.mask(margin) & self.tree.vertices
+        require_few(domain.size(margin))
+        ordered = sorted(margin, key=domain.index)
+        levels = {a: max(margin[a], self.finest_levels[a]) for a in ordered}
+        items = tuple(shown & domain.attribute_masks[place] for place in domain.places(shown))
+        joint = self.computed[items] if items in self.computed else self.computed.keep(items, next(views(self, items)))
+        counts = spread(domain, joint, levels, margin)
+        return counts.transpose([ordered.index(a) for a in margin]) if len(margin) > 1 else counts
 
 
 # Sampling: independent rows of the maximum-entropy distribution, clique by clique down the junction tree.
@@ -237,14 +291,14 @@ def _alias_draw(weights: FloatArray, groups: IndexArray, group_count: int) -> _D
                 small.append(large.pop())
         for slot in small:  # keeps 1 but for rounding, as do those that are large
             keep[slot] = 1.0
-    kept, cells, widths = np.array(keep), np.stack([order, order[other]]), sizes.astype(np.float64)
+    thresholds, cells, widths = np.array(keep), np.stack([order, order[other]]), sizes.astype(np.float64)
 
     def draw(asked: IndexArray, uniform: FloatArray) -> IndexArray:
         uniform *= widths[asked]
         slots = uniform.astype(np.intp)
         uniform -= slots
         slots += first[asked]
-        return np.asarray(cells[(uniform >= kept[slots]).view(np.int8), slots])
+        return np.asarray(cells[(uniform >= thresholds[slots]).view(np.int8), slots])
 
     return draw
 
@@ -372,145 +426,86 @@ def _through(
 # What lies beyond a separator is computed once and kept; most margins then are one product of two small matrices.
 
 
-CELL_LIMIT = 1 << 24
-"""Cells, empty ones included, that a margin may have."""
-
-_Question: TypeAlias = tuple[Side, tuple[Item, ...]]
-"""A side of a separator, and the items that are asked for there."""
-
-_KEPT_BYTES = 1 << 27
-"""Memory of the cache; it is cleared when full."""
+_How: TypeAlias = tuple[Coupling, Mapping[Item, Groups]]
 
 
-class _Cache(dict[object, FloatArray]):
-    """Margins that were computed, as far as there is memory for them."""
+def views(
+    tree: CalibratedTree,
+    items: tuple[Item, ...],
+    coupling: Coupling = in_proportion,
+    groups: Mapping[Item, Groups] | None = None,
+) -> Iterator[FloatArray]:
+    """Rows by the values of all items, one axis each, as each separator between them sees these; one if a clique holds all.
 
-    size = 0
-
-    def keep(self, key: object, array: FloatArray) -> FloatArray:
-        """Return the array, now read-only."""
-        self.size += array.nbytes
-        if self.size > _KEPT_BYTES:
-            self.clear()
-            self.size = array.nbytes
-        self[key] = read_only(array)
-        return self[key]
-
-
-class Groups(NamedTuple):
-    """Values of an attribute at a level sorted into groups.
-
-    codes: the group of each value, from 0 to number - 1. weights: the share of its rows that counts. Shape (size(level),).
+    The view of the fewest separator cells comes first; those of the maximum-entropy distribution are all alike. items: each
+    shown by some clique. groups: of the values of some items. Raises TooManyCellsError as `expected`.
     """
+    how, computed = (coupling, groups or {}), _Cache() if groups or coupling is not in_proportion else tree.computed
+    if not items:
+        yield np.array(tree.total)
+    elif (home := tree.home(items)) is not None:
+        yield _rows(tree, home, None, items, {}, how)[0]
+    else:
+        for number, near, apart in tree.splits(items):
+            one, other = (_beyond(tree, (number, end), own, how, computed) for end, own in enumerate((near, apart)))
+            order = (*near, *apart)
+            shape = _shape(tree, order, how[1])
+            met = _meet(coupling, one, other, tree.links[number].rows[0]).reshape(shape)
+            yield met.transpose([order.index(item) for item in items])
 
-    codes: CodeArray
-    weights: FloatArray | BoolArray
-    number: int
+
+def _shape(tree: CalibratedTree, items: Sequence[Item], groups: Mapping[Item, Groups], cells: int = 1) -> list[int]:
+    """The number of values, or groups, of each item. cells: of a separator that they are laid out with."""
+    shape = [groups[item].number if item in groups else tree.domain.cell_count(item) for item in items]
+    require_few(cells * prod(shape))
+    return shape
 
 
-@dataclass(frozen=True, eq=False)
-class TreeMargins:
-    """Margins over items that some clique shows, by one coupling; those of the maximum-entropy distribution by default.
-
-    groups: of the values of some items; margins show the other items value by value. Items ascend.
-    """
-
-    tree: CalibratedTree
-    coupling: Coupling = in_proportion
-    groups: Mapping[Item, Groups] = field(default_factory=dict)
-    _kept: _Cache = field(default_factory=_Cache, init=False, repr=False)
-
-    def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Counts over any margin, published or not: one axis an attribute, in the order given; read-only.
-
-        Values below the finest published level share their parent's count equally. Raises DomainMismatchError for an unknown
-        attribute or level, TooManyCellsError for a margin too large to be laid out.
-        """
-        key = tuple(margin.items())
-        return self._kept[key] if key in self._kept else self._kept.keep(key, self._expected(margin))
-
-    def _expected(self, margin: Mapping[str, int]) -> FloatArray:
-        domain = self.tree.domain
-        domain.mask(margin)
-        require_few(domain.size(margin))
-        ordered = sorted(margin, key=domain.index)
-        levels = {a: max(margin[a], self.tree.finest_levels[a]) for a in ordered}
-        items = tuple((domain.index(a), level) for a, level in levels.items() if level < domain.hierarchy(a).height)
-        counts = spread(domain, self.joint(items), levels, margin)
-        return counts.transpose([ordered.index(a) for a in margin]) if len(margin) > 1 else counts
-
-    def joint(self, items: tuple[Item, ...]) -> FloatArray:
-        """Rows by the values of all items, one axis each; read-only. Raises TooManyCellsError as `expected`."""
-        return self._kept[items] if items in self._kept else self._kept.keep(items, next(self.views(items)))
-
-    def views(self, items: tuple[Item, ...]) -> Iterator[FloatArray]:
-        """The joint as each separator between the items sees it, fewest separator cells first; one if a clique holds all."""
-        if not items:
-            yield np.array(self.tree.total)
-        elif (home := self.tree.home(items)) is not None:
-            yield self._rows(home, None, items, {})[0]
+def _beyond(tree: CalibratedTree, side: Side, items: tuple[Item, ...], how: _How, computed: _Cache) -> FloatArray:
+    answers: dict[tuple[Side, tuple[Item, ...]], FloatArray] = {}
+    questions = [(side, items)]
+    for question in questions:  # more are added on the way: trees may be deeper than Python can recurse
+        if question in computed:
+            answers[question] = computed[question]
         else:
-            for number, near, apart in self.tree.splits(items):
-                one, other = self._beyond((number, 0), near), self._beyond((number, 1), apart)
-                order = (*near, *apart)
-                shape = self._shape(order)
-                met = _meet(self.coupling, one, other, self.tree.links[number].rows[0]).reshape(shape)
-                yield met.transpose([order.index(item) for item in items])
+            (number, end), others = question
+            questions += tree.ways(tree.links[number].cliques[end], others)
+    for question in reversed(questions):
+        if question not in answers:
+            (number, end), others = question
+            rows = _rows(tree, tree.links[number].cliques[end], (number, end), others, answers, how)
+            answers[question] = computed.keep(question, rows.reshape(len(rows), prod(rows.shape[1:])))
+    return answers[side, items]
 
-    def _shape(self, items: Sequence[Item], cells: int = 1) -> list[int]:
-        """The number of values, or groups, of each item. cells: of a separator that they are laid out with."""
-        hierarchies = self.tree.domain.hierarchies
-        shape = [self.groups[i].number if i in self.groups else hierarchies[i[0]].size(i[1]) for i in items]
-        require_few(cells * prod(shape))
-        return shape
 
-    def _beyond(self, side: Side, items: tuple[Item, ...]) -> FloatArray:
-        """Rows by separator cell and by the values of items that lie beyond: shape (separator cells, values)."""
-        answers: dict[_Question, FloatArray] = {}
-        questions: list[_Question] = [(side, items)]
-        for question in questions:  # more are added on the way: trees may be deeper than Python can recurse
-            if question in self._kept:
-                answers[question] = self._kept[question]
-            else:
-                questions += self.tree.ways(self._clique(question[0]), question[1])
-        for question in reversed(questions):
-            if question not in answers:
-                rows = self._rows(self._clique(question[0]), *question, answers)
-                answers[question] = self._kept.keep(question, rows.reshape(len(rows), prod(rows.shape[1:])))
-        return answers[side, items]
+def _rows(
+    tree: CalibratedTree, clique: int, back: Side | None, items: tuple[Item, ...], beyond: _Messages, how: _How
+) -> FloatArray:
+    """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of each item.
 
-    def _clique(self, side: Side) -> int:
-        return self.tree.links[side[0]].cliques[side[1]]
-
-    def _rows(
-        self, clique: int, back: Side | None, items: tuple[Item, ...], beyond: Mapping[_Question, FloatArray]
-    ) -> FloatArray:
-        """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of each item.
-
-        beyond: the rows on each of the clique's ways to items that it does not hold.
-        """
-        ways = self.tree.ways(clique, items)
-        held = [item for item in items if self.tree.holders(item) >> clique & 1]
-        order = (*held, *(item for _, others in ways for item in others))
-        counts = self.tree.cliques[clique].counts
-        keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
-        cells = 1
-        if back is not None:
-            link = self.tree.links[back[0]]
-            keys, cells = link.positions[back[1]], len(link)
-        shape = self._shape(order, cells)
-        for item, size in zip(held, shape):
-            codes = self.tree.codes(clique, item)
-            if item in self.groups:
-                counts, codes = counts * self.groups[item].weights[codes], self.groups[item].codes[codes]
-            keys = keys * size + codes
-        messages = []
-        for (number, side), others in ways:
-            link = self.tree.links[number]
-            messages.append((beyond[(number, side), others], link.rows[side], link.positions[1 - side]))
-        counted = _through(self.coupling, counts, keys, cells * prod(shape[: len(held)]), messages)
-        axes = [0, *(order.index(item) + 1 for item in items)]
-        return np.ascontiguousarray(counted.reshape(cells, *shape).transpose(axes))
+    beyond: the rows on each of the clique's ways to items that it does not hold.
+    """
+    coupling, groups = how
+    ways = tree.ways(clique, items)
+    held = [item for item in items if tree.holders(item) >> clique & 1]
+    order = (*held, *(item for _, others in ways for item in others))
+    counts = tree.cliques[clique].counts
+    keys: IndexArray = np.zeros(len(counts), dtype=np.intp)
+    cells = 1
+    if back is not None:
+        link = tree.links[back[0]]
+        keys, cells = link.positions[back[1]], len(link)
+    shape = _shape(tree, order, groups, cells)
+    for item, size in zip(held, shape):
+        codes = tree.codes(clique, item)
+        if item in groups:
+            counts, codes = counts * groups[item].weights[codes], groups[item].codes[codes]
+        keys = keys * size + codes
+    sides = [(tree.links[number], side) for (number, side), _ in ways]
+    messages = [(beyond[way], link.rows[end], link.positions[1 - end]) for way, (link, end) in zip(ways, sides)]
+    counted = _through(coupling, counts, keys, cells * prod(shape[: len(held)]), messages)
+    axes = [0, *(order.index(item) + 1 for item in items)]
+    return np.ascontiguousarray(counted.reshape(cells, *shape).transpose(axes))
 
 
 def require_few(cells: int) -> None:
@@ -560,94 +555,65 @@ _WEIGHTS_AT_ONCE = 4096
 """Cells whose messages are passed together, which bounds the memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class CellExpectations:
-    """Expectations over the rows of given cells.
+def expected_counts(
+    tree: CalibratedTree,
+    levels: Mapping[str, int],
+    codes: Mapping[str, CodeArray],
+    length: int,
+    factors: Mapping[str, Factor] | None = None,
+    power: int = 1,
+) -> FloatArray:
+    """Return for each cell the expected sum over its rows of the product of the factors; without any, its expected count.
 
-    power: to which the expected count of each full cell (all attributes at their finest published levels) is raised.
+    levels: of the attributes that a cell fixes, none finer than published. codes: theirs, shape (length,) each.
+    factors: for published attributes; 0 times infinity is 0. power: to which the expected count of each full cell (all
+    attributes at their finest published levels) is raised before it is multiplied and summed. Shape (length,). Raises
+    DomainMismatchError for a level finer than published.
     """
+    fixed = tree.domain.margin(tree.domain.mask(levels))
+    for attribute, level in fixed.items():
+        if level < tree.finest_levels[attribute]:
+            raise DomainMismatchError(f"{attribute!r} is not published at level {level}")
+    sums = np.zeros(length)
+    for start in range(0, length, _WEIGHTS_AT_ONCE):
+        block = np.arange(start, min(start + _WEIGHTS_AT_ONCE, length))
+        cells = Cells.of(tree.domain, fixed, {a: codes[a][block] for a in fixed}, np.ones(len(block)))
+        sums[block] = _sums(tree, cells, block, factors or {}, power)
+    return sums
 
-    tree: CalibratedTree
-    power: int = 1
 
-    @classmethod
-    def of(cls, collection: Collection) -> "CellExpectations":
-        """Of the maxent distribution of a collection: its marginals where it is decomposable, else fitted to them.
+def _sums(
+    tree: CalibratedTree, cells: Cells, block: IndexArray, factors: Mapping[str, Factor], power: int
+) -> FloatArray:
+    """Sums over the rows of some cells. block: the numbers of the cells, which factors are asked by.
 
-        Raises TooManyCellsError where fitting would be too large.
-        """
-        if collection.is_decomposable:
-            return cls(CalibratedTree.of(collection))
-        from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
-
-        return cls(CalibratedTree.fitted(iterative_fit(collection), float(collection.cube.total)))
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """The finest published level of each published attribute."""
-        hierarchy = self.tree.domain.hierarchy
-        return {a: level for a, level in self.tree.finest_levels.items() if level < hierarchy(a).height}
-
-    def expected_counts(
-        self,
-        levels: Mapping[str, int],
-        codes: Mapping[str, CodeArray],
-        length: int,
-        factors: Mapping[str, Factor] | None = None,
-    ) -> FloatArray:
-        """For each cell the expected sum over its rows of the product of the factors; without any, its expected count.
-
-        With another power, the sum over the full cells under it of their powers times the factors.
-        levels: of the attributes that a cell fixes, none finer than published. codes: theirs, shape (length,) each.
-        factors: for published attributes; 0 times infinity is 0. Shape (length,). Raises DomainMismatchError for a level
-        finer than published.
-        """
-        domain, finest = self.tree.domain, self.levels
-        fixed = {a: level for a, level in levels.items() if level < domain.hierarchy(a).height}
-        for attribute, level in fixed.items():
-            if attribute not in finest or level < finest[attribute]:
-                raise DomainMismatchError(f"{attribute!r} is not published at level {level}")
-        sums = np.zeros(length)
-        for start in range(0, length, _WEIGHTS_AT_ONCE):
-            block = np.arange(start, min(start + _WEIGHTS_AT_ONCE, length))
-            cells = Cells.of(domain, fixed, {a: codes[a][block] for a in fixed}, np.ones(len(block)))
-            sums[block] = self._sums(cells, block, factors or {})
-        return sums
-
-    def _sums(self, cells: Cells, block: IndexArray, factors: Mapping[str, Factor]) -> FloatArray:
-        """Sums over the rows of some cells. block: the numbers of the cells, which factors are asked by.
-
-        Cliques that show nothing of the cells and factors are left out, but not under a power, which they add to.
-        """
-        tree, finest = self.tree, self.levels
-        home_of = {a: max(vertices_of(tree.holders((tree.domain.index(a), finest[a])))) for a in factors}
-        everywhere = range(len(tree.cliques))
-        needed = {
-            c for c in everywhere if self.power != 1 or not tree.cliques[c].margin.keys().isdisjoint(cells.margin)
-        }
-        needed |= {*home_of.values()}
-        messages: dict[int, list[tuple[Link, IndexArray, FloatArray]]] = {}
-        for clique in reversed(everywhere):
-            if clique not in needed:
-                continue
-            table, is_last = tree.cliques[clique], len(needed) == 1
-            cell, place = match(*cells.keys_with(table))
-            mass = table.counts[place].astype(np.float64) ** self.power
-            with np.errstate(invalid="ignore"):
-                for attribute in (a for a, home in home_of.items() if home == clique):
-                    mass *= factors[attribute](block[cell], table.column(attribute)[place])
-                for link, keys, means in messages.pop(clique, ()):
-                    at, is_there = look_up(cell * len(link) + link.positions[1][place], keys)
-                    mass *= np.append(means, 0.0)[np.where(is_there, at, len(means))]
-            mass[np.isnan(mass)] = 0.0  # 0 times infinity
-            if is_last:
-                return np.asarray(np.bincount(cell, mass, minlength=len(cells)), dtype=np.float64)
-            link = tree.links[clique - 1]
-            separator = link.positions[0][place]
-            keys = cell * len(link) + separator
-            first, numbers = group(keys, len(cells) * len(link))
-            rows = link.rows[0][separator[first]] ** self.power
-            means = np.bincount(numbers, mass, minlength=len(first)) / rows
-            messages.setdefault(link.cliques[1], []).append((link, keys[first], means))
-            needed = needed - {clique} | {link.cliques[1]}
-        return np.full(len(cells), tree.total**self.power)
+    Cliques that show nothing of the cells and factors are left out, but not under a power, which they add to.
+    """
+    finest = tree.finest_levels
+    home_of = {a: max(vertices_of(tree.holders(tree.domain.mask({a: finest[a]})))) for a in factors}
+    needed = {c for c, table in enumerate(tree.cliques) if power != 1 or table.margin.keys() & cells.margin}
+    needed |= {*home_of.values()}
+    messages: dict[int, list[tuple[Link, IndexArray, FloatArray]]] = {}
+    for clique in reversed(range(len(tree.cliques))):
+        if clique not in needed:
+            continue
+        table = tree.cliques[clique]
+        cell, place = match(*cells.keys_with(table))
+        mass = table.counts[place].astype(np.float64) ** power
+        with np.errstate(invalid="ignore"):
+            for attribute in (a for a, home in home_of.items() if home == clique):
+                mass *= factors[attribute](block[cell], table.column(attribute)[place])
+            for link, keys, means in messages.pop(clique, ()):
+                at, is_there = look_up(cell * len(link) + link.positions[1][place], keys)
+                mass *= np.append(means, 0.0)[np.where(is_there, at, len(means))]
+        mass[np.isnan(mass)] = 0.0  # 0 times infinity
+        if len(needed) == 1:
+            return np.asarray(np.bincount(cell, mass, minlength=len(cells)), dtype=np.float64)
+        link = tree.links[clique - 1]
+        separator = link.positions[0][place]
+        keys = cell * len(link) + separator
+        first, numbers = group(keys, len(cells) * len(link))
+        means = np.bincount(numbers, mass, minlength=len(first)) / link.rows[0][separator[first]] ** power
+        messages.setdefault(link.cliques[1], []).append((link, keys[first], means))
+        needed = needed - {clique} | {link.cliques[1]}
+    return np.full(len(cells), tree.total**power)

@@ -35,32 +35,24 @@ class SummedTable:
     value_of: IndexArray
     counts: FloatArray
 
-    def sums(self, cells: FloatArray) -> FloatArray:
-        """The same sums of other cells. cells: shape (classes, values)."""
-        sums = np.bincount(self._places.ravel(), cells.ravel(), self.counts.size)
-        return np.asarray(sums.reshape(self.counts.shape), dtype=np.float64)
-
-    def spread(self, sums: FloatArray) -> FloatArray:
-        """For each class and value the number of its union: shape (classes, values)."""
-        return np.asarray(sums.ravel().take(self._places), dtype=np.float64)
+    @cached_property
+    def places(self) -> IndexArray:
+        """For each class and value the place of its union among the counts, row by row: shape (classes, values)."""
+        return np.asarray(self.class_of[:, None] * self.counts.shape[1] + self.value_of, dtype=np.intp)
 
     @property
     def target(self) -> Target:
         """The counts, and how cells of shape (classes, values) add up to them."""
-        return Sums(self.counts.size, self._places.ravel()), self.counts.ravel()
+        return Sums(self.counts.size, self.places.ravel()), self.counts.ravel()
 
-    @cached_property
-    def _places(self) -> IndexArray:
-        """Of each class and value where its union stands among the counts, row by row."""
-        return np.asarray(self.class_of[:, None] * self.counts.shape[1] + self.value_of, dtype=np.intp)
+    def sums(self, cells: FloatArray) -> FloatArray:
+        """The same sums of other cells, shape (unions,). cells: shape (classes, values)."""
+        return self.target[0].of(cells)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSums:
-    """Classes of known sizes, and tables that some table of classes by values has.
-
-    sizes: rows of each class, positive, shape (classes,). tables: with the same values each.
-    """
+    """Classes with their numbers of rows, positive, shape (classes,), and tables of the same values about them."""
 
     sizes: IndexArray
     tables: tuple[SummedTable, ...]
@@ -68,16 +60,16 @@ class ClassSums:
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of each cell, each proven by one sum and the bounds of its other cells: shape (classes, values)."""
-        shape = len(self.sizes), len(self.tables[0].value_of)
-        sizes = self.sizes.astype(np.float64)[:, None]
-        whole = SummedTable(np.arange(shape[0]), np.zeros(shape[1], dtype=np.intp), sizes)
-        lower, upper = np.zeros(shape), np.repeat(sizes, shape[1], axis=1)
+        value_of = np.zeros_like(self.tables[0].value_of)
+        whole = SummedTable(np.arange(len(self.sizes)), value_of, self.sizes.astype(np.float64)[:, None])
+        upper = np.repeat(whole.counts, len(value_of), axis=1)
+        lower = np.zeros_like(upper)
         for _ in range(_ROUNDS):
             before = lower.sum() - upper.sum()
             for table in (whole, *self.tables):
-                target = table.spread(table.counts)
-                upper = np.minimum(upper, target - table.spread(table.sums(lower)) + lower)
-                lower = np.maximum(lower, target - table.spread(table.sums(upper)) + upper)
+                counts = table.counts.ravel()
+                upper = np.minimum(upper, (counts - table.sums(lower))[table.places] + lower)
+                lower = np.maximum(lower, (counts - table.sums(upper))[table.places] + upper)
             if lower.sum() - upper.sum() == before:
                 break
         return lower, upper
@@ -125,11 +117,8 @@ class CountedShares:
     @cached_property
     def exact(self) -> list[list[Fraction]]:
         """The same as fractions. Raises TimeOverError when the deadline comes."""
-        sizes = self.sizes.tolist()
-        total, rows = _rows_in_all(
-            self.steps, lambda place, filled: _arrangements(sizes[place], filled), 1, self.deadline
-        )
-        return [[Fraction(row, total * size) for row in of_class] for of_class, size in zip(rows, sizes)]
+        total, rows = _rows_in_all(self.steps, lambda _, filled: _arrangements(filled), 1, self.deadline)
+        return [[Fraction(row, total * size) for row in own] for own, size in zip(rows, self.sizes.tolist())]
 
 
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
@@ -160,7 +149,7 @@ def _rows_in_all(
 ) -> tuple[_Number, list[list[_Number]]]:
     """How many arrangements there are, and the rows of each class with each value in all of them together.
 
-    ways: the arrangements within a class, given its number and its rows by value. Raises ValueError where there are none.
+    ways: within a class, given its number and its rows by value. Raises ValueError if there is no arrangement.
     """
     none = one - one
     behind = [dict.fromkeys([step[1] for step in layers[-1]], one)]
@@ -203,8 +192,7 @@ def _digits(sums: ClassSums, room: IndexArray) -> float:
 
     room: of each cell between its bounds, shape (classes, values).
     """
-    free = (room > 0).astype(np.float64)
-    if not free.any():
+    if not (free := (room > 0).astype(np.float64)).any():
         return 0.0
     tied = int(free.any(axis=1).sum()) + sum(int((table.sums(free) > 0).sum()) for table in sums.tables)
     directions = max(float(free.sum()) - tied, 0.0)
@@ -217,25 +205,16 @@ def _layers(
     """For each class the steps from each state that those before it can leave; None for too many."""
     offsets = np.cumsum([0, *(table.counts.size for table in sums.tables)])
     counts = np.concatenate([np.rint(table.counts).astype(int).ravel() for table in sums.tables]).tolist()
-    places = [
-        [
-            (offset + table.class_of[sum_number] * table.counts.shape[1] + table.value_of).tolist()
-            for offset, table in zip(offsets, sums.tables)
-        ]
-        for sum_number in range(len(sums.sizes))
-    ]
-    last = {
-        place: sum_number for sum_number, of_tables in enumerate(places) for of_table in of_tables for place in of_table
-    }
+    places = np.stack([offset + table.places for offset, table in zip(offsets, sums.tables)], axis=2).tolist()
+    last = {place: number for number, of_values in enumerate(places) for of_tables in of_values for place in of_tables}
     # What is left of all sums is one number, each sum in so many of its bits: a step subtracts a few at once.
     bits = max(counts, default=0).bit_length()
     states: dict[int, int] = {sum(count << place * bits for place, count in enumerate(counts) if place in last): 0}
     layers: list[list[_Step]] = []
     budget = most
-    for sum_number, of_tables in enumerate(places):
-        places_of = list(zip(*of_tables))
+    for sum_number, places_of in enumerate(places):
         units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
-        counted = sorted({place for of_table in of_tables for place in of_table})
+        counted = sorted({place for of_value in places_of for place in of_value})
         values_of = {place: [v for v, own in enumerate(places_of) if place in own] for place in counted}
         several = [(place, values) for place, values in values_of.items() if len(values) > 1]
         ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == sum_number)
@@ -263,13 +242,9 @@ def _layers(
     return layers
 
 
-def _arrangements(size: int, filled: _Filled) -> int:
-    """In how many ways so many rows can have these values: a multinomial coefficient."""
-    ways, remaining = 1, size
-    for part in filled:
-        ways *= comb(remaining, part)
-        remaining -= part
-    return ways
+def _arrangements(filled: _Filled) -> int:
+    """In how many ways the rows of a class can have these values: a multinomial coefficient."""
+    return prod(map(comb, accumulate(filled), filled))
 
 
 def _filled(rows: int, low: Sequence[int], high: Sequence[int], most: int) -> list[_Filled]:
@@ -297,17 +272,6 @@ def _filled(rows: int, low: Sequence[int], high: Sequence[int], most: int) -> li
 # multipliers. Pinsker bounds the difference of the shares.
 
 
-@dataclass(frozen=True, eq=False)
-class FittedShares:
-    """Shares of the values in each class, shape (classes, values), and how far the exact ones can be from them.
-
-    distance: sum of absolute differences, of each class, shape (classes,); infinite where nothing is proven.
-    """
-
-    shares: FloatArray
-    distance: FloatArray
-
-
 _SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
 _SCALED = 1e-5
 """Misfit of a count, as a share of it, that is too small for another round: Newton's method does the rest sooner."""
@@ -315,18 +279,21 @@ _SOLVED, _PROGRESS = 1e-28, 1e-16
 """Sum of squared misfits, each divided by its count, at which a system is solved: as a share of all rows, and of the misfit
 before."""
 _NEGLIGIBLE = 1e-16
-"""Rows by which two distributions may differ, as `FittedShares` says, before Newton's method ends."""
+"""Rows by which two distributions may differ, at most, before Newton's method ends."""
 _ROUNDED = 1e-13
 """Rows of one, by which floating point may miss."""
 
 
-def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
-    """The maximum-entropy shares given the sums. Raises TimeOverError when the deadline comes."""
-    sizes = sums.sizes.astype(np.float64)[:, None]
-    possible = np.asarray(sums.bounds[1] > 0)
+def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> tuple[FloatArray, FloatArray]:
+    """Return the maximum-entropy shares given the sums, shape (classes, values), and how far the exact ones can be away.
+
+    The distance is the sum of absolute differences in each class, shape (classes,), infinite where nothing is proven. Raises
+    TimeOverError when the deadline comes.
+    """
+    sizes, possible = sums.sizes.astype(np.float64)[:, None], np.asarray(sums.bounds[1] > 0)
     cells = np.where(possible, sizes, 0.0)
-    by_class = Sums(len(sizes), None, (1,)), sizes[:, 0]
-    fit(cells, [*(table.target for table in sums.tables), by_class], _SCALINGS, _SCALED, deadline=deadline)
+    targets = [*(table.target for table in sums.tables), (Sums(len(sizes), None, (1,)), sizes[:, 0])]
+    fit(cells, targets, _SCALINGS, _SCALED, deadline=deadline)
     score = np.log(cells, out=np.full(cells.shape, -np.inf), where=possible & (cells > 0))
     rows, better = np.inf, True
     for _ in range(_STEPS):
@@ -340,7 +307,7 @@ def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> FittedShares:
         score, better = _descended(score, moved, linear, sizes)
         if not better:
             break
-    return FittedShares(_softmax(score, sizes)[0] / sizes, np.sqrt(2 * rows / sizes[:, 0]))
+    return _softmax(score, sizes)[0] / sizes, np.sqrt(2 * rows / sizes[:, 0])
 
 
 def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
@@ -363,11 +330,11 @@ def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: Flo
     ends = np.cumsum([table.counts.size for table in tables])[:-1]
 
     def gathered(cells: FloatArray) -> FloatArray:
-        return np.asarray(scale * np.concatenate([table.sums(cells).ravel() for table in tables]), dtype=np.float64)
+        return np.asarray(scale * np.concatenate([table.sums(cells) for table in tables]))
 
     def moved(scaled: FloatArray) -> FloatArray:
         parts = zip(tables, np.split(scale * scaled, ends))
-        return np.asarray(sum(table.spread(part) for table, part in parts), dtype=np.float64)
+        return np.asarray(sum(part[table.places] for table, part in parts), dtype=np.float64)
 
     def curved(scaled: FloatArray) -> FloatArray:
         way = moved(scaled)
@@ -386,7 +353,7 @@ def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: Float
     change: by what share each cell changes to have the sums. Infinite where the changed cells are no table with them.
     """
     changed = expected * (1 + change)
-    misfit = max(float(np.abs(table.counts - table.sums(changed)).max(initial=0.0)) for table in tables)
+    misfit = max(float(np.abs(table.counts.ravel() - table.sums(changed)).max(initial=0.0)) for table in tables)
     if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * expected.sum():
         return np.inf
     ratio = np.maximum(1 + change, 0.0)

@@ -9,10 +9,11 @@ then, within a budget, by programs.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from math import inf
+from operator import or_
 from typing import TypeAlias
 
 import numpy as np
@@ -26,11 +27,11 @@ from models.inference.calibrated_tree import (
     Groups,
     Item,
     Side,
-    TreeMargins,
     at_least,
     at_most,
     laid_out,
     require_few,
+    views,
 )
 from models.programs.cell_bounds import (
     FLOW_LIMIT,
@@ -76,8 +77,8 @@ class MarginBounds:
 class FrechetBounds:
     """Bounds from the marginals of a collection.
 
-    deadline: when no other junction tree is looked for or asked any more. found: tables of whole numbers over the possible
-    cells, with the published marginals, that programs came upon.
+    deadline: when no other junction tree is looked for or asked any more; each more can only make bounds closer. found:
+    tables of whole numbers over the possible cells, with the published marginals, that programs came upon.
     """
 
     collection: Collection
@@ -86,15 +87,12 @@ class FrechetBounds:
 
     @classmethod
     def of(cls, collection: Collection, deadline: Deadline = NEVER) -> "FrechetBounds":
-        """From every decomposable part that starts with another margin, or the whole.
-
-        With a deadline from as many parts as there is time for, one at least; each more can only make bounds closer.
-        """
+        """From the whole collection, or from every decomposable part that starts with another margin."""
         return cls(collection, deadline)
 
     @cached_property
     def trees(self) -> tuple[CalibratedTree, ...]:
-        """The collection's own junction tree; without one, those of parts of the collection that have one."""
+        """The collection's own junction tree; without one, those of some parts, of one at least, that have one."""
         collection = self.collection
         if collection.is_decomposable:
             return (CalibratedTree.of(collection),)
@@ -161,6 +159,9 @@ class FrechetBounds:
 _Ends: TypeAlias = tuple[CountArray, CountArray]
 """Lower and upper bounds."""
 
+_possible, _certain = partial(np.less, 0), partial(np.equal, 1)
+"""Whether a value may lie inside, or lies wholly inside, by its share."""
+
 
 @dataclass(frozen=True, eq=False)
 class Box:
@@ -178,13 +179,9 @@ class Box:
         return {attribute: self._level(attribute) for attribute in self.inside}
 
     def _level(self, attribute: str) -> int:
-        level, height = 0, self.source.domain.hierarchy(attribute).height
-        while level < height:
-            share = self.share(attribute, level + 1)
-            if ((share > 0) & (share < 1)).any():
-                break
-            level += 1
-        return level
+        height = self.source.domain.hierarchy(attribute).height
+        cut = (level for level in range(1, height + 1) if (self.share(attribute, level) % 1).any())
+        return next(cut, height + 1) - 1
 
     def share(self, attribute: str, level: int) -> FloatArray:
         """The share of the base values under each value of a level that are inside."""
@@ -199,11 +196,6 @@ class Box:
         """Whether a set has no values, so that no row is inside."""
         return any(not inside.any() for inside in self.inside.values())
 
-    @property
-    def total(self) -> int:
-        """Rows in all."""
-        return self.source.collection.cube.total
-
     def bounds(self, seconds: float = 0.0) -> CountBounds:
         """Bounds on the number of rows in the box: from known parts, junction trees and flows.
 
@@ -213,81 +205,87 @@ class Box:
         bounds = CountBounds(int(outer.lower), int(outer.upper), outer.sharp)
         if bounds.sharp or self.source.deadline.is_over:
             return bounds
-        if self.source.collection.is_decomposable and self.total <= FLOW_LIMIT:
-            return _closer(bounds, self.flow_bounds(seconds))
-        return bounds if seconds <= 0 else _closer(bounds, self._programmed(seconds))
+        if self.source.collection.is_decomposable and self.source.collection.cube.total <= FLOW_LIMIT:
+            other = self.flow_bounds(seconds)
+        elif seconds > 0 and self.source.possible is not None:
+            other = self._programmed(self.source.possible, seconds)
+        else:
+            return bounds
+        lower, upper = max(bounds.lower, other.lower), min(bounds.upper, other.upper)
+        return CountBounds(lower, upper, other.sharp or lower == upper, other.lower_sharp)
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """Bounds of the rows in the box by the cells of a margin, empty ones included, axes in the order given.
 
         With conditions they are sharp where one table shows the box and the margin. Raises as `FrechetBounds.of_margin`.
         """
-        collection, domain, deadline = self.source.collection, self.source.domain, self.source.deadline
+        source, domain = self.source, self.source.domain
         domain.mask(margin)
         require_few(domain.size(margin))
-        shape = tuple(domain.hierarchy(a).size(level) for a, level in margin.items())
         if self.is_empty:
-            return MarginBounds(np.zeros(shape, np.int64), np.zeros(shape, np.int64), sharp=True)
+            nothing = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], np.int64)
+            return MarginBounds(nothing, nothing, sharp=True)
         ends: list[_Ends] = []
         is_decided = False
-        for tree in () if deadline.is_over else self.source.trees:
-            if ends and deadline.is_over:
+        for tree in () if source.deadline.is_over else source.trees:
+            if ends and source.deadline.is_over:
                 break
             levels = self.levels(margin, tree)
-            groups = self.grouped(margin, levels)
-            upper = self._along(TreeMargins(tree, at_most, _possible(groups)), np.minimum, margin, levels)
-            lower = self._along(TreeMargins(tree, at_least, _certain(groups)), np.maximum, margin, levels)
+            possible, certain = (self.grouped(margin, levels, weigh) for weigh in (_possible, _certain))
+            least = reduce(np.maximum, views(tree, tuple(certain), at_least, certain))
+            most = reduce(np.minimum, views(tree, tuple(possible), at_most, possible))
+            coarse = {a: max(level, levels[a]) for a, level in margin.items()}
+            lower, upper = (laid_out(domain, np.rint(end).astype(np.int64), coarse, margin) for end in (least, most))
             ends.append(self._refined(margin, levels, lower, upper))
-            is_decided = collection.is_decomposable and _is_sharp(tree, groups)
+            is_decided = source.collection.is_decomposable and _is_sharp(tree, possible)
         if not is_decided:
             ends.append(self._known_parts(margin))
-        lower, upper = reduce(np.maximum, [low for low, _ in ends]), reduce(np.minimum, [high for _, high in ends])
+        lower, upper = (reduce(better, side) for better, side in zip((np.maximum, np.minimum), zip(*ends)))
         if np.any(lower > upper):
             raise ContradictionError("no table has these marginals")
         # Bounds of several cells with conditions are attained together where one table shows all.
-        sharp = self._is_shown(margin) if margin and self.inside else is_decided
+        sharp = self.is_shown(margin) if margin and self.inside else is_decided
         return MarginBounds(lower, upper, sharp or bool(np.array_equal(lower, upper)))
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether one published table tells the values of all attributes of the box apart, as finely as any does."""
-        return self._is_shown({})
-
-    def _is_shown(self, margin: Mapping[str, int]) -> bool:
+    def is_shown(self, margin: Mapping[str, int]) -> bool:
+        """Whether one published table tells all values of a margin and of the box apart, as finely as any does."""
         asked = self.source.domain.mask(self.levels(margin, self.source.collection))
         return any(not asked & ~mask for mask in self.source.collection.masks)
 
     def levels(self, margin: Mapping[str, int], shown: Collection | CalibratedTree) -> dict[str, int]:
         """The levels at which the values of a margin and of the box are told apart, none finer than what is shown."""
-        asked = {**self.margin, **margin}
+        asked = {**margin, **self.margin, **margin}
         return {a: max(min(level, self.margin.get(a, level)), shown.finest_levels[a]) for a, level in asked.items()}
 
-    def grouped(self, margin: Mapping[str, int], levels: Mapping[str, int]) -> dict[Item, Groups]:
-        """The values at some levels, sorted by the values of a margin, with their shares inside; ascending."""
+    def grouped(
+        self,
+        margin: Mapping[str, int],
+        levels: Mapping[str, int],
+        weigh: Callable[[FloatArray], FloatArray | BoolArray] = np.asarray,
+    ) -> dict[Item, Groups]:
+        """The values at some levels, sorted by the values of a margin, with what is made of their shares inside."""
         domain, groups = self.source.domain, {}
-        for attribute in sorted(levels, key=domain.index):
-            hierarchy, level = domain.hierarchy(attribute), levels[attribute]
-            if level < hierarchy.height:
+        for attribute, level in levels.items():
+            hierarchy = domain.hierarchy(attribute)
+            if item := domain.mask({attribute: level}):
                 target = max(margin.get(attribute, hierarchy.height), level)
-                own = Groups(hierarchy.lift(level, target), self.share(attribute, level), hierarchy.size(target))
-                groups[domain.index(attribute), level] = own
+                weights = weigh(self.share(attribute, level))
+                groups[item] = Groups(hierarchy.lift(level, target), weights, hierarchy.size(target))
         return groups
 
     def _known_parts(self, margin: Mapping[str, int]) -> _Ends:
-        """What every published table says by itself and together with others, for which there always is time; and what is
-        propagated between them, where there is no junction tree.
-        """
-        collection, domain = self.source.collection, self.source.domain
+        """Bounds by known parts, for which there always is time, and by propagation where there is no junction tree."""
+        collection, domain, table = self.source.collection, self.source.domain, self.source.collection.cube.table
         levels = self.levels(margin, collection)
-        told = {a: (self.share(a, levels[a]) == 1, domain.hierarchy(a).lift(0, levels[a])) for a in self.inside}
-        certain = Box(self.source, {a: within[lift] for a, (within, lift) in told.items()})
+        lifts = {a: domain.hierarchy(a).lift(0, levels[a]) for a in self.inside}
+        certain = Box(self.source, {a: _certain(self.share(a, levels[a]))[lift] for a, lift in lifts.items()})
         masks, asked = maximal_masks(collection.masks), domain.mask(levels)
-        lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._counted(mask, margin)))
-        _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._counted(mask, margin)))
+        lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._summed(table(mask), margin)))
+        _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
             cells, (least, most) = self.source.possible.coded_cells, self.source.possible.propagated
-            lower = np.maximum(lower, certain._summed(cells, least, margin))
-            upper = np.minimum(upper, self._summed(cells, most, margin))
+            lower = np.maximum(lower, certain._summed(cells, margin, least))
+            upper = np.minimum(upper, self._summed(cells, margin, most))
         return self._refined(margin, levels, lower, upper)
 
     def _refined(
@@ -299,45 +297,30 @@ class Box:
         """
         lower = np.maximum(lower, 0)
         for attribute, told in levels.items():
-            hierarchy = self.source.domain.hierarchy(attribute)
-            level, along = margin.get(attribute, hierarchy.height), [-1 if attribute == a else 1 for a in margin]
-            may, certain = self.share(attribute, level) > 0, self.share(attribute, told) == 1
+            hierarchy, along = self.source.domain.hierarchy(attribute), [-1 if attribute == a else 1 for a in margin]
+            level, certain = margin.get(attribute, hierarchy.height), _certain(self.share(attribute, told))
             if level < told:
                 parents = hierarchy.lift(level, told)
                 sure = certain[parents] & (np.bincount(parents)[parents] == 1)
             else:
                 sure = np.bincount(hierarchy.lift(told, level), certain, hierarchy.size(level)) > 0
-            lower, upper = lower * sure.reshape(along), upper * may.reshape(along)
+            lower = lower * sure.reshape(along)
+            upper = upper * _possible(self.share(attribute, level)).reshape(along)
         return lower, upper
 
-    def _counted(self, mask: Mask, margin: Mapping[str, int]) -> CountArray:
-        """Rows by the cells of a margin whose values of a published mask some base value inside has; axes as `by`."""
-        if not mask:
-            return np.full([1] * len(margin), self.total)
-        table = self.source.collection.cube.table(mask)
-        return self._summed(table, table.counts, margin)
-
-    def _summed(self, cells: Cells, counts: CountArray, margin: Mapping[str, int]) -> CountArray:
-        """Counts of cells by the cells of a margin. Its attributes that they do not show have axes of length 1."""
+    def _summed(self, cells: Cells, margin: Mapping[str, int], counts: CountArray | None = None) -> CountArray:
+        """Counts of cells that may lie inside, by the cells of a margin; attributes that they lack have axes of length 1."""
         domain, shown = self.source.domain, cells.margin
         keys, inside = np.zeros(len(cells), dtype=np.intp), np.ones(len(cells), dtype=np.bool_)
         for attribute in self.inside.keys() & shown.keys():
-            inside &= (self.share(attribute, shown[attribute]) > 0)[cells.column(attribute)]
+            inside &= _possible(self.share(attribute, shown[attribute]))[cells.column(attribute)]
         levels = {a: max(level, shown.get(a, domain.hierarchy(a).height)) for a, level in margin.items()}
         for attribute, level in levels.items():
             codes = cells.column(attribute, level) if attribute in shown else 0
             keys = keys * domain.hierarchy(attribute).size(level) + codes
-        sums = np.rint(np.bincount(keys, counts * inside, domain.size(levels))).astype(np.int64)
+        counted = (cells.counts if counts is None else counts) * inside
+        sums = np.rint(np.bincount(keys, counted, domain.size(levels))).astype(np.int64)
         return laid_out(domain, sums, levels, {a: margin[a] if a in shown else level for a, level in levels.items()})
-
-    def _along(
-        self, margins: TreeMargins, better: "np.ufunc", margin: Mapping[str, int], levels: Mapping[str, int]
-    ) -> CountArray:
-        """The best of what each separator of a tree tells, at each cell of a margin."""
-        best = np.rint(reduce(better, margins.views(tuple(margins.groups)))).astype(np.int64)
-        ordered = sorted(margin, key=self.source.domain.index)
-        counts = laid_out(self.source.domain, best, {a: max(margin[a], levels[a]) for a in ordered}, margin)
-        return counts.transpose([ordered.index(a) for a in margin])
 
     def flow_bounds(self, seconds: float = 0.0) -> CountBounds:
         """Bounds along a junction tree: the lower one by a maximum flow, and the upper one, if what is asked is at the ends
@@ -346,38 +329,35 @@ class Box:
         seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees. Nothing is
         known without a tree.
         """
-        unknown = CountBounds(0, self.total, sharp=False)
+        total = self.source.collection.cube.total
+        unknown = CountBounds(0, total, sharp=False)
         if self.is_empty:
             return CountBounds(0, 0, sharp=True)
-        if not self.source.collection.is_decomposable or self.total > FLOW_LIMIT:
+        if not self.source.collection.is_decomposable or total > FLOW_LIMIT:
             return unknown
         tree = self.source.trees[0]
-        groups = self.grouped({}, self.levels({}, tree))
-        links = [number for number, _, _ in tree.splits(tuple(groups))]
+        levels = self.levels({}, tree)
+        possible, certain = (self.grouped({}, levels, weigh) for weigh in (_possible, _certain))
+        links = [number for number, _, _ in tree.splits(tuple(possible))]
         cliques, tables = _linked(tree, links)
         if not links or (seconds <= 0 and sum(len(table.counts) for table in tables) > _FLOW_CELLS):
             return unknown
         lower = 0
-        if len(groups) == len(self.margin):
-            lower = least_in_tree(tables, [_inside(tree, clique, _certain(groups)) for clique in cliques])
-        within = [_inside(tree, clique, _possible(groups)) for clique in cliques]
+        if len(certain) == len(self.margin):
+            lower = least_in_tree(tables, [_inside(tree, clique, certain) for clique in cliques])
+        within = [_inside(tree, clique, possible) for clique in cliques]
         if (upper := most_in_chain(tables, within)) is not None:
             return CountBounds(lower, upper, sharp=True)
         if seconds <= 0:
-            return CountBounds(lower, self.total, sharp=False, lower_sharp=True)
+            return CountBounds(lower, total, sharp=False, lower_sharp=True)
         most = most_in_tree(tables, within, self.source.deadline.share(2).earlier(seconds))
         return CountBounds(lower, most.bound, most.attained, lower_sharp=True)
 
-    def _programmed(self, seconds: float) -> CountBounds:
-        cells = self.source.possible
-        if cells is None:
-            return CountBounds(0, self.total, sharp=False)
+    def _programmed(self, cells: PossibleCells, seconds: float) -> CountBounds:
         share = np.ones(len(cells))
         for attribute in self.inside:
-            if attribute in cells.margin:
-                share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]]
-            else:
-                share *= 0.5
+            is_told = attribute in cells.margin
+            share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]] if is_told else 0.5
         # Each bound runs two programs, one after the other, and as long again may be left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
         upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
@@ -386,34 +366,17 @@ class Box:
         return CountBounds(lower.bound, upper.bound, is_sharp)
 
 
-def _closer(one: CountBounds, other: CountBounds) -> CountBounds:
-    """The better ends of two pairs of bounds, of which the second has sharp ones where it says so."""
-    lower, upper = max(one.lower, other.lower), min(one.upper, other.upper)
-    return CountBounds(lower, upper, other.sharp or lower == upper, other.lower_sharp)
-
-
 def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list[LinkedTable]]:
     """The cliques that connected links of a tree join, parents first, and their tables."""
-    children = {tree.links[number].cliques[0]: tree.links[number] for number in links}
     cliques = sorted({clique for number in links for clique in tree.links[number].cliques})
-    tables = []
-    for clique in cliques:
-        counts = np.rint(tree.cliques[clique].counts).astype(np.int64)
-        nothing = np.zeros(len(counts), dtype=np.intp)
-        link = children.get(clique)
-        parent, places = (-1, (nothing, nothing)) if link is None else (cliques.index(link.cliques[1]), link.positions)
-        tables.append(LinkedTable(counts, parent, *places))
+    nothing = np.zeros(len(tree.cliques[cliques[0]]) if cliques else 0, dtype=np.intp)
+    ends = [(-1, nothing, nothing)]
+    for link in (tree.links[clique - 1] for clique in cliques[1:]):
+        ends.append((cliques.index(link.cliques[1]), *link.positions))
+    tables = [
+        LinkedTable(np.rint(tree.cliques[clique].counts).astype(np.int64), *end) for clique, end in zip(cliques, ends)
+    ]
     return cliques, tables
-
-
-def _possible(groups: Mapping[Item, Groups]) -> dict[Item, Groups]:
-    """The values that may lie inside."""
-    return {item: own._replace(weights=own.weights > 0) for item, own in groups.items()}
-
-
-def _certain(groups: Mapping[Item, Groups]) -> dict[Item, Groups]:
-    """The values that lie wholly inside."""
-    return {item: own._replace(weights=own.weights == 1) for item, own in groups.items()}
 
 
 def _inside(tree: CalibratedTree, clique: int, groups: Mapping[Item, Groups]) -> BoolArray:
@@ -430,17 +393,13 @@ def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
     items = tuple(groups)
     if not items or tree.home(items) is not None:
         return True
-    fixed = [i for i, own in groups.items() if np.bincount(own.codes[own.weights > 0], minlength=1).max() <= 1]
-    splits, fixed_mask = list(tree.splits(items)), _mask(tree, fixed)
+    fixed = [i for i, own in groups.items() if np.bincount(own.codes[own.weights], minlength=1).max() <= 1]
+    splits, fixed_mask = list(tree.splits(items)), reduce(or_, fixed, 0)
     if all(not tree.tree.separators[number + 1] & ~fixed_mask for number, _, _ in splits):
         return True
     return any(
         _is_counted(tree, (number, 0), near) and _is_counted(tree, (number, 1), apart) for number, near, apart in splits
     )
-
-
-def _mask(tree: CalibratedTree, items: Sequence[Item]) -> Mask:
-    return tree.domain.mask({tree.domain.attributes[index]: level for index, level in items})
 
 
 def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bool:
@@ -450,7 +409,7 @@ def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bo
     """
     while ways := tree.ways(tree.links[side[0]].cliques[side[1]], items):
         (way, beyond), *others = ways
-        needed = tree.tree.separators[side[0] + 1] | _mask(tree, [item for item in items if item not in beyond])
+        needed = reduce(or_, set(items).difference(beyond), tree.tree.separators[side[0] + 1])
         if others or needed & ~tree.tree.separators[way[0] + 1]:
             return False
         side, items = way, beyond

@@ -45,22 +45,18 @@ def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, .
     are counted, spread evenly over all cells, as a prior that knows nothing. Raises NotFittedError where a clique has an
     empty cell, whose logarithm is infinite, and there are none of them; TooManyCellsError beyond `CELL_LIMIT`.
     """
-    finest = {
-        attribute: level
-        for attribute, level in model.collection.finest_levels.items()
-        if level < model.domain.hierarchy(attribute).height
-    }
-    signed = [(1.0, table) for table in model.clique_tables or [model.cube.table(0)]]
-    signed += [(-1.0, table) for table in model.separator_tables[1:]]
+    finest = model.domain.margin(model.tree.vertices)
+    signed = [(1.0, clique) for clique in model.tree.cliques or (0,)]
+    signed += [(-1.0, separator) for separator in model.tree.separators[1:]]
     terms: dict[tuple[str, ...], FloatArray] = {(): np.zeros(())}
-    for sign, table in signed:
+    for sign, mask in signed:
+        table = model.cube.table(mask)
         logs = _log_counts(table, finest, prior_rows)
         for size in range(len(table.attributes) + 1):
             for chosen in combinations(table.attributes, size):
-                taken = sign * _taken(logs, table, finest, chosen)
-                terms[chosen] = terms[chosen] + taken if chosen in terms else taken
-    order = model.domain.attributes.index
-    return dict(sorted(terms.items(), key=lambda term: (len(term[0]), [order(attribute) for attribute in term[0]])))
+                terms[chosen] = terms.get(chosen, 0.0) + sign * _taken(logs, table, finest, chosen)
+    index = model.domain.index
+    return dict(sorted(terms.items(), key=lambda term: (len(term[0]), list(map(index, term[0])))))
 
 
 def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: float) -> FloatArray:
@@ -132,25 +128,23 @@ def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
     cube, domain, tree = collection.cube, collection.domain, collection.junction_tree
     holding = [clique for clique in tree.cliques if not edge & ~clique]
     given = reduce(or_, holding, 0) & ~edge
+    subtree = tree.containing(edge)
+    inner = [s for parent, s in zip(subtree.parents, subtree.separators) if parent >= 0]
+    terms = sum(domain.cell_count(clique & ~edge) for clique in subtree.cliques)
+    terms -= sum(domain.cell_count(separator & ~edge) for separator in inner)
+    degrees = (domain.cell_count(1 << first) - 1) * (domain.cell_count(1 << second) - 1) * terms
     if len(holding) == 1:
         a, b, both = given | 1 << first, given | 1 << second, given | edge
         nats = cube.entropy(a) + cube.entropy(b) - cube.entropy(given) - cube.entropy(both)
-        cells = domain.cell_count
-        nominal = cells(both) - cells(a) - cells(b) + cells(given)
         counts = _by_stratum(collection, first, second, given)
         occupied_rows, occupied_columns = (counts.sum(axis=1) > 0).sum(axis=0), (counts.sum(axis=0) > 0).sum(axis=0)
         adjusted = int(((occupied_rows - 1) * (occupied_columns - 1)).sum())
-        return EdgeTest(given, max(2 * cube.total * nats, 0.0), nominal, adjusted, counts)
+        return EdgeTest(given, max(2 * cube.total * nats, 0.0), degrees, adjusted, counts)
     others = [clique for clique in tree.cliques if edge & ~clique]
     torn = [clique & ~(1 << vertex) for clique in holding for vertex in (first, second)]
     without = MarginalModel(Collection.of(cube, [*others, *torn]))
     deviance = max(2 * cube.total * (model.information - without.information), 0.0)
-    pair = (domain.cell_count(1 << first) - 1) * (domain.cell_count(1 << second) - 1)
-    subtree = tree.containing(edge)
-    terms = sum(domain.cell_count(clique & ~edge) for clique in subtree.cliques)
-    inner = [s for parent, s in zip(subtree.parents, subtree.separators) if parent >= 0]
-    terms -= sum(domain.cell_count(separator & ~edge) for separator in inner)
-    return EdgeTest(given, deviance, pair * terms, None, None)
+    return EdgeTest(given, deviance, degrees, None, None)
 
 
 def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:

@@ -9,14 +9,12 @@ import numpy as np
 
 from models.arrays import BoolArray, CodeArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
-from models.errors import NotFittedError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import (
-    CalibratedTree,
-    TreeMargins,
-)
+from models.errors import NotFittedError, TooManyCellsError
+from models.graphs.junction_tree import Collection, JunctionTree, collapsed
+from models.inference.calibrated_tree import CalibratedTree, views
 from models.inference.frechet_bounds import Box, FrechetBounds
 from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain
 
 MISFIT = 1e-6
@@ -64,7 +62,7 @@ class MarginalModel:
                 f"iterative fitting misses a published count by {fit.residual:.2g} of it, more than {MISFIT}; "
                 "ask for published margins only"
             )
-        return CalibratedTree.fitted(fit, float(self.total))
+        return fit.occupied
 
     @cached_property
     def information(self) -> float:
@@ -74,31 +72,25 @@ class MarginalModel:
         """
         if self.collection.is_decomposable:
             return self.closed_form.information
-        masks = (self.domain.mask({attribute: level}) for attribute, level in self.finest_levels.items())
-        return max(sum(map(self.collection.cube.entropy, masks)) - self._fitted_entropy, 0.0)
+        entropy = sum(_entropy(cells.counts) for cells in self.tree.cliques)
+        entropy -= sum(_entropy(link.rows[0]) for link in self.tree.links)
+        return max(sum(self._entropies) - entropy, 0.0)
 
     @cached_property
     def total_information(self) -> float:
         """Nats by which the distribution differs from the uniform one over all base cells: sum_B ln|dom B| - H.
 
-        Raises NotFittedError or TooManyCellsError where there is neither a closed form nor a fit.
+        It counts what the one-way marginals tell too. Where two models are of the same base values, their difference is
+        that of their KL divergences from the data. Raises as `information`.
         """
-        if self.collection.is_decomposable:
-            return self.closed_form.total_information
         leaves = (self.collection.cube.log_leaves(attribute, level) for attribute, level in self.finest_levels.items())
         sizes = (log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies)
-        return max(sum(sizes) - sum(leaves) - self._fitted_entropy, 0.0)
+        return max(self.information + sum(sizes) - sum(leaves) - sum(self._entropies), 0.0)
 
     @property
-    def _fitted_entropy(self) -> float:
-        """Entropy in nats over the attributes at their finest published levels, from the fitted cliques and separators."""
-        cliques = sum(_entropy(cells.counts) for cells in self.tree.cliques)
-        return cliques - sum(_entropy(link.rows[0]) for link in self.tree.links)
-
-    @cached_property
-    def margins(self) -> TreeMargins:
-        """Expected margins, with what has been asked already."""
-        return TreeMargins(self.tree)
+    def _entropies(self) -> list[float]:
+        masks = (self.domain.mask({attribute: level}) for attribute, level in self.finest_levels.items())
+        return list(map(self.collection.cube.entropy, masks))
 
     @cached_property
     def frechet_bounds(self) -> FrechetBounds:
@@ -119,11 +111,31 @@ class MarginalModel:
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only."""
-        return self.margins.expected(margin)
+        return self.tree.expected(margin)
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
         """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
         return self.expected(margin)[tuple(codes)]
+
+    def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
+        """Expected counts over any margin of a decomposable collection, without the cells of expected count 0.
+
+        Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
+        an unknown attribute or level, TooManyCellsError where more than so many cells can be occupied, NotDecomposableError.
+        """
+        mask, table = self.domain.mask(margin), self.collection.cube.table
+        part = JunctionTree.of(self.domain, collapsed(self.collection.junction_tree, mask))
+        cells: Cells = table(0)
+        for clique, separator in zip(part.cliques, part.separators):
+            try:
+                cells = cells.join(table(clique) / table(separator), most)
+            except TooManyCellsError:
+                raise TooManyCellsError(
+                    "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+                ) from None
+        for attribute, level in margin.items():
+            cells = cells.refined(attribute, level)
+        return cells.rolled_up(self.domain.margin(mask))
 
     def box(self, inside: Mapping[str, BoolArray]) -> Box:
         """The rows whose base values lie in given sets."""
@@ -139,7 +151,7 @@ class MarginalModel:
             return float(self.expected_within({}, box))
         levels = box.levels({}, self.tree)
         groups = box.grouped({}, levels)
-        counts = TreeMargins(self.tree, groups=groups).joint(tuple(groups))
+        counts = next(views(self.tree, tuple(sorted(groups)), groups=groups))
         suppressed = [a for a, level in levels.items() if level == self.domain.hierarchy(a).height]
         return float(counts.sum() * prod(float(box.share(a, levels[a])[0]) for a in suppressed))
 

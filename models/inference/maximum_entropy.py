@@ -14,9 +14,8 @@ from math import fsum, log
 import numpy as np
 
 from models.arrays import CodeArray, FloatArray
-from models.errors import TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.tables.contingency_table import Cells, ContingencyTable
+from models.graphs.junction_tree import Collection, JunctionTree
+from models.tables.contingency_table import Cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain
 
@@ -49,11 +48,10 @@ class MaximumEntropy:
     def cross_entropy(self) -> float:
         """-E_p[ln q] in nats, p the empirical distribution: only marginal entropies are needed."""
         entropy = self.cube.entropy
-        return (
-            sum(map(entropy, self.tree.cliques))
-            - sum(map(entropy, self.tree.separators))
-            + sum(self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items())
+        leaves = sum(
+            self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items()
         )
+        return sum(map(entropy, self.tree.cliques)) - sum(map(entropy, self.tree.separators)) + leaves
 
     @property
     def entropy(self) -> float:
@@ -71,8 +69,7 @@ class MaximumEntropy:
         Learning in Graphical Models, 1998). It follows from the marginals alone. Equal counts cancel as whole numbers
         before a logarithm is taken, and the sum is rounded once, so that order changes no bit.
         """
-        finest = ({attribute: level} for attribute, level in self.collection.finest_levels.items())
-        signed = [*((1, self.domain.mask(margin)) for margin in finest)]
+        signed = [(1, self.domain.mask({name: level})) for name, level in self.collection.finest_levels.items()]
         signed += [(-1, clique) for clique in self.tree.cliques]
         signed += [(1, separator) for separator in self.tree.separators]
         cells: Counter[int] = Counter()
@@ -83,15 +80,6 @@ class MaximumEntropy:
             cells[self.cube.total] -= sign
         taken = fsum(number * count * log(count) for count, number in cells.items() if number and count)
         return max(-taken / max(self.cube.total, 1), 0.0)
-
-    @cached_property
-    def total_information(self) -> float:
-        """Nats by which q differs from knowing nothing: KL(q || u) = sum_B ln|dom B| - H(q), u uniform over base cells.
-
-        It counts what the one-way marginals tell too. Where two models are of the same base values, their difference is
-        that of their KL divergences from the data.
-        """
-        return max(sum(log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies) - self.entropy, 0.0)
 
     @cached_property
     def kl_divergence(self) -> float:
@@ -130,51 +118,19 @@ class MaximumEntropy:
         """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood."""
         return log(max(self.cube.total, 1)) * self.parameter_count - 2 * self.log_likelihood
 
-    @cached_property
-    def clique_tables(self) -> tuple[ContingencyTable, ...]:
-        """The marginals of the cliques, in perfect sequence."""
-        return tuple(map(self.cube.table, self.tree.cliques))
-
-    @cached_property
-    def separator_tables(self) -> tuple[ContingencyTable, ...]:
-        """The marginals of the separators; the first, and any empty one, is the number of rows."""
-        return tuple(map(self.cube.table, self.tree.separators))
-
     def log_probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
         """Natural logarithm of q at base cells, -inf where q is 0.
 
         codes: for each attribute of the domain, base codes of shape (n,).
         """
-        length = len(next(iter(codes.values())))
         cells = Cells.of(self.domain, dict.fromkeys(self.domain.attributes, 0), codes)
-        result = np.zeros(length)
-        for sign, tables in ((1, self.clique_tables), (-1, self.separator_tables)):
-            for table in tables:
-                looked_up = table.counts_in(cells)
+        result = np.zeros(len(next(iter(codes.values()))))
+        for sign, masks in ((1, self.tree.cliques), (-1, self.tree.separators)):
+            for mask in masks:
                 with np.errstate(divide="ignore"):
-                    logs = np.log(looked_up / max(self.cube.total, 1))
+                    logs = np.log(self.cube.table(mask).counts_in(cells) / max(self.cube.total, 1))
                 result += np.where(np.isneginf(logs) & (sign < 0), 0.0, sign * logs)
         for attribute, level in self.collection.finest_levels.items():
             hierarchy = self.domain.hierarchy(attribute)
             result -= np.log(hierarchy.leaf_counts(level)[hierarchy.lift(0, level)[codes[attribute]]])
         return result
-
-    def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
-        """Expected counts over any margin, without the cells of expected count 0.
-
-        Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
-        an unknown attribute or level, TooManyCellsError where more than so many cells can be occupied.
-        """
-        mask = self.domain.mask(margin)
-        part = MaximumEntropy(Collection.of(self.cube, collapsed(self.tree, mask)))
-        cells: Cells = self.cube.table(0)
-        for table, separator in zip(part.clique_tables, part.separator_tables):
-            try:
-                cells = cells.join(table / separator, most)
-            except TooManyCellsError:
-                raise TooManyCellsError(
-                    "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
-                ) from None
-        for attribute, level in margin.items():
-            cells = cells.refined(attribute, level)
-        return cells.rolled_up(self.domain.margin(mask))

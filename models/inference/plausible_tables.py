@@ -21,7 +21,7 @@ import numpy as np
 
 from models.arrays import BoolArray, CodeArray, FloatArray, smallest_code_dtype
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.tables.contingency_table import ContingencyTable, pack
+from models.tables.contingency_table import Cells, ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
 
 _PASSES = 20
@@ -136,11 +136,10 @@ class PlausibleTables:
 
     def _keys(self, rows: Mapping[str, CodeArray], levels: Mapping[str, int], shared: Mapping[str, int]) -> CodeArray:
         """The cell of a separator in which each row lies, in the order of a table's keys: shape (rows,)."""
-        names = sorted(shared, key=self.domain.index)
-        hierarchies = [self.domain.hierarchy(name) for name in names]
-        columns = [h.lift(levels[name], shared[name])[rows[name]] for name, h in zip(names, hierarchies)]
-        sizes = [h.size(shared[name]) for name, h in zip(names, hierarchies)]
-        keys, space = pack(columns, sizes, self.collection.cube.total)
+        known = Cells.of(
+            self.domain, {name: levels[name] for name in shared}, rows, np.ones(self.collection.cube.total)
+        )
+        keys, space = pack(*known.columns(shared), len(known))
         if space > _MOST_CELLS:
             keys = np.unique(keys, return_inverse=True)[1]
             space = len(keys)

@@ -16,7 +16,7 @@ import numpy as np
 from models.arrays import CountArray, FloatArray
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.calibrated_tree import CellExpectations
+from models.inference.calibrated_tree import expected_counts
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -142,7 +142,7 @@ class WantedAnalyses:
             q = MarginalModel(part).expected(margin)[table.codes]
         except TooManyCellsError:
             codes = dict(zip(table.attributes, table.codes))
-            q = CellExpectations(MarginalModel(part).tree).expected_counts(margin, codes, len(table))
+            q = expected_counts(MarginalModel(part).tree, margin, codes, len(table))
         return np.asarray(q / max(self.cube.total, 1))
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:

@@ -4,7 +4,6 @@ import os
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -239,7 +238,7 @@ def test_a_fit_proves_nothing_that_its_distance_can_change(
     people = np.array([(0, 0, number % 2, 0) for number in range(9)])
     collection = collection_of(domain_of(np.random.default_rng(0)), people, [{"X": 0, "S": 0}, {"Y": 0, "S": 0}])
     for distance, verdict in ((far, Verdict.UNDECIDED), (near, Verdict.HOLDS)):
-        fit = SimpleNamespace(shares=np.array([[1 - rare, rare, 0.0]]), distance=np.array([distance]))
+        fit = np.array([[1 - rare, rare, 0.0]]), np.array([distance])
         monkeypatch.setattr("checks.register.fitted_shares", lambda *_, fit=fit: fit)
         assert register(text).check(Question(collection, ("S", "Q"), FITTING)).verdict is verdict
 

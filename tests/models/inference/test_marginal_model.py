@@ -100,10 +100,10 @@ def test_margins_and_boxes_at_any_levels_equal_enumeration(
     found = model.expected(margin)
     np.testing.assert_allclose(found, in_order(dense_marginal(joint, domain, margin), domain, margin), atol=1e-8)
     occupied = np.count_nonzero(dense_marginal(joint, domain, model.finest_levels) > 1e-12)
-    assert len(model.closed_form.expected_cells(model.finest_levels, occupied)) == occupied
+    assert len(model.expected_cells(model.finest_levels, occupied)) == occupied
     if occupied > 1 and len(model.tree.cliques) > 1:
         with pytest.raises(TooManyCellsError, match="too many cells to be laid out"):
-            model.closed_form.expected_cells(model.finest_levels, 0)
+            model.expected_cells(model.finest_levels, 0)
     codes = [np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=3, max_size=3))) for n in found.shape]
     assert np.array_equal(model.expected_of(margin, codes), found[tuple(codes)])
     shares = st.sampled_from([[0.0, 1.0], [0.0, 0.25, 0.5, 1.0]])
