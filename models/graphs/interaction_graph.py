@@ -1,7 +1,7 @@
 """Interaction graphs: which induced attributes some margin shows together, and the moves from one graph to the next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
@@ -33,37 +33,26 @@ class InteractionGraph:
                 neighbors[vertex] |= mask & ~(1 << vertex)
         return cls(domain, vertices, tuple(neighbors))
 
-    def _changed(self, vertices: Mask, changed: Mapping[int, Mask], joined: Mask = 0) -> "InteractionGraph":
+    def with_edges(self, vertex: int, others: Mask) -> "InteractionGraph":
+        """The graph with a vertex, if it is not there yet, and edges between it and others."""
         neighbors = list(self.neighbors)
-        for vertex, adjacent in changed.items():
-            neighbors[vertex] = adjacent
-        graph = InteractionGraph(self.domain, vertices, tuple(neighbors))
-        if joined:  # finding the parts of every graph anew makes a search among 400 columns twice as long
-            part = reduce(or_, [self.parts[vertex] for vertex in vertices_of(joined)], joined)
-            vars(graph)["parts"] = tuple(part if part >> v & 1 else other for v, other in enumerate(self.parts))
+        neighbors[vertex] |= others
+        for other in vertices_of(others):
+            neighbors[other] |= 1 << vertex
+        graph = InteractionGraph(self.domain, self.vertices | 1 << vertex, tuple(neighbors))
+        # Finding the parts of every graph anew makes a search among 400 columns twice as long.
+        joined = others | 1 << vertex
+        part = reduce(or_, [self.parts[joined_vertex] for joined_vertex in vertices_of(joined)], joined)
+        vars(graph)["parts"] = tuple(part if part >> v & 1 else known for v, known in enumerate(self.parts))
         return graph
 
-    def with_vertex(self, vertex: int, joined_to: Mask) -> "InteractionGraph":
-        """The graph with one more vertex, adjacent to the given ones."""
-        bit = 1 << vertex
-        changed = {v: self.neighbors[v] | bit for v in vertices_of(joined_to)} | {vertex: joined_to}
-        return self._changed(self.vertices | bit, changed, joined_to | bit)
-
-    def without_vertex(self, vertex: int) -> "InteractionGraph":
-        """The graph without a vertex and its edges."""
-        others = vertices_of(self.neighbors[vertex])
-        changed = {v: self.neighbors[v] & ~(1 << vertex) for v in others} | {vertex: 0}
-        return self._changed(self.vertices & ~(1 << vertex), changed)
-
-    def with_edge(self, first: int, second: int) -> "InteractionGraph":
-        """The graph with one more edge."""
-        a, b = self.neighbors[first] | 1 << second, self.neighbors[second] | 1 << first
-        return self._changed(self.vertices, {first: a, second: b}, 1 << first | 1 << second)
-
-    def without_edge(self, first: int, second: int) -> "InteractionGraph":
-        """The graph without an edge."""
-        a, b = self.neighbors[first] & ~(1 << second), self.neighbors[second] & ~(1 << first)
-        return self._changed(self.vertices, {first: a, second: b})
+    def without_edges(self, vertex: int, others: Mask) -> "InteractionGraph":
+        """The graph without the edges between a vertex and others."""
+        neighbors = list(self.neighbors)
+        neighbors[vertex] &= ~others
+        for other in vertices_of(others):
+            neighbors[other] &= ~(1 << vertex)
+        return InteractionGraph(self.domain, self.vertices, tuple(neighbors))
 
     @cached_property
     def parts(self) -> tuple[Mask, ...]:
@@ -138,7 +127,7 @@ class AddVertex:
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
-        return graph.with_vertex(self.vertex, graph.domain.coarser_steps(self.vertex))
+        return graph.with_edges(self.vertex, graph.domain.coarser_steps(self.vertex))
 
 
 @dataclass(frozen=True, order=True)
@@ -153,7 +142,8 @@ class RemoveVertex:
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
-        return graph.without_vertex(self.vertex)
+        isolated = graph.without_edges(self.vertex, graph.neighbors[self.vertex])
+        return replace(isolated, vertices=graph.vertices & ~(1 << self.vertex))
 
 
 @dataclass(frozen=True, order=True)
@@ -186,7 +176,7 @@ class AddEdge:
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
-        return graph.with_edge(self.first, self.second)
+        return graph.with_edges(self.first, 1 << self.second)
 
 
 @dataclass(frozen=True, order=True)
@@ -210,7 +200,7 @@ class RemoveEdge:
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
-        return graph.without_edge(self.first, self.second)
+        return graph.without_edges(self.first, 1 << self.second)
 
 
 Move: TypeAlias = AddVertex | AddEdge | RemoveVertex | RemoveEdge

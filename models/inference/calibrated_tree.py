@@ -201,10 +201,9 @@ class CalibratedTree:
     @cached_property
     def _draws(self) -> "list[_Draw]":
         """For each clique how its cells are drawn, given the separator cell."""
-        root: list[IndexArray] = [np.zeros(len(cells), dtype=np.intp) for cells in self.cliques[:1]]
-        groups = [*root, *(link.positions[0] for link in self.links)]
-        sizes = [1, *map(len, self.links)]
-        return [_alias_draw(cells.counts, own, size) for cells, own, size in zip(self.cliques, groups, sizes)]
+        separators = [(np.zeros(len(cells), dtype=np.intp), 1) for cells in self.cliques[:1]]
+        separators += [(link.positions[0], len(link)) for link in self.links]
+        return [_alias_draw(cells.counts, *groups) for cells, groups in zip(self.cliques, separators)]
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).

@@ -131,11 +131,11 @@ def test_the_parts_of_a_graph_are_those_of_networkx_as_it_grows(network, data):
             others = data.draw(st.sets(st.sampled_from(sorted(network)))) if network else set()
             network.add_node(vertex)
             network.add_edges_from((vertex, other) for other in others)
-            graph = graph.with_vertex(vertex, _mask(others))
+            graph = graph.with_edges(vertex, _mask(others))
         elif apart:
             pair = data.draw(st.sampled_from(sorted(apart)))
             network.add_edge(*pair)
-            graph = graph.with_edge(*pair)
+            graph = AddEdge(*pair).apply(graph)
         else:
             break
         for one, other in permutations(network, 2):
