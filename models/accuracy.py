@@ -10,6 +10,7 @@ import numpy as np
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection
+from models.inference.calibrated_tree import leaf_shares
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -191,13 +192,9 @@ def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator
 
 def _by_labels(table: ContingencyTable) -> IndexArray:
     """The cells in the order of their labels, which is the same however the values are numbered."""
-    columns = []
-    for attribute, codes in zip(table.attributes, table.codes):
-        labels = table.domain.hierarchy(attribute).labels[0]
-        rank = np.empty(len(labels), dtype=np.intp)
-        rank[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
-        columns.append(rank[codes])
-    return np.asarray(np.lexsort(columns[::-1]), dtype=np.intp)
+    labels = (np.array(table.domain.hierarchy(attribute).labels[0], dtype=object) for attribute in table.attributes)
+    ranks = (np.unique(of_attribute, return_inverse=True)[1] for of_attribute in labels)
+    return np.asarray(np.lexsort([rank[codes] for rank, codes in zip(ranks, table.codes)][::-1]), dtype=np.intp)
 
 
 # Contrasts: the two-by-two table in which two attributes go together most.
@@ -271,11 +268,8 @@ def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
     """
     if not data.total:
         return 0.0
-    hierarchies = [data.domain.hierarchy(attribute) for attribute in data.attributes]
-    fine = [data.margin[attribute] for attribute in data.attributes]
-    coarse = [max(level, model.finest_levels[a]) for level, a in zip(fine, data.attributes)]
-    above = tuple(h.lift(f, c)[codes] for h, f, c, codes in zip(hierarchies, fine, coarse, data.codes))
-    q = model.expected_of(dict(zip(data.attributes, coarse)), above) / model.total
-    for h, f, c, codes, parents in zip(hierarchies, fine, coarse, data.codes, above):
-        q = q * (h.leaf_counts(f)[codes] / h.leaf_counts(c)[parents])
+    coarse = {a: max(data.margin[a], model.finest_levels[a]) for a in data.attributes}
+    q = model.expected_of(coarse, data.columns(coarse)[0]) / model.total
+    for (attribute, level), codes in zip(coarse.items(), data.codes):
+        q = q * leaf_shares(data.domain, attribute, data.margin[attribute], level)[codes]
     return float(np.maximum(data.counts / data.total - q, 0.0).sum())
