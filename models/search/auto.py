@@ -7,23 +7,21 @@ from the problem, not from a clock, so a search that is not stopped ends the sam
 
 from dataclasses import replace
 from functools import partial, reduce
-from math import inf
 
 from models.errors import NothingAllowedError
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.chance import by_divergence
-from models.search.exact import exact, proven_or_better
-from models.search.greedy import backward, both, from_both, stepwise
+from models.search.exact import exact
+from models.search.greedy import backward, both, stepwise
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, SearchResult, Stop, Strategy
 
 _WORK = 200_000
-"""Extensions of collections that exact search may look at before local search, and at least after it."""
+"""Extensions of collections that exact search may look at before local search."""
 
-_SHARE = 200
-"""Extensions for each collection that was looked at before, that exact search may look at in the end."""
+_LONGER = 12
+"""Times as many it may look at after local search."""
 
 
 def auto(problem: Problem, stop: Stop) -> SearchResult:
@@ -35,28 +33,25 @@ def auto(problem: Problem, stop: Stop) -> SearchResult:
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(_by_tests(problem, stop), strategy="auto")
-    looks = _WORK // size if (size := lattice_size(problem)) <= LARGEST_LATTICE else 0
-    best = _where_allowed(by_divergence(from_both), problem, stop) if looks else None
-    if best is not None:
-        best = proven_or_better(best, problem, stop, looks)
+    looks = _WORK // lattice_size(problem) if _is_small(problem) else 0
+    best = _where_allowed(partial(exact, most=looks), problem, stop) if looks else None
     if best is None or not (best.optimal or stop()):
-        ends = [end for end in (best, _where_allowed(local, problem, stop)) if end is not None]
-        best = min(ends, key=_value, default=None)
+        found = _where_allowed(local, problem, stop)
+        best = best.or_better(found) if best else found
     if best is None:
         best = exact(problem, stop)
     elif looks and not (best.optimal or stop()):
-        best = proven_or_better(best, problem, stop, max(_WORK, _SHARE * best.evaluated) // size)
+        best = exact(problem, stop, best, _LONGER * looks)
     return replace(best, strategy="auto")
 
 
-def _value(result: SearchResult) -> float:
-    return inf if result.value is None else result.value
+def _is_small(problem: Problem) -> bool:
+    return lattice_size(problem) <= LARGEST_LATTICE
 
 
 def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
     """The search by a test of significance."""
-    small = lattice_size(problem) <= LARGEST_LATTICE
-    ends = [stepwise, _from_the_largest] if small else [stepwise]
+    ends = [stepwise, _from_the_largest] if _is_small(problem) else [stepwise]
     results = [result for end in ends if (result := _where_allowed(end, problem, stop)) is not None]
     best = reduce(partial(_preferred, problem), results) if results else stepwise(problem, stop)
     return _preferred(problem, best, both(replace(problem, start=best.cliques), stop))

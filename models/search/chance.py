@@ -11,9 +11,10 @@ have levels, a search by it stalls: a coarse step costs more than it gains where
 KL divergence, and what it finds is settled: additions and removals in turn, by the price, until none gains.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
-from math import inf
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import RemoveEdge
@@ -53,16 +54,22 @@ def or_from_forward(search: Strategy) -> Strategy:
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
         result = by_divergence(search)(problem, stop)
-        if not stalls_by_price(problem) or stop():
-            return result
-        try:
-            other = by_divergence(from_both)(problem, stop)
-        except NothingAllowedError:
-            return result
-        best = min(result, replace(other, strategy=result.strategy), key=_value)
-        return replace(best, evaluated=result.evaluated + other.evaluated)
+        if stalls_by_price(problem) and not stop():
+            with suppress(NothingAllowedError):
+                return result.or_better(by_divergence(from_both)(problem, stop))
+        return result
 
     return strategy
+
+
+def starts(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
+    """Results of forward search by the objective and, if it may stall by that, by the divergence; those that are allowed.
+
+    By the objective first: told to stop, nothing takes away again what the divergence adds and does not pay.
+    """
+    for search in (from_both, by_divergence(from_both)) if stalls_by_price(problem) else (from_both,):
+        with suppress(NothingAllowedError):
+            yield search(problem, stop)
 
 
 def settled(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
@@ -78,8 +85,7 @@ def settled(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
             climb.settle()
             position, steps, evaluated = climb.position, [*steps, *climb.steps], evaluated + climb.evaluated
         settled_result = result_of(result.strategy, problem, position, 0, steps)
-        if _value(settled_result) < _value(best) - LEAST_GAIN:
-            best = settled_result
+        best = best.or_better(settled_result)
     return replace(best, evaluated=result.evaluated + evaluated)
 
 
@@ -111,12 +117,4 @@ def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> 
 def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
     """Return whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
     first, second = (problem.cube.domain.coarser_steps(vertex) | 1 << vertex for vertex in (edge.first, edge.second))
-    saved, added = (
-        of_margin(first) + of_margin(second) - of_margin(first | second)
-        for of_margin in (problem.cube.entropy, problem.cube.complexity)
-    )
-    return problem.objective.gain(saved, -added) > LEAST_GAIN
-
-
-def _value(result: SearchResult) -> float:
-    return inf if result.value is None else result.value
+    return problem.pair_gain(first, second) > LEAST_GAIN

@@ -17,6 +17,7 @@ What is wanted makes no objective smaller, so the bound counts without it and ho
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache, reduce
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -24,11 +25,11 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
-from models.search.chance import by_divergence, stalls_by_price
-from models.search.greedy import both, from_both, result_of
+from models.search.chance import starts
+from models.search.greedy import result_of
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, allowed_margins, lattice_size, lower_bound, score
-from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, Strategy
+from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -38,86 +39,38 @@ _MOST_WAITING = 500_000
 """Collections in the queue, at most."""
 
 
-def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None) -> SearchResult:
+def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, most: float = inf) -> SearchResult:
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
-    initial: what another search of the problem has found; by default forward search looks for one. What is found is never
-    worse, and where the search ends by itself without a proof, not worse than by the search in both directions either.
-    Deterministic unless stopped. Raises SelectionError for an objective that is a stopping rule only,
-    NothingAllowedError where the constraint allows nothing.
+    initial: what another search of the problem has found; by default forward search, and local search in a large lattice,
+    look for one. What is found is never worse. most: how many collections are gone on from at most. Deterministic unless
+    stopped. Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where the constraint
+    allows nothing.
     """
     _ = problem.price
-    if initial is None:
-        initial = _first(problem, stop)
-    search_result = _improved(problem, stop, initial)
-    if search_result.optimal or initial.value == inf or stop():
-        return search_result
-    other = both(problem, stop)
-    if search_result.value is None or other.value is None or other.value >= search_result.value - _TIE:
-        return search_result
-    evaluated = search_result.evaluated + other.evaluated
-    return replace(other, strategy="exact", evaluated=evaluated, bound=search_result.bound)
-
-
-def proven_or_better(result: SearchResult, problem: Problem, stop: Stop, most: int) -> SearchResult:
-    """What another search has found, or what is better, with what is proven once so many collections were gone on from.
-
-    Raises SelectionError for an objective that is a stopping rule only.
-    """
     looks = count()
-    return _improved(problem, stop, result, lambda: next(looks) >= most)
-
-
-def _first(problem: Problem, stop: Stop) -> SearchResult:
-    """What forward search finds, in a large lattice local search.
-
-    Where it may stall by the price, it is tried by the divergence as well, but only afterwards: the divergence alone adds
-    what does not pay, and told to stop nothing takes that away again.
-    """
-    first = _or_none_yet(from_both, problem, stop)
-    if stalls_by_price(problem) and not stop():
-        settled = _or_none_yet(by_divergence(from_both), problem, stop)
-        evaluated = first.evaluated + settled.evaluated
-        first = replace(min(settled, first, key=_value), evaluated=evaluated)
-    if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
-        return first
-    found = local(problem, stop)
-    return replace(found, evaluated=first.evaluated + found.evaluated) if _value(found) < _value(first) else first
-
-
-def _or_none_yet(search: Strategy, problem: Problem, stop: Stop) -> SearchResult:
-    try:
-        return search(problem, stop)
-    except NothingAllowedError:
-        return _NONE_YET
-
-
-def _value(result: SearchResult) -> float:
-    return inf if result.value is None else result.value
-
-
-def _never() -> bool:
-    return False
-
-
-def _improved(problem: Problem, stop: Stop, initial: SearchResult, is_enough: Stop = _never) -> SearchResult:
-    """The best that is found from an initial collection on, or the initial one.
-
-    is_enough: asked before each collection that is gone on from; True ends the search as `stop` does.
-    """
+    initial = _first(problem, stop) if initial is None else initial
 
     def ends() -> bool:
-        return is_enough() or stop()
+        return next(looks) >= most or stop()
 
     if (allowed := allowed_margins(problem, stop)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
-    if initial.value == inf or keeps_to_its_pivot(problem, initial.cliques):
+    if initial.cost == inf or keeps_to_its_pivot(problem, initial.cliques):
         result = _Search(problem, initial, allowed, ends, problem.pivot).run()
         if result is not None and keeps_to_its_pivot(problem, result.cliques):
             return result
         initial = result or initial
     return _Search(problem, initial, allowed, ends, pivot=-1).run() or replace(initial, strategy="exact")
+
+
+def _first(problem: Problem, stop: Stop) -> SearchResult:
+    """What forward search finds, in a large lattice local search too."""
+    first = reduce(SearchResult.or_better, starts(problem, stop), _NONE_YET)
+    if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
+        return first
+    return first.or_better(local(problem, stop))
 
 
 def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
@@ -142,7 +95,7 @@ _NONE_YET = SearchResult("exact", (), inf, evaluated=0, optimal=False, steps=(),
 
 
 def _require_some(result: SearchResult) -> None:
-    if result.value == inf:
+    if result.cost == inf:
         raise NothingAllowedError(
             "the search found no collection that the constraint allows and that shows what must be kept; weaken the "
             "constraint, or give more time"
@@ -168,15 +121,16 @@ class _Search:
         self.depends_on_more = False
         """Whether the constraint refused margins that it should judge one by one."""
         self.entropy = problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
-        self.best = initial.value if initial.value is not None else inf
+        self.best = initial.cost
         self.cliques, self.divergence = frozenset(initial.cliques), initial.kl_divergence
         self.steps = list(initial.steps)
         self.evaluated = initial.evaluated
         free = [mask for mask in allowed if not mask & pivot]
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
-        self._bounds = {False: lower_bound(problem, allowed), True: lower_bound(problem, free)}
-        self._scores: dict[Mask, float] = {0: 0.0}
-        self._to_go: dict[bool, dict[Mask, float]] = {False: {}, True: {}}
+        self._score = cache(lambda mask: score(problem, mask) if mask else 0.0)
+        self._to_go = {
+            judged: cache(lower_bound(problem, margins).to_go) for judged, margins in ((False, allowed), (True, free))
+        }
         self._queue: list[tuple[float, int, _State]] = []
         self._seen: set[tuple[frozenset[Mask], bool]] = set()
         self._order = count()
@@ -209,17 +163,7 @@ class _Search:
 
     def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:
         """What no collection undercuts that goes on from one."""
-        known = self._to_go[judged]
-        to_go = known.get(vertices)
-        if to_go is None:
-            to_go = known[vertices] = self._bounds[judged].to_go(vertices)
-        return cost + to_go - self.entropy
-
-    def _score(self, mask: Mask) -> float:
-        known = self._scores.get(mask)
-        if known is None:
-            known = self._scores[mask] = score(self.problem, mask)
-        return known
+        return cost + self._to_go[judged](vertices) - self.entropy
 
     def _may_show(self, mask: Mask, state: _State) -> bool:
         """Whether a margin is shown, or can be: by a new margin, which takes what it shares from a single clique."""

@@ -10,12 +10,13 @@ up. One that would do harm comes back after later moves: unlike the KL divergenc
 adding.
 """
 
-from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Collection as AnyCollection
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce, wraps
 from heapq import heappop, heappush
 from itertools import combinations, takewhile
+from math import comb
 from operator import or_
 
 from models.errors import NothingAllowedError
@@ -39,20 +40,16 @@ from models.search.problem import (
     Step,
     Stop,
     Strategy,
+    from_independence,
     staircase,
 )
 from models.tables.hierarchy import Mask, vertices_of
 
-Preference = Callable[[Move, float], float]
-"""Of an allowed move and its positive gain in nats, by how much it is preferred: the most preferred is made first."""
-
 Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
-"""Negative preference (the heap key), the clique that the move would make, the move, and what it changes."""
+"""Negative gain (the heap key), the clique that the move would make, the move, and what it changes."""
 
-
-def by_gain(_move: Move, gain: float) -> float:
-    """The gain itself."""
-    return gain
+_LATE = 1e-9
+"""A factor of the gain of a move that comes after all others."""
 
 
 def result_of(
@@ -175,40 +172,18 @@ class Climb:
             steps = len(self.steps)
             self.remove_all()
 
-    def _is_known_to_fail(self, edge: AddEdge) -> bool:
-        """Whether an edge would gain nothing, as far as that can be told without counting."""
-        cube, separator = self.position.cube, edge.separator(self.position.graph)
-        first, second = separator | 1 << edge.first, separator | 1 << edge.second
-        if self.problem.wanted or not (cube.knows(first | second) and cube.knows(first) and cube.knows(second)):
-            return False
-        return self.problem.objective.gain(*self.position.change(edge)[:2]) <= LEAST_GAIN
-
-    def _gaining_pairs_apart(self) -> list[tuple[AddEdge, Change]] | None:
-        """All edges that join two connected parts and gain, where they can be told at once."""
-        if self.problem.wanted or not isinstance(self.problem.objective, PenalizedDivergence):
-            return None
-        return self.position.gaining_pairs_apart(self.problem.objective.price)
-
-    def add_all(self, preference: Preference = by_gain) -> None:
-        """Additions while one gains."""
+    def add_all(self, last: Move | None = None) -> None:
+        """Additions while one gains. last: one that is made only after all others."""
         queue: list[Candidate] = []
 
-        def offer(move: AddVertex | AddEdge, change: Change) -> None:
-            if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
-                heappush(queue, (-preference(move, gain), change.clique, move, change))
-
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
-            graph = self.position.graph
             for move in moves:
-                if isinstance(move, AddEdge) and self._is_known_to_fail(move):  # sooner known than the next
-                    continue
-                if move.is_allowed(graph):
-                    offer(move, self.position.change(move))
+                if move.is_allowed(self.position.graph):
+                    change = self.position.change(move)
+                    if (gain := self.likely_gain(move, change)) > LEAST_GAIN:
+                        heappush(queue, (-gain * _LATE if move == last else -gain, change.clique, move, change))
 
-        joining = self._gaining_pairs_apart()
-        enqueue(_additions(self.position, apart_too=joining is None))
-        for edge, change in joining or ():
-            offer(edge, change)
+        enqueue(_additions(self.position))
         waiting: list[Candidate] = []
         harmful: list[Candidate] = []
         refused: dict[Mask, Refusal] = {}
@@ -236,7 +211,7 @@ class Climb:
                 if gain <= LEAST_GAIN:
                     harmful.append(candidate)
                     continue
-                key = -preference(move, gain)
+                key = -gain * _LATE if move == last else -gain
                 if queue and key > queue[0][0]:
                     heappush(queue, (key, clique, move, change))
                     continue
@@ -251,18 +226,15 @@ class Climb:
         self._refused = []
 
 
-def _additions(position: Position, *, apart_too: bool) -> Iterator[AddVertex | AddEdge]:
-    """All additions that may be allowed. apart_too: also the edges that join two connected parts."""
+def _additions(position: Position) -> Iterator[AddVertex | AddEdge]:
+    """All additions that may be allowed."""
     graph = position.graph
-    present, parts = graph.vertices, graph.parts
-    steps = set(position.cube.domain.offsets[:-1]).union(*(_next_step(position, v) for v in vertices_of(present)))
+    steps = set(position.cube.domain.offsets[:-1]).union(
+        *(_next_step(position, v) for v in vertices_of(graph.vertices))
+    )
     yield from map(AddVertex, sorted(steps))
-    apart = [graph.next_apart(vertex) if present >> vertex & 1 else 0 for vertex in range(len(parts))]
-    for vertex in vertices_of(present):
-        later = apart[vertex] >> (vertex + 1) << (vertex + 1)
-        for other in vertices_of(later if apart_too else later & parts[vertex]):
-            if apart[other] >> vertex & 1:
-                yield AddEdge(vertex, other)
+    for vertex in vertices_of(graph.vertices):
+        yield from _pairs(position, vertex, graph.vertices & -(2 << vertex))
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
@@ -298,19 +270,17 @@ def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | A
     graph = position.graph
     if isinstance(move, AddVertex):
         moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
-        return moves | _pairs(position, move.vertex, graph.vertices)
+        return moves.union(_pairs(position, move.vertex, graph.vertices))
     first, second = graph.neighbors[move.first], graph.neighbors[move.second]
-    return _pairs(position, move.first, second) | _pairs(position, move.second, first)
+    return {*_pairs(position, move.first, second), *_pairs(position, move.second, first)}
 
 
-def _pairs(position: Position, vertex: int, others: Mask) -> set[AddVertex | AddEdge]:
+def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
     """The edges to others that may be allowed: each of the two is of its attribute the coarsest that is not joined yet."""
     graph = position.graph
-    return {
-        AddEdge(min(vertex, other), max(vertex, other))
-        for other in vertices_of(graph.next_apart(vertex) & others)
-        if graph.next_apart(other) >> vertex & 1
-    }
+    for other in vertices_of(graph.next_apart(vertex) & others):
+        if graph.next_apart(other) >> vertex & 1:
+            yield AddEdge(min(vertex, other), max(vertex, other))
 
 
 class _EachMargin(PruningConstraint):
@@ -329,10 +299,10 @@ class _EachMargin(PruningConstraint):
         return None
 
 
-def forward(problem: Problem, stop: Stop, preference: Preference = by_gain) -> SearchResult:
+def forward(problem: Problem, stop: Stop) -> SearchResult:
     """Add to the initial collection while some allowed move gains."""
     climb = Climb(problem, problem.position(problem.initial), stop)
-    climb.add_all(preference)
+    climb.add_all()
     return result_of("forward", problem, climb.position, climb.evaluated, climb.steps)
 
 
@@ -395,7 +365,7 @@ def both(problem: Problem, stop: Stop) -> SearchResult:
                 break
             trial = Climb(problem, best.position, stop)
             trial.take(move, change)
-            trial.add_all(_all_but(_reverse(move)))
+            trial.add_all(_reverse(move))
             evaluated += trial.evaluated + 1
             is_better = loss + trial.gained > LEAST_GAIN and trial.position.cliques not in been_at
             if is_better and trial.is_allowed():
@@ -413,11 +383,6 @@ def _reverse(move: Move) -> Move:
         case RemoveVertex(vertex):
             return AddVertex(vertex)
     raise ValueError(f"{move} is no removal")
-
-
-def _all_but(last: Move) -> Preference:
-    """By gain, with one move only after all others."""
-    return lambda move, gain: 1e-9 * gain if move == last else gain
 
 
 # A forest of pairs: where a search may begin, so that attributes are together which tell most of each other.
@@ -441,134 +406,60 @@ def or_from_forest(search: Strategy) -> Strategy:
 
     @wraps(search)
     def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        if not _is_large(problem) or all(
-            attribute_mask.bit_count() == 1 for attribute_mask in problem.cube.domain.attribute_masks
-        ):
-            return search(problem, stop)
-        other = from_forest(problem, stop)
-        return _better(search(problem, stop), other)
+        is_large = lattice_size(problem) > LARGEST_LATTICE
+        other = _from_forest(problem, stop) if is_large and problem.has_levels else None
+        return search(problem, stop).or_better(other)
 
     return strategy
-
-
-def from_forest(problem: Problem, stop: Stop) -> SearchResult | None:
-    """What forward search finds from a forest of pairs; None where it is not allowed, or takes too long to be made."""
-    attributes, base = len(problem.cube.domain.attributes), sum(problem.cube.domain.attribute_masks)
-    cells = len(problem.cube.table(base)) if problem.cube.holds(base) else problem.cube.total
-    if attributes * (attributes - 1) // 2 * cells > _WORK:
-        return None
-    start = forest(problem, stop)
-    try:
-        search_result = forward(replace(problem, start=start), stop)
-    except NothingAllowedError:
-        return None
-    begun, at = problem.position(problem.initial), problem.position(start)
-    step = Step("begin with pairs of attributes that tell most of each other", begun.divergence, at.divergence)
-    return replace(search_result, steps=(step, *search_result.steps))
 
 
 from_both: Strategy = or_from_forest(forward)
 """What forward search finds; of a large lattice the better of that and of what it finds from a forest of pairs."""
 
 
-def _is_large(problem: Problem) -> bool:
-    return lattice_size(problem) > LARGEST_LATTICE
+def _from_forest(problem: Problem, stop: Stop) -> SearchResult | None:
+    """What forward search finds from a forest of pairs; None where it is not allowed, or takes too long to be made."""
+    attributes, base = len(problem.cube.domain.attributes), sum(problem.cube.domain.attribute_masks)
+    cells = len(problem.cube.table(base)) if problem.cube.holds(base) else problem.cube.total
+    if comb(attributes, 2) * cells > _WORK:
+        return None
+    start = _forest(problem, stop)
+    begun, at = problem.position(problem.initial), problem.position(start)
+    step = Step("begin with pairs of attributes that tell most of each other", begun.divergence, at.divergence)
+    try:
+        result = forward(replace(problem, start=start), stop)
+    except NothingAllowedError:
+        return None
+    return replace(result, steps=(step, *result.steps))
 
 
-def _better(result: SearchResult, other: SearchResult | None) -> SearchResult:
-    """The better of two results of a strategy, with what both looked at; the first where that cannot be said."""
-    if other is None:
-        return result
-    evaluated = result.evaluated + other.evaluated
-    is_better = None not in (result.value, other.value) and (other.value or 0.0) < (result.value or 0.0) - LEAST_GAIN
-    best = replace(other, strategy=result.strategy) if is_better else result
-    return replace(best, evaluated=evaluated)
-
-
-def forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
-    """A collection that is allowed: the initial one of a problem, pairs of attributes that were apart in it, single ones.
+def _forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
+    """The initial collection of a problem, pairs of attributes that were apart in it, and attributes by themselves.
 
     Decomposable, since two parts that are apart are joined by one attribute of each, which some clique of its part shows
     as finely as the part shows it at all.
     """
-    attribute_masks = problem.cube.domain.attribute_masks
-    part = {place: place for place in range(len(attribute_masks))}
-    for clique in problem.initial:
-        shown = [place for place, mask in enumerate(attribute_masks) if mask & clique]
-        _join(part, shown)
-    cliques = tuple(maximal_masks(problem.initial))
-    if problem.constraint(cliques, 0):
-        return cliques
-    for _, margin, pair in sorted(_gainful_pairs(problem, stop), key=lambda each: (-each[0], each[2])):
-        if stop():
-            break
-        if part[pair[0]] == part[pair[1]]:
-            continue
-        extended = tuple(maximal_masks((*cliques, margin)))
-        if problem.constraint(extended, margin) is None:
-            cliques = extended
-            _join(part, pair)
-    for place in range(len(attribute_masks)):
-        if not stop() and (margin := _alone(problem, cliques, place)):
-            extended = tuple(maximal_masks((*cliques, margin)))
-            if problem.constraint(extended, margin) is None:
-                cliques = extended
-    return cliques
+    cliques, parts = tuple(maximal_masks(problem.initial)), list(problem.cube.domain.attribute_masks)
+    for clique in cliques:
+        parts = _joined(parts, clique)
+    for _, margin in sorted(_gainful_pairs(problem, stop)):
+        joined, extended = _joined(parts, margin), tuple(maximal_masks((*cliques, margin)))
+        if len(joined) < len(parts) and not stop() and problem.constraint(extended, margin) is None:
+            cliques, parts = extended, joined
+    return from_independence(replace(problem, kept=cliques, start=None)).initial
 
 
-def _alone(problem: Problem, cliques: Iterable[Mask], place: int) -> Mask:
-    """The margin of one attribute by which a collection gains most; 0 where it gains by none."""
-    cube, domain = problem.cube, problem.cube.domain
-    attribute, hierarchy, attribute_mask = (
-        domain.attributes[place],
-        domain.hierarchies[place],
-        domain.attribute_masks[place],
-    )
-    shown = max((clique & attribute_mask for clique in cliques), default=0)
-    leaves = cube.log_leaves(attribute, hierarchy.height - shown.bit_count())
-    best, margin = LEAST_GAIN, 0
-    for step in vertices_of(attribute_mask & ~shown):
-        finer = attribute_mask & ((2 << step) - 1)
-        if problem.refuses(finer):
-            break
-        saved = leaves - cube.log_leaves(attribute, hierarchy.height - finer.bit_count())
-        parameters = cube.complexity(finer) - cube.complexity(shown)
-        gain = problem.objective.gain(saved - cube.entropy(finer) + cube.entropy(shown), parameters)
-        if gain > best:
-            best, margin = gain, finer
-    return margin
+def _joined(parts: Iterable[Mask], margin: Mask) -> list[Mask]:
+    """Parts of the attributes, those that a margin shows together as one."""
+    return [*(part for part in parts if not part & margin), sum(part for part in parts if part & margin)]
 
 
-def _join(part: dict[int, int], places: Iterable[int]) -> None:
-    """Let the parts of some attributes be one."""
-    joined = {part[place] for place in places}
-    part.update((place, min(joined)) for place, number in part.items() if number in joined)
-
-
-def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask, tuple[int, int]]]:
-    """The gain, the margin and the attributes of each pair that gains, the margin being the allowed one that gains most."""
-    entropy, complexity = problem.cube.entropy, problem.cube.complexity
-    for pair in combinations(range(len(problem.cube.domain.attributes)), 2):
-        best, margin = LEAST_GAIN, 0
-        for first, second in _finest(problem, pair):
-            if stop():
-                return
-            both = first | second
-            parameters = complexity(both) - complexity(first) - complexity(second)
-            gain = problem.objective.gain(entropy(first) + entropy(second) - entropy(both), parameters)
-            if gain > best:
-                best, margin = gain, both
-        if margin:
-            yield best, margin, pair
-
-
-def _finest(problem: Problem, pair: tuple[int, int]) -> Iterator[tuple[Mask, Mask]]:
-    """The finest allowed margins of two attributes."""
-    first, second = (_shown(problem, place) for place in pair)
-    return staircase(first, second, lambda margin: not problem.refuses(margin))
-
-
-def _shown(problem: Problem, place: int) -> list[Mask]:
-    """The margins of an attribute by itself, the coarsest first."""
+def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask]]:
+    """The negative gain and the margin of each pair that gains, the margin being the allowed one that gains most."""
     domain = problem.cube.domain
-    return [((1 << shown) - 1) << domain.offsets[place] for shown in range(1, domain.hierarchies[place].height + 1)]
+    shown = [[domain.coarser_steps(v) | 1 << v for v in vertices_of(own)] for own in domain.attribute_masks]
+    for ones, others in combinations(shown, 2):
+        margins = takewhile(lambda _: not stop(), staircase(ones, others, lambda margin: not problem.refuses(margin)))
+        gain, margin = max(((problem.pair_gain(*pair), sum(pair)) for pair in margins), default=(0.0, 0))
+        if gain > LEAST_GAIN:
+            yield -gain, margin

@@ -26,7 +26,7 @@ from models.graphs.interaction_graph import (
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks, sides
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
-from models.search.wanted import Measure, WantedAnalyses
+from models.search.wanted import WantedAnalyses, apart
 from models.tables.data_cube import DataCube, Score
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
@@ -47,16 +47,11 @@ class Change(NamedTuple):
     clique: Mask
 
 
-_MOST_HIDINGS = 1 << 16
-"""Changes that are kept, of all positions of a search."""
-
-
 @dataclass(frozen=True, eq=False)
 class Position:
     """A collection on the way: its graph, maximal cliques and KL divergence in nats.
 
-    analyses: what is wanted. known: how far these margins are from the data, where that is known already. hidings: what
-    hiding a vertex changes of the cliques that hold it, as far as a position on the way was asked.
+    analyses: what is wanted. known: how far these margins are from the data, where that is known already.
     """
 
     cube: DataCube
@@ -65,7 +60,6 @@ class Position:
     divergence: float
     analyses: WantedAnalyses | None = None
     known: tuple[float, ...] | None = None
-    hidings: dict[tuple[int, frozenset[Mask]], Change] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None) -> "Position":
@@ -111,29 +105,11 @@ class Position:
             case RemoveVertex(vertex):
                 return self._hiding(vertex)
 
-    def gaining_pairs_apart(self, price: float) -> list[tuple[AddEdge, Change]] | None:
-        """The edges that join two connected parts and gain, at a price in nats for each parameter; in no order.
-
-        None where that cannot be said of all at once: attributes have more than one step, or pairs have not been learned.
-        """
-        pairs = self.cube.independent_pairs()
-        if pairs is None or len(self.cube.domain.attributes) != self.cube.domain.vertex_count:
-            return None
-        divergence, parameters = pairs
-        part = np.array([part.bit_length() for part in self.graph.parts])  # by its last vertex; 0 where there is none
-        joins = (part[:, None] != part) & (part[:, None] > 0) & (part > 0)
-        second, first = np.nonzero(np.tril(joins & (divergence - price * parameters > LEAST_GAIN), -1))
-        saved, added = divergence[second, first].tolist(), parameters[second, first].tolist()
-        return [
-            (AddEdge(one, other), Change(nats, number, 1 << one | 1 << other))
-            for one, other, nats, number in zip(first.tolist(), second.tolist(), saved, added)
-        ]
-
     def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
-        entropy, complexity = self.cube.entropy, self.cube.complexity
-        a, b, clique = separator | first, separator | second, separator | first | second
-        divergence = entropy(a) + entropy(b) - entropy(separator) - entropy(clique)
-        return Change(divergence, complexity(clique) - complexity(a) - complexity(b) + complexity(separator), clique)
+        divergence, parameters = (
+            apart(of, separator, first, second) for of in (self.cube.entropy, self.cube.complexity)
+        )
+        return Change(divergence, -parameters, separator | first | second)
 
     def _leaves(self, vertex: int) -> float:
         """The mean logarithm of leaves that showing one step more saves."""
@@ -141,18 +117,12 @@ class Position:
         return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
     def _hiding(self, vertex: int) -> Change:
-        """What the cliques that hold a vertex lose by it, which are those of a junction tree by themselves."""
-        holding = frozenset([clique for clique in self.cliques if clique >> vertex & 1])
-        if (known := self.hidings.get((vertex, holding))) is not None:
-            return known
-        if len(self.hidings) >= _MOST_HIDINGS:
-            self.hidings.clear()
-        change = self.hidings[vertex, holding] = self._hidden(vertex, JunctionTree.of(self.cube.domain, holding))
-        return change
+        """What hiding a vertex changes: a junction tree stays one when the vertex leaves its cliques and separators.
 
-    def _hidden(self, vertex: int, tree: JunctionTree) -> Change:
-        """A junction tree stays one when a vertex leaves all its cliques and separators."""
+        The cliques that hold a vertex are those of a junction tree by themselves.
+        """
         bit = 1 << vertex
+        tree = JunctionTree.of(self.cube.domain, [clique for clique in self.cliques if clique & bit])
         entropy, complexity = self.cube.entropy, self.cube.complexity
         divergence, parameters = -self._leaves(vertex), 0.0
         for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
@@ -221,27 +191,14 @@ class Position:
         return self.analyses.weighted(self.wanted) - self.analyses.weighted(self.wanted_after(move))
 
     def likely_wanted_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
-        """About what an addition gains for the wanted margins, without inference: what it would if they were alone.
-
-        Only those count that hold all attributes of the move.
-        """
+        """About what an addition gains for the wanted margins, without inference."""
         if not self.analyses:
             return 0.0
         if isinstance(move, AddVertex):
-            first, second, common = 1 << move.vertex, 0, self.cube.domain.coarser_steps(move.vertex)
-        else:
-            first, second, common = 1 << move.first, 1 << move.second, move.separator(self.graph)
-        gained = 0.0
-        for margin in self.analyses.margins:
-            if (first | second) & ~margin.mask:
-                continue
-            given = common & margin.mask
-            if margin.measure is Measure.TOTAL_VARIATION:
-                gain = self.analyses.variation_alone(given, first, second)
-            else:
-                gain = self._joining(given, first, second).divergence if second else change.divergence
-            gained += margin.weight * gain
-        return gained
+            return self.analyses.likely_gain(
+                self.cube.domain.coarser_steps(move.vertex), 1 << move.vertex, 0, change[0]
+            )
+        return self.analyses.likely_gain(move.separator(self.graph), 1 << move.first, 1 << move.second)
 
 
 class RefusalScope(Enum):
@@ -668,6 +625,11 @@ class Problem:
             value += self.price * position.complexity
         return value + (self.wanted.weighted(position.wanted) if self.wanted else 0.0)
 
+    def pair_gain(self, first: Mask, second: Mask) -> float:
+        """What a margin gains over two parts of it that have no attribute in common, in nats."""
+        saved, parameters = (apart(of, 0, first, second) for of in (self.cube.entropy, self.cube.complexity))
+        return self.objective.gain(saved, -parameters)
+
     def binding(self, cliques: AnyCollection[Mask], stop: Stop) -> tuple[RefusedMove, ...] | None:
         """What binds at a collection: the moves that would gain, and that the constraint refuses, the largest gain first.
 
@@ -753,6 +715,18 @@ class SearchResult:
     bound: float | None = None
     wanted: tuple[float, ...] = ()
     stopped: bool = False
+
+    @property
+    def cost(self) -> float:
+        """The value; infinite where there is none."""
+        return inf if self.value is None else self.value
+
+    def or_better(self, other: "SearchResult | None") -> "SearchResult":
+        """The better of two results under the name of this one, with what both searches looked at."""
+        if other is None:
+            return self
+        best = other if other.cost < self.cost - LEAST_GAIN else self
+        return replace(best, strategy=self.strategy, evaluated=self.evaluated + other.evaluated)
 
     @property
     def gap(self) -> float | None:

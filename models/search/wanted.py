@@ -5,7 +5,7 @@ values; an objective adds it with a weight to the divergence of the whole. q_w i
 onto which it can be collapsed, so a number is remembered by that part, and asked again for no collection that has it too.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
@@ -50,6 +50,11 @@ class WantedMargin:
             raise SelectionError("a wanted margin has attributes, and a weight above 0")
 
 
+def apart(score: Callable[[Mask], float], separator: Mask, first: Mask, second: Mask) -> float:
+    """Return the score of two margins that share a separator, less that of the separator and of both together."""
+    return score(separator | first) + score(separator | second) - score(separator) - score(separator | first | second)
+
+
 class WantedAnalyses:
     """The divergences of wanted margins over one cube. Raises SelectionError for a margin that is not at base values."""
 
@@ -91,7 +96,25 @@ class WantedAnalyses:
         """What an objective adds for a collection; never negative."""
         return self.weighted(self.distances(cliques))
 
-    def variation_alone(self, given: Mask, first: Mask, second: Mask) -> float:
+    def likely_gain(self, separator: Mask, first: Mask, second: Mask, divergence: float = 0.0) -> float:
+        """About what it gains, weighted, to show two vertices together: what it would if each wanted margin were alone.
+
+        Only those count that hold both. separator: what is shown with both. second: 0 if the first is shown a step finer
+        by itself, which saves so much divergence.
+        """
+        gained = 0.0
+        for margin in self.margins:
+            if (first | second) & ~margin.mask:
+                continue
+            given, gain = separator & margin.mask, divergence
+            if margin.measure is Measure.TOTAL_VARIATION:
+                gain = self._variation_alone(given, first, second)
+            elif second:
+                gain = apart(self.cube.entropy, given, first, second)
+            gained += margin.weight * gain
+        return gained
+
+    def _variation_alone(self, given: Mask, first: Mask, second: Mask) -> float:
         """The total variation between the table of two vertices, with others, and what these make of either by itself.
 
         given: the others. second: 0 for a step finer of the first, whose values are spread evenly without it.

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, x_log_x
+from models.arrays import CodeArray, CountArray, FloatArray, read_only, x_log_x
 from models.errors import DomainMismatchError, ExtensionError
 from models.installed import name_of
 from models.tables.contingency_table import ContingencyTable, entropy
@@ -278,18 +278,6 @@ class DataCube:
         table = self.table(self._base)
         if self.total <= _ROWS_PER_CELL * len(table):
             self._pairs = pair_entropies([np.repeat(column, table.counts) for column in table.codes], sizes, self.total)
-
-    def independent_pairs(self) -> tuple[FloatArray, IndexArray] | None:
-        """For each two attributes at base values what a margin of both saves of the KL divergence, in nats, if they are
-        independent, and its free parameters: arrays of shape (attributes, attributes), to be read below the diagonal.
-
-        None unless pairs have been learned and the free parameters are those of all cells.
-        """
-        if self._pairs is None or self.parameters is not nominal or self.score is not None:
-            return None
-        alone = np.array([self.entropy(attribute_mask) for attribute_mask in self.domain.attribute_masks])
-        free = np.array([self.cell_count(attribute_mask) - 1 for attribute_mask in self.domain.attribute_masks])
-        return alone[:, None] + alone - self._pairs, free[:, None] * free
 
     def log_leaves(self, attribute: str, level: int) -> float:
         """Mean over the rows of ln(number of base values under the row's value at a level), nats.

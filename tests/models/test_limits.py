@@ -61,7 +61,6 @@ AGAIN = {
         "models.search.exact _MOST_WAITING": 1,
         "models.search.lower_bound _MOST_MARGINS": 1,
     },
-    "models/search/test_greedy::test_every_move_brings_what_it_says": {"models.search.problem _MOST_HIDINGS": 1},
     "models/search/test_selection::test_every_attribute_is_in_the_model_and_its_figures_are_those_of_the_closed_form": {
         "models.tables.data_cube _ROWS_PER_CELL": 0,
         "models.tables.data_cube _VALUE_PAIRS_PER_COUNT": 0,
