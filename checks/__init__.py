@@ -1,6 +1,6 @@
 """Privacy: criteria on one table and on a collection of marginals, attacks, disclosure risk."""
 
-from models.front_door import open_door
+from models.installed import open_door
 
 PROJECT = "anonymized-marginals"
 """Marks this package as ours; `import marginals` checks it, since `checks` is a name that others use too."""

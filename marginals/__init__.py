@@ -16,6 +16,6 @@ for _floor in ("models", "checks"):  # names that a user's own files may have; b
 
 __version__ = "0.1.0"
 
-from models.front_door import open_door  # noqa: E402 - only once the floor is known to be ours
+from models.installed import open_door  # noqa: E402 - only once the floor is known to be ours
 
 __all__, __getattr__, __dir__ = open_door(__name__)

@@ -4,7 +4,7 @@
 >>> domain = Domain.of(sex=Hierarchy.flat(["f", "m"]))  # doctest: +SKIP
 """
 
-from models.front_door import open_door
+from models.installed import open_door
 
 PROJECT = "anonymized-marginals"
 """Marks this package as ours; `import marginals` checks it, since `models` is a name that others use too."""

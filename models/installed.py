@@ -1,20 +1,54 @@
-"""Entry points of installed packages, by name, each loaded only when its name is asked for.
+"""Things that are loaded when their name is first asked for: what a package offers, and what installed packages add.
 
-A package declares them in its `pyproject.toml`, a group for each kind of thing:
+A package offers the names that its `__init__.pyi` lists, which type checkers read, too; pandas and SciPy take a second to
+load. Another package declares what it adds in its `pyproject.toml`, a group for each kind of thing:
 
     [project.entry-points."marginals.strategies"]
     my-search = "my_package:my_search"
 
-Names of the program itself come first and are never looked for here.
+Names of the program itself come first and are never looked for among these.
 """
 
+import re
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from pkgutil import get_data
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from models.errors import ExtensionError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a package whose list has lines `from home import name as name`.
+
+    A submodule is an attribute, too, and is imported when it is first asked for.
+    """
+    stub = (get_data(package, "__init__.pyi") or b"").decode()
+    homes = {name: home for home, name in re.findall(r"^from (\S+) import (\w+)", stub, re.MULTILINE)}
+
+    def offered(name: str) -> Any:
+        if (home := homes.get(name, package)) != package:
+            value = getattr(import_module(home), name)
+        else:
+            try:
+                value = import_module(f"{package}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{package}.{name}":
+                    raise
+                raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+        setattr(modules[package], name, value)
+        return value
+
+    def listed_names() -> list[str]:
+        return sorted({*vars(modules[package]), *homes})
+
+    return sorted(homes), offered, listed_names
+
 
 CRITERIA, STRATEGIES = "marginals.criteria", "marginals.strategies"
 OBJECTIVES, BASES = "marginals.objectives", "marginals.bases"

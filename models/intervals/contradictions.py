@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.arrays import CountArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.intervals.linked_tables import Interval, LinkedTables
-from models.programs.consistent_tables import UNBOUNDED, Program, propagated, ranges_left, solve
+from models.programs.consistent_tables import UNBOUNDED, Equations, Program, propagated, ranges_left, solve
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,16 @@ class Disagreement:
     @property
     def gap(self) -> int:
         """Rows between the two ranges, at least 1."""
-        (low, high), (other_low, other_high) = self.ranges
-        return max(1, low - other_high, other_low - high)
+        return max(1, int(_gaps(*map(np.array, self.ranges))))
 
 
-_Ranges: TypeAlias = tuple[CountArray, CountArray]
+def _gaps(one: CountArray, other: CountArray) -> CountArray:
+    """Rows between two ranges of each count, each of shape (2, counts); not above 0 where they overlap."""
+    return np.asarray(np.maximum(one[0] - other[1], other[0] - one[1]))
+
+
+def _range(ends: CountArray, cell: int) -> Interval:
+    return int(ends[0, cell]), int(ends[1, cell])
 
 
 def disagreements(linked: LinkedTables) -> list[Disagreement]:
@@ -41,22 +45,18 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
     Found by propagation, which misses contradictions that only several tables together have, or programs only.
     """
     disagreeing = []
-    ranges: dict[int, _Ranges] = {}
-    cells_of: dict[int, BoolArray] = {}
+    ranges: dict[int, CountArray] = {}
     for table in range(linked.table_count):
-        published = linked.ranges([table])
+        published = np.stack(linked.ranges([table]))
         equations = linked.equations[linked.equation_tables == table]
-        lower, upper = propagated(equations, *published)
-        if (lower > upper).any():
-            disagreeing.append(_within_one_table(linked, table, published))
+        ends = np.stack(propagated(equations, *published))
+        if (ends[0] > ends[1]).any():
+            cell, its_ranges = _within_one_table(equations, published, linked.sums[table][0][0])
+            disagreeing.append(Disagreement(cell, (table, table), its_ranges))
         else:
-            ranges[table] = lower, upper
-            cells_of[table] = np.zeros(len(linked), dtype=np.bool_)
-            for cells in (linked.published[table], linked.finest[table], equations.indices):
-                cells_of[table][cells] = True
+            ranges[table] = ends
     for one, other in combinations(ranges, 2):
-        gap = _gap(ranges[one], ranges[other])
-        gap[~(cells_of[one] & cells_of[other])] = 0
+        gap = _gaps(ranges[one], ranges[other])  # not above 0 for a cell that one of the tables tells nothing of
         if gap.max(initial=0) > 0:
             cell = int(np.flatnonzero(gap == gap.max())[-1])  # of equals the one with the most attributes
             disagreeing.append(
@@ -65,39 +65,25 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
     return disagreeing
 
 
-def _gap(one: _Ranges, other: _Ranges) -> CountArray:
-    return np.asarray(np.maximum(one[0] - other[1], other[0] - one[1]))
-
-
-def _range(ranges: _Ranges, cell: int) -> Interval:
-    return int(ranges[0][cell]), int(ranges[1][cell])
-
-
-def _within_one_table(linked: LinkedTables, table: int, published: _Ranges) -> Disagreement:
+def _within_one_table(
+    equations: Equations, published: CountArray, finest: IndexArray
+) -> tuple[int, tuple[Interval, Interval]]:
     """The total that differs most from its parts as they are published, or from what the finest cells add up to."""
     lower, upper = published
     if (lower > upper).any():  # a cell that the table gives twice
         cell = int(np.argmax(lower > upper))
-        return Disagreement(cell, (table, table), ((int(upper[cell]),) * 2, (int(lower[cell]),) * 2))
-    equations = linked.equations[linked.equation_tables == table]
+        return cell, ((int(upper[cell]),) * 2, (int(lower[cell]),) * 2)
     is_total = equations.data > 0
-    totals = equations.indices[is_total]
-    by_parts = ranges_left(equations, lower, upper)
-    finest = linked.finest[table]
-    alone = np.zeros_like(lower), np.full_like(upper, UNBOUNDED)
-    alone[0][finest], alone[1][finest] = lower[finest], upper[finest]
-    by_finest = propagated(equations, *alone)
-    cells = np.concatenate([totals, np.arange(len(linked))])
-    summed = (
-        np.concatenate([by_parts[0][is_total], by_finest[0]]),
-        np.concatenate([by_parts[1][is_total], by_finest[1]]),
-    )
-    gap = _gap((lower[cells], upper[cells]), summed)
+    of_finest = np.stack([np.zeros_like(lower), np.full_like(upper, UNBOUNDED)])
+    of_finest[:, finest] = published[:, finest]
+    by_parts = np.stack(ranges_left(equations, lower, upper))[:, is_total]
+    summed = np.concatenate([by_parts, np.stack(propagated(equations, *of_finest))], axis=1)
+    cells = np.concatenate([equations.indices[is_total], np.arange(len(lower))])
+    gap = _gaps(published[:, cells], summed)
     place = int(np.argmax(gap))
     if gap[place] <= 0:  # only several sums together contradict each other
-        return Disagreement(int(totals[0]), (table, table), ((0, UNBOUNDED), (0, UNBOUNDED)))
-    cell = int(cells[place])
-    return Disagreement(cell, (table, table), (_range(published, cell), _range(summed, place)))
+        return int(cells[0]), ((0, UNBOUNDED), (0, UNBOUNDED))
+    return int(cells[place]), (_range(published, int(cells[place])), _range(summed, place))
 
 
 _TOLERANCE = 1e-6
@@ -136,14 +122,9 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
     """The least sum of changes after which some tables fit together in real numbers; 0 where it is not known."""
     from scipy.sparse import block_array, csr_array, eye_array  # slow to import, and few need it
 
-    cells, lower, upper = (
-        np.concatenate([[], *columns])
-        for columns in (
-            [linked.published[table] for table in tables],
-            [linked.tables[table].lower for table in tables],
-            [linked.tables[table].upper for table in tables],
-        )
-    )
+    ranges = [(linked.tables[table].lower, linked.tables[table].upper) for table in tables]
+    cells = np.concatenate([[], *(linked.published[table] for table in tables)])
+    lower, upper = (np.concatenate([[], *(ends[side] for ends in ranges)]) for side in (0, 1))
     number, size = len(cells), len(linked)
     picked = csr_array((np.ones(number), (np.arange(number), cells.astype(np.intp))), shape=(number, size))
     eye = eye_array(number)
@@ -159,10 +140,8 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
     return bound if bound > _TOLERANCE else 0.0
 
 
-# Estimates: the maximum-entropy counts within proven bounds, which say what is likely where little is certain.
-#
-# Each table by itself: of all real counts of its finest cells whose sums lie within the bounds, those that are most
-# alike (Bregman's method with interval constraints: Censor and Lent 1981).
+# Estimates: what is likely where little is certain. Each table by itself: of all real counts of its finest cells whose
+# sums lie within the bounds, those that are most alike (Bregman's method with interval constraints: Censor and Lent 1981).
 
 
 _SWEEPS = 200
@@ -181,14 +160,21 @@ def estimated_counts(
     for sums in linked.sums:
         if deadline.is_over:
             break
-        counts = _fitted(sums, least, most)
-        for cells, places in sums[::-1]:
-            result[cells] = np.where(np.isnan(result[cells]), _summed(counts, cells, places), result[cells])
+        for cells, counts in reversed(_fitted(sums, least, most)):
+            result[cells] = np.where(np.isnan(result[cells]), counts, result[cells])
     result[lower == upper] = least[lower == upper]
     return np.asarray(np.clip(result, least, most))
 
 
-def _fitted(sums: Sequence[tuple[IndexArray, IndexArray]], least: FloatArray, most: FloatArray) -> FloatArray:
+def _fitted(
+    sums: Sequence[tuple[IndexArray, IndexArray]], least: FloatArray, most: FloatArray
+) -> list[tuple[IndexArray, FloatArray]]:
+    """The finest cells of a table and its totals, each with their counts."""
+
+    def summed(cells: IndexArray, places: IndexArray) -> FloatArray:
+        totals = np.bincount(places + 1, counts, minlength=len(cells) + 1)[1:]  # finest cells at -1 are part of none
+        return np.asarray(totals, dtype=np.float64)
+
     finest = sums[0][0]
     counts = np.where(most[finest] > 0, np.maximum(least[finest], 1).mean() if len(finest) else 1.0, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -197,16 +183,11 @@ def _fitted(sums: Sequence[tuple[IndexArray, IndexArray]], least: FloatArray, mo
         for _ in range(_SWEEPS):
             before = counts
             for (cells, places), (low, high), correction in zip(sums, log_ends, corrections):
-                summed = _summed(counts, cells, places)
-                steps = np.clip(correction, low - np.log(summed), high - np.log(summed))
-                steps = np.where(summed > 0, np.nan_to_num(steps, posinf=0.0, neginf=0.0), 0.0)
+                logs = np.log(summed(cells, places))
+                steps = np.clip(correction, low - logs, high - logs)
+                steps = np.where(logs > -np.inf, np.nan_to_num(steps, posinf=0.0, neginf=0.0), 0.0)
                 correction -= steps
-                counts = counts * np.append(np.exp(steps), 1.0)[places]  # the last for cells of no total, at -1
+                counts = counts * np.append(np.exp(steps), 1.0)[places]
             if np.abs(counts - before).max(initial=0.0) < _CLOSE:
                 break
-    return counts
-
-
-def _summed(counts: FloatArray, cells: IndexArray, places: IndexArray) -> FloatArray:
-    """The totals of finest counts; those at -1 are part of none."""
-    return np.asarray(np.bincount(places + 1, counts, minlength=len(cells) + 1)[1:], dtype=np.float64)
+    return [(cells, summed(cells, places)) for cells, places in sums]

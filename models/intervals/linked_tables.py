@@ -4,7 +4,8 @@ A count that two tables show, or that both add up to, is one unknown. Joint tabl
 published: their cells are what the tables tell together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import chain, combinations, product
@@ -38,7 +39,7 @@ Attributes: TypeAlias = frozenset[str]
 """The attributes of a table."""
 
 _LISTED = 3
-"""Values that the name of a set lists one by one."""
+"""Values that a name or an error lists one by one."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,8 @@ class Classification:
     others: bool = False
 
     def __post_init__(self) -> None:
-        labels = [*self.base, *self.groups]
-        twice = [label for label in dict.fromkeys(labels) if labels.count(label) > 1] if len(labels) < 100 else []
-        if twice or len(set(labels)) < len(labels):
-            raise DomainMismatchError(f"{self.name!r} has a label twice: {', '.join(twice) or 'of its many'}")
+        if twice := [label for label, times in Counter((*self.base, *self.groups)).items() if times > 1]:
+            raise DomainMismatchError(f"{self.name!r} has a label twice: {', '.join(twice[:_LISTED])}")
         for label, members in self.groups.items():
             if unknown := sorted(members - set(self.base)):
                 raise DomainMismatchError(f"{self.name!r}: the group {label!r} has the unknown value {unknown[0]!r}")
@@ -124,12 +123,8 @@ def _in_order(disjoint: Iterable[Members]) -> tuple[Members, ...]:
     return tuple(sorted(disjoint, key=lambda part: part & -part))
 
 
-def common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Members, ...]:
-    """The finest sets that are unions of the first disjoint sets and of the second ones, too.
-
-    >>> common_unions([0b001, 0b010, 0b100], [0b011])
-    (3,)
-    """
+def _common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Members, ...]:
+    """The finest sets that are unions of the first disjoint sets and of the second ones, too."""
     shared = set(one) & set(other)
     united: list[Members] = []
     for part in chain(one, other):
@@ -140,23 +135,20 @@ def common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Mem
     return _in_order((*shared, *(part for part in united if not part & ~within)))
 
 
-def layers(member_sets: Iterable[Members]) -> list[tuple[Members, ...]]:
-    """The values of an attribute of one table in layers of disjoint sets, the finest first, each as far as the table goes.
-
-    >>> layers([0b001, 0b010, 0b100, 0b011, 0b111])
-    [(1, 2, 4), (3, 4), (7,)]
-    """
+def _layers(member_sets: Iterable[Members]) -> list[tuple[Members, ...]]:
+    """Layers of disjoint sets, the finest first, each as far as the table goes, of the values of an attribute."""
     finest = parts(member_sets)
     coarser: list[list[Members]] = []
     for members in sorted(set(member_sets) - set(finest), key=int.bit_count):
-        layer = next((layer for layer in coarser if not any(members & other for other in layer)), None)
-        if layer is None:
-            coarser.append([members])
-        else:
-            layer.append(members)
-    covered = [reduce(or_, layer) for layer in coarser]
-    rests = [[part for part in finest if not part & inside] for inside in covered]
-    return [finest, *(_in_order((*layer, *rest)) for layer, rest in zip(coarser, rests))]
+        layer = next((layer for layer in coarser if not any(members & other for other in layer)), [])
+        if not layer:
+            coarser.append(layer)
+        layer.append(members)
+    result = [finest]
+    for layer in coarser:
+        inside = reduce(or_, layer)
+        result.append(_in_order((*layer, *(part for part in finest if not part & inside))))
+    return result
 
 
 _MOST = 2**40
@@ -208,21 +200,6 @@ class IntervalTable:
         return len(self.lower)
 
 
-@dataclass(frozen=True)
-class JointLimits:
-    """How many joint tables are made. attributes: that each has, besides those that all tables have. cells: of all tables
-    together. wide: cells that a table of more attributes may have, for each cell of those that all tables have; it is made
-    where nothing less shows that counts which fit are those of a population.
-    """
-
-    attributes: int = 3
-    cells: int = 2_000_000
-    wide: int = 2_000
-
-
-JOINT_LIMITS = JointLimits()
-
-
 @dataclass(frozen=True, eq=False)
 class LinkedTables:
     """Unknown counts, the ranges that are published of them, and the equations between them.
@@ -258,11 +235,6 @@ class LinkedTables:
         """Number of published tables."""
         return len(self.tables)
 
-    @property
-    def finest(self) -> tuple[IndexArray, ...]:
-        """For each table its finest cells, in C order."""
-        return tuple(families[0][0] for families in self.sums)
-
     def ranges(self, tables: Iterable[int]) -> tuple[CountArray, CountArray]:
         """The least and the largest count of each cell that some tables publish: shape (cells,) each."""
         lower = np.zeros(len(self), dtype=np.int64)
@@ -273,18 +245,14 @@ class LinkedTables:
         return lower, upper
 
     @cached_property
-    def _ranges(self) -> tuple[CountArray, CountArray]:
-        return self.ranges(range(self.table_count))
-
-    @property
     def lower(self) -> CountArray:
         """The least count of each cell that all tables publish: shape (cells,)."""
-        return self._ranges[0]
+        return self.ranges(range(self.table_count))[0]
 
-    @property
+    @cached_property
     def upper(self) -> CountArray:
         """The largest count of each cell that all tables publish: shape (cells,)."""
-        return self._ranges[1]
+        return self.ranges(range(self.table_count))[1]
 
     @cached_property
     def is_published(self) -> BoolArray:
@@ -293,30 +261,34 @@ class LinkedTables:
 
     def named(self, cell: int) -> dict[str, str]:
         """The values of a cell by attribute; those that it is summed over are left out."""
-        return {
-            c.name: c.named(sets[code])
-            for c, sets, code in zip(self.classifications, self.sets, self.keys[cell].tolist())
-            if sets[code] != c.everything
-        }
+        values = zip(self.classifications, self.sets, self.keys[cell].tolist())
+        return {c.name: c.named(sets[code]) for c, sets, code in values if sets[code] != c.everything}
 
 
 def linked_tables(
-    tables: Sequence[IntervalTable], classifications: Sequence[Classification], limits: JointLimits = JOINT_LIMITS
+    tables: Sequence[IntervalTable],
+    classifications: Sequence[Classification],
+    *,
+    joint_attributes: int = 3,
+    most_cells: int = 2_000_000,
+    wide: int = 2_000,
 ) -> LinkedTables:
     """The unknowns of some tables and, where there are several, of their joint tables.
 
-    Raises DomainMismatchError for an attribute without classification, TooManyCellsError for more than `limits.cells` cells;
-    joint tables that would lead beyond it are left out.
+    joint_attributes: attributes of each joint table, besides those that all tables have; more only where nothing less shows
+    that counts which fit are those of a population, and with at most `wide` cells for each cell of what all tables have.
+    Raises DomainMismatchError for an attribute without classification, TooManyCellsError for more than `most_cells` cells
+    of published tables; joint tables that would lead beyond it are left out.
     """
     known = {c.name for c in classifications}
     for table in tables:
         if unknown := [name for name in table.values if name not in known]:
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
-    attributes = [frozenset(table.values) for table in tables]
     families = [_published_families(table, classifications) for table in tables]
     size = sum(map(_size, chain.from_iterable(families)))
-    if size > limits.cells:
-        raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {limits.cells:,}")
+    if size > most_cells:
+        raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {most_cells:,}")
+    attributes = [frozenset(table.values) for table in tables]
     finest = _finest_values(attributes, families, classifications)
 
     def joint_family(names: Attributes) -> Family:
@@ -325,10 +297,13 @@ def linked_tables(
     complete = [names for names, of_table in zip(attributes, families) if of_table[0] == joint_family(names)]
     joints: list[Attributes] = []
     left_out: list[Attributes] = []
-    covered = [True]  # one table alone needs no others
     if len(tables) > 1:
-        joints, left_out = _joint_tables(attributes, complete, finest, limits, limits.cells - size)
-        covered = _covered(attributes, complete, joints)
+        cells = {name: len(values) for name, values in finest.items()}
+        joints, left_out = _joint_tables(attributes, complete, cells, (joint_attributes, most_cells - size, wide))
+    # One table alone needs no others; several are covered together, and then each joint one beside them.
+    are_covered = len(tables) == 1 or _is_covered(attributes, [*complete, *joints])
+    covered = [are_covered] * len(tables)
+    covered += [are_covered and _is_covered([*attributes, joint], [*complete, *joints]) for joint in joints]
     families = _with_shared(families, [joint_family(joint) for joint in joints])
     in_order = [tuple(c.name for c in classifications if c.name in joint) for joint in (*joints, *left_out)]
     names = (*(table.name for table in tables), *map(" by ".join, in_order[: len(joints)]))
@@ -348,19 +323,17 @@ def _family(axes: Mapping[str, tuple[Members, ...]], classifications: Sequence[C
 
 def _published_families(table: IntervalTable, classifications: Sequence[Classification]) -> list[Family]:
     """The finest family of a table, and those of its totals and subtotals that it publishes."""
-    layers_of = {name: layers(values) for name, values in table.values.items()}
+    layers_of = {name: _layers(values) for name, values in table.values.items()}
     homes = []
     for name, values in table.values.items():
         home = {members: number for number, layer in reversed([*enumerate(layers_of[name])]) for members in layer}
         homes.append(np.array([home[members] for members in values], dtype=np.intp)[table.codes[name]])
-    chosen = {tuple(row) for row in np.unique(np.stack(homes, axis=1), axis=0).tolist()} if homes else set()
+    chosen = set(zip(*(home.tolist() for home in homes)))
     if len(homes) <= 4:  # a sum over two attributes is a sum of sums over one: they are families too, published or not
         chosen = {numbers for row in chosen for numbers in product(*({0, number} for number in row))}
-    families = []
-    for numbers in sorted({(0,) * len(homes), *chosen}):
-        axes = {name: layers_of[name][number] for name, number in zip(layers_of, numbers)}
-        families.append(_family(axes, classifications))
-    return list(dict.fromkeys(families))
+    rows = sorted({(0,) * len(homes), *chosen})
+    axes = ({name: of_name[n] for (name, of_name), n in zip(layers_of.items(), numbers)} for numbers in rows)
+    return list(dict.fromkeys(_family(each, classifications) for each in axes))
 
 
 def _finest_values(
@@ -378,7 +351,7 @@ def _with_shared(published: Sequence[Sequence[Family]], joints: Sequence[Family]
     """For each table its families, and the finest that it shares with each other one."""
     more: list[list[Family]] = [*map(list, published), *([joint] for joint in joints)]
     for (one, first), (other, second) in combinations(enumerate([families[0] for families in more]), 2):
-        shared = tuple(map(common_unions, first, second))
+        shared = tuple(map(_common_unions, first, second))
         if all(shared):
             more[one].append(shared)
             more[other].append(shared)
@@ -393,12 +366,9 @@ def _places_in(total: Family, fine: Family) -> IndexArray | None:
 
     None unless every total is a union of fine cells.
     """
-    axes = []
-    for wholes, values in zip(total, fine):
-        places = _axis_places(wholes, values)
-        if places is None:
-            return None
-        axes.append(places)
+    axes = [places for places in map(_axis_places, total, fine) if places is not None]
+    if len(axes) < len(fine):
+        return None
     result: IndexArray = np.zeros(1, dtype=np.intp)
     for wholes, places in zip(total, axes):
         both = result[:, None] * len(wholes) + places
@@ -407,18 +377,15 @@ def _places_in(total: Family, fine: Family) -> IndexArray | None:
 
 
 def _axis_places(wholes: tuple[Members, ...], values: tuple[Members, ...]) -> IndexArray | None:
-    if wholes == values:
-        return np.arange(len(values))
     known = {members: place for place, members in enumerate(wholes)}
-    result, covered = [], [0] * len(wholes)
+    result, united = [], [0] * len(wholes)
     for part in values:
-        place = known.get(part, -1)
-        if place < 0:
+        if (place := known.get(part, -1)) < 0:
             place = next((number for number, whole in enumerate(wholes) if not part & ~whole), -1)
         if place >= 0:
-            covered[place] |= part
+            united[place] |= part
         result.append(place)
-    return np.array(result, dtype=np.intp) if covered == [*wholes] else None
+    return np.array(result, dtype=np.intp) if united == [*wholes] else None
 
 
 def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArray]]:
@@ -443,87 +410,63 @@ def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArr
 # 2000).
 
 
-def is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
+def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
     """Whether a junction tree, each of its cliques a part of a complete table, covers the attributes of all shown tables.
 
     complete: tables that show each of their attributes as finely as any table does. False where no tree was found, which
     need not mean that there is none.
-
-    >>> ring = [frozenset("ab"), frozenset("bc"), frozenset("cd"), frozenset("ad")]
-    >>> is_covered(ring, ring), is_covered(ring, [frozenset("abd"), frozenset("bcd")])
-    (False, True)
     """
-
-    def is_inside(clique: Set[str]) -> bool:
-        return any(clique <= table for table in complete)
-
-    return elimination_cliques(attribute_sets, is_inside) is not None
+    return elimination_cliques(attribute_sets, lambda clique: any(clique <= table for table in complete)) is not None
 
 
-def missing(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> list[Attributes]:
-    """Attributes of tables that would have to be complete for the shown tables to be covered; the fewest that were found.
-
-    >>> pairs = [frozenset(pair) for pair in ("ab", "ac", "ad", "bc", "bd", "cd")]
-    >>> [sorted(each) for each in missing(pairs, [frozenset("abc")])]
-    [['a', 'b', 'c', 'd']]
-    """
-    cliques = sorted(set(elimination_cliques(attribute_sets) or []), key=lambda clique: (-len(clique), sorted(clique)))
+def _missing(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> list[Attributes]:
+    """Attributes of tables that would have to be complete for the shown tables to be covered; the fewest that were found."""
     wanted: list[Attributes] = []
-    for clique in cliques:
-        if not any(clique <= table for table in (*complete, *wanted)):
+    for clique in sorted(elimination_cliques(attribute_sets) or [], key=lambda clique: (-len(clique), sorted(clique))):
+        if not any(map(clique.issubset, (*complete, *wanted))):
             wanted.append(clique)
     return wanted
-
-
-def _covered(
-    attributes: Sequence[Attributes], complete: Sequence[Attributes], joints: Sequence[Attributes]
-) -> list[bool]:
-    """Of each published table, then of each joint one, whether a junction tree covers it with all published ones."""
-    every = [*complete, *joints]
-    is_whole = is_covered(attributes, every)
-    of_joints = (is_whole and is_covered([*attributes, joint], every) for joint in joints)
-    return [*(is_whole for _ in attributes), *of_joints]
 
 
 def _joint_tables(
     attributes: Sequence[Attributes],
     complete: Sequence[Attributes],
-    finest: Mapping[str, tuple[Members, ...]],
-    limits: JointLimits,
-    room: int,
+    sizes: Mapping[str, int],
+    limits: tuple[int, int, int],
 ) -> tuple[list[Attributes], list[Attributes]]:
     """The joint tables of all combinations of a few attributes, and wider ones if these leave it open what is possible.
 
-    Tables that would need more than `room` cells, for themselves and their totals, come second.
+    sizes: values of each attribute. limits: attributes of a joint table, cells for all of them, and cells of a wider one.
+    Tables that would need more cells, for themselves and their totals, come second.
     """
-    names = sorted(frozenset().union(*attributes))
-    common = frozenset(name for name in names if all(name in table or not table for table in attributes))
-    others = [name for name in names if name not in common]
+    most_attributes, room, wide = limits
+    every: Attributes = frozenset().union(*attributes)
+    common = every.intersection(*(table for table in attributes if table))
+    others = sorted(every - common)
     joints: list[Attributes] = []
     left_out: list[Attributes] = []
 
     def cells(table: Attributes) -> int:
-        return prod(len(finest[name]) for name in table)
+        return prod(sizes[name] for name in table)
 
-    def add(table: Attributes) -> None:
+    def add(wanted: Iterable[Attributes]) -> None:
         nonlocal room
-        if table in complete or table in joints:
-            return
-        if 2 * cells(table) > room:
-            left_out.append(table)
-        else:
-            room -= 2 * cells(table)
-            joints.append(table)
+        for table in wanted:
+            if table not in complete and table not in joints:
+                is_large = 2 * cells(table) > room
+                room -= 0 if is_large else 2 * cells(table)
+                (left_out if is_large else joints).append(table)
 
-    if limits.attributes and names:
-        for chosen in combinations(others, min(limits.attributes, len(others))):
-            add(common | {*chosen})
-    if not all(_covered(attributes, complete, joints)):
-        every = frozenset(names)
-        largest = limits.wide * cells(common)
-        for table in [every] if cells(every) <= largest else missing(attributes, [*complete, *joints]):
-            if cells(table | common) <= largest:
-                add(table)
+    if most_attributes and every:
+        add(common | {*chosen} for chosen in combinations(others, min(most_attributes, len(others))))
+    shown = [*complete, *joints]
+    if not all(_is_covered([*attributes, joint], shown) for joint in (attributes[0], *joints)):
+        largest = wide * cells(common)
+        add(
+            table
+            for table in ([every] if cells(every) <= largest else _missing(attributes, shown))
+            if cells(table | common) <= largest
+        )
     return joints, left_out
 
 
@@ -543,10 +486,10 @@ def _numbered(
     shape = tuple(map(len, sets))
     if prod(shape) > 2**62:
         raise TooManyCellsError("the tables have too many attributes and values to number their combinations")
-    places = [{members: place for place, members in enumerate(values)} for values in sets]
+    place_of = [{members: place for place, members in enumerate(values)} for values in sets]
 
     def numbers(axis: int, members: Iterable[Members]) -> IndexArray:
-        return np.array([places[axis][each] for each in members], dtype=np.intp)
+        return np.array([place_of[axis][each] for each in members], dtype=np.intp)
 
     codes = [np.ravel_multi_index(np.ix_(*map(numbers, range(len(shape)), family)), shape).ravel() for family in every]
     published = []
@@ -558,15 +501,12 @@ def _numbered(
         published.append(np.broadcast_to(np.ravel_multi_index(tuple(columns), shape), len(table)))
     unique = np.unique(np.concatenate([*published, *codes]))
     cells = {family: np.searchsorted(unique, code) for family, code in zip(every, codes)}
-    covered: BoolArray = np.zeros(len(unique), dtype=np.bool_)
-    for of_table, is_covered_table in zip(families, covered_tables):
-        for family in of_table if is_covered_table else ():
-            covered[cells[family]] = True
+    of_covered = chain.from_iterable(of_table for of_table, is_covered in zip(families, covered_tables) if is_covered)
+    covered = np.isin(np.arange(len(unique)), np.concatenate([[], *(cells[family] for family in of_covered)]))
     sums = []
-    for finest, *totals in families:
-        of_totals = ((cells[total], _places_in(total, finest)) for total in totals)
-        itself = cells[finest], np.arange(_size(finest))
-        sums.append((itself, *((unknowns, at) for unknowns, at in of_totals if at is not None)))
+    for of_table in families:
+        of_totals = ((cells[total], _places_in(total, of_table[0])) for total in of_table)
+        sums.append(tuple((unknowns, at) for unknowns, at in of_totals if at is not None))
     equations, equation_tables = _equations(families, cells, len(unique))
     return LinkedTables(
         tuple(classifications),
@@ -593,19 +533,17 @@ def _equations(
     for number, of_table in enumerate(families):
         for total, fine, places in _sums(of_table):
             distinct.setdefault((total, fine), (number, places))
-    rows, columns, signs, tables = ([np.zeros(0, dtype=np.int64)] for _ in range(4))
+    entries = [np.zeros((3, 0), dtype=np.int64)]
+    tables = [np.zeros(0, dtype=np.int64)]
     begin = 0
     for (total, fine), (number, places) in distinct.items():
-        inside = np.flatnonzero(places >= 0)
-        part, within = cells[fine][inside], cells[total][places[inside]]
-        apart = part != within  # a value that both families have is no equation
-        count = len(cells[total])
-        rows += [begin + np.arange(count), begin + places[inside][apart]]
-        columns += [cells[total], part[apart]]
-        signs += [np.ones(count, dtype=np.int64), np.full(int(apart.sum()), -1)]
+        inside, count = np.flatnonzero(places >= 0), len(cells[total])
+        entries.append(np.stack([begin + np.arange(count), cells[total], np.ones(count, dtype=np.int64)]))
+        entries.append(np.stack([begin + places[inside], cells[fine][inside], np.full(len(inside), -1)]))
         tables.append(np.full(count, number))
         begin += count
-    positions = np.concatenate(rows), np.concatenate(columns)
-    equations = csr_array((np.concatenate(signs), positions), shape=(begin, size))
-    has_parts = np.diff(equations.indptr) > 1
+    rows, columns, signs = np.concatenate(entries, axis=1)
+    equations = csr_array((signs, (rows, columns)), shape=(begin, size))
+    equations.eliminate_zeros()  # a value that both families have is no equation
+    has_parts = np.diff(equations.indptr) > 0
     return equations[has_parts], np.concatenate(tables)[has_parts]

@@ -3,10 +3,12 @@
 Every bound is proven in whole numbers, so it holds for certain, sharp or not (`models.programs.extremes`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate, chain, groupby, pairwise
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +24,7 @@ _PROGRAM_SECONDS = 5.0
 """Seconds of one integer program."""
 
 _AT_ONCE = 4_000
-"""Cells of the blocks that one linear program takes together."""
+"""Cells, about, of the blocks that one linear program takes together."""
 
 _NEAR = 3_000
 """Cells around one that its explanation is looked for among."""
@@ -76,8 +78,10 @@ def proven_bounds(
     decided = sharp.copy()
     asked = np.full(len(linked), small is None) | linked.is_published
     parts, blocks = _blocks(linked.equations, lower, upper, asked)
-    done = run(partial(tightened, small=small, deadline=deadline), list(_together(blocks)))
-    for cells, block in zip(parts, (block for some in done for block in some)):
+    numbers = (total // _AT_ONCE for total in accumulate(map(len, blocks)))
+    together = [[block for _, block in some] for _, some in groupby(zip(numbers, blocks), itemgetter(0))]
+    done = chain.from_iterable(run(partial(tightened, small=small, deadline=deadline), together))
+    for cells, block in zip(parts, done):
         lower[cells], upper[cells] = block.lower, block.upper
         certain = linked.covered[cells] | (block.lower == block.upper)
         sharp[cells] = block.attained.all(axis=0) & certain
@@ -99,18 +103,16 @@ def _blocks(
     matrix, right = equations[:, is_open], -(equations[:, ~is_open] @ lower[~is_open])
     rows = _different(matrix, right)
     matrix, right = matrix[rows], right[rows]
-    _, part = connected_components(block_array([[None, matrix.T], [matrix, None]]), directed=False)
-    cell_part, row_part = part[: len(cells)], part[len(cells) :]
-    cell_order, row_order = np.argsort(cell_part, kind="stable"), np.argsort(row_part, kind="stable")
-    ends = np.cumsum([np.bincount(of, minlength=part.max() + 1) for of in (cell_part, row_part)], axis=1).T[:-1]
-    parts, held = np.split(cell_order, ends[:, 0]), np.split(row_order, ends[:, 1])
-    matrix = matrix[row_order][:, cell_order]
+    number, part = connected_components(block_array([[None, matrix.T], [matrix, None]]), directed=False)
+    orders = [np.argsort(of, kind="stable") for of in (part[: len(cells)], part[len(cells) :])]
+    ends = [np.searchsorted(np.sort(of), np.arange(number + 1)) for of in (part[: len(cells)], part[len(cells) :])]
+    cells, right = cells[orders[0]], right[orders[1]]
+    matrix = matrix[orders[1]][:, orders[0]]
     blocks = []
-    begins = np.vstack([[[0, 0]], ends])
-    for places, own_rows, (cell, row) in zip(parts, held, begins.tolist()):
-        of_block = matrix[row : row + len(own_rows), cell : cell + len(places)]
-        at = cells[places]
-        blocks.append((at, Unknowns(lower[at], upper[at], of_block, right[own_rows], asked[at])))
+    for (first, last), (top, bottom) in zip(*(pairwise(of.tolist()) for of in ends)):
+        at = cells[first:last]
+        equations_of_block, right_of_block = matrix[top:bottom, first:last], right[top:bottom]
+        blocks.append((at, Unknowns(lower[at], upper[at], equations_of_block, right_of_block, asked[at])))
     blocks.sort(key=lambda block: len(block[0]))
     return [at for at, _ in blocks], [block for _, block in blocks]
 
@@ -123,19 +125,6 @@ def _different(matrix: Equations, right: CountArray) -> IndexArray:
     sides = np.where(sums < 0, -1, 1)
     chosen = np.unique(np.stack([sums * sides, right[rows] * sides], axis=1), axis=0, return_index=True)[1]
     return np.asarray(rows[np.sort(chosen)])
-
-
-def _together(waiting: Iterable[Unknowns]) -> Iterator[Sequence[Unknowns]]:
-    some: list[Unknowns] = []
-    size = 0
-    for block in waiting:
-        if some and size + len(block) > _AT_ONCE:
-            yield some
-            some, size = [], 0
-        some.append(block)
-        size += len(block)
-    if some:
-        yield some
 
 
 def tightened(blocks: Sequence[Unknowns], small: int | None, deadline: Deadline) -> Sequence[Unknowns]:

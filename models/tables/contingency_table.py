@@ -43,21 +43,16 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
         if space > _MAX_SPACE // max(radix, 1):
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
-        keys = _appended(keys, column, radix, space)
+        above = max(space, 1) * max(radix, 1)  # a radix is 0 where there are no rows
+        dtype = smallest_code_dtype(above) if above < _NARROW else np.dtype(np.int64)
+        if space == 1:  # there was one key
+            keys = column.astype(dtype, copy=False)
+        else:
+            keys = keys.astype(dtype)
+            keys *= radix
+            keys += column.astype(dtype, copy=False)
         space *= radix
     return keys, space
-
-
-def _appended(keys: CodeArray, column: CodeArray, radix: int, space: int) -> CodeArray:
-    """Keys below `space` with one more column."""
-    above = max(space, 1) * max(radix, 1)  # a radix is 0 where there are no rows
-    dtype = smallest_code_dtype(above) if above < _NARROW else np.dtype(np.int64)
-    if space == 1:  # there was one key
-        return column.astype(dtype, copy=False)
-    appended = keys.astype(dtype)
-    appended *= radix
-    appended += column.astype(dtype, copy=False)
-    return appended
 
 
 def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
@@ -338,10 +333,6 @@ def entropy(counts: CountArray) -> float:
     return float(np.log(total) - x_log_x(counts).sum() / total)
 
 
-_REMEMBERED = 1 << 26
-"""Bytes of keys that a table keeps, at most: a search asks for each thousands of times."""
-
-
 @dataclass(frozen=True, eq=False)
 class ContingencyTable(Cells):
     """The nonempty cells of a margin with their counts of rows.
@@ -374,16 +365,10 @@ class ContingencyTable(Cells):
 
     @classmethod
     def _tallied(
-        cls,
-        domain: Domain,
-        mask: Mask,
-        columns: Sequence[CodeArray],
-        packed: tuple[CodeArray, int],
-        weights: CountArray,
+        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
     ) -> "ContingencyTable":
-        """From rows with positive weights, by their codes at the levels of a mask and their keys."""
-        keys, space = packed
-        radices = [domain.cell_count(mask & part) for part in domain.attribute_masks if mask & part]
+        """From rows with positive weights, by their codes at the levels of a mask."""
+        keys, space = pack(columns, radices, len(weights))
         if radices and is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
             totals = np.bincount(keys, weights, minlength=space)
             present = np.flatnonzero(totals > 0)
@@ -420,7 +405,7 @@ class ContingencyTable(Cells):
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        return cls._tallied(domain, mask, columns, pack(columns, radices, len(counts)), counts)
+        return cls._tallied(domain, mask, columns, radices, counts)
 
     @cached_property
     def mask(self) -> Mask:
@@ -446,37 +431,21 @@ class ContingencyTable(Cells):
         return bool((self.counts == 1).all())
 
     @cached_property
-    def _known_keys(self) -> dict[Mask, CodeArray]:
+    def _lifted(self) -> dict[Mask, tuple[CodeArray, int]]:
         return {}
 
-    def _keys(self, mask: Mask) -> CodeArray:
-        """Keys that are positions among all cells of a margin that is not empty; remembered as long as there is room."""
-        if (keys := self._known_keys.get(mask)) is None:
-            keys, _ = self.keys(mask)
-            if (len(self._known_keys) + 1) * keys.nbytes > _REMEMBERED:
-                self._known_keys.clear()
-            self._known_keys[mask] = keys
-        return keys
-
-    def keys(self, mask: Mask) -> tuple[CodeArray, int]:
-        """A key of the cell of a coarser margin that each cell falls into, and a bound, as `pack` gives them.
-
-        Searches ask for margins in turn that differ in their last attribute alone, so keys of all others are remembered.
-        """
-        cell_count = self.domain.cell_count
-        if not mask or cell_count(mask) >= _NARROW:
-            return pack(*self.columns(self.domain.margin(mask)), len(self))
-        *_, place = self.domain.places(mask)
-        last = mask & self.domain.attribute_masks[place]
-        if others := mask & ~last:
-            keys = _appended(self._keys(others), self._keys(last), cell_count(last), cell_count(others))
-        else:
-            keys = self.column(self.domain.attributes[place], self.domain.hierarchies[place].height - last.bit_count())
-        return keys, cell_count(mask)
+    def _columns_at(self, mask: Mask) -> tuple[list[CodeArray], list[int]]:
+        """As `columns`, of a valid mask that shows nothing that this table does not show; columns are remembered."""
+        parts = [shown for part in self.domain.attribute_masks if (shown := mask & part)]
+        for part in parts:
+            if part not in self._lifted:
+                ((attribute, level),) = self.domain.margin(part).items()
+                self._lifted[part] = self.column(attribute, level), self.domain.cell_count(part)
+        return [self._lifted[part][0] for part in parts], [self._lifted[part][1] for part in parts]
 
     def counts_at(self, mask: Mask) -> CountArray:
         """The counts of the nonempty cells of a coarser margin, without the cells."""
-        keys, space = self.keys(mask)
+        keys, space = pack(*self._columns_at(mask), len(self))
         if not is_dense(space, len(keys)):
             return tally(keys, space, self.counts)[1]
         totals = np.bincount(keys, None if self.is_unweighted else self.counts)
@@ -490,8 +459,7 @@ class ContingencyTable(Cells):
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
         """The coarser table of a valid mask, which shows nothing that this table does not show."""
-        columns = [self._keys(mask & part) for part in self.domain.attribute_masks if mask & part]
-        return self._tallied(self.domain, mask, columns, self.keys(mask), self.counts)
+        return self._tallied(self.domain, mask, *self._columns_at(mask), self.counts)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """The counts of arbitrary cells, 0 where the table has none. codes: for each attribute, shape (n,)."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models.arrays import CodeArray, CountArray, FloatArray, read_only, x_log_x
+from models.arrays import CountArray, FloatArray, read_only, x_log_x
 from models.errors import DomainMismatchError, ExtensionError
 from models.installed import name_of
 from models.tables.contingency_table import ContingencyTable, entropy
@@ -123,7 +123,7 @@ class DataCube:
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._pairs: FloatArray | None = None
-        """The entropies of all pairs of attributes at base values, if they were learned; to be read below the diagonal."""
+        """The entropies of all pairs of attributes at base values, if they were learned: shape (attributes, attributes)."""
         self._complexities: dict[Mask, float] = {}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
@@ -211,26 +211,26 @@ class DataCube:
         return complexity
 
     def _complexity(self, mask: Mask) -> float:
-        if (complexity := self._complexities.get(mask)) is None:
-            complexity = self.cell_count(mask) - 1 if self.score is None else self._lacking(self.score, mask)
-            self._complexities[mask] = complexity
-        return complexity
+        if mask not in self._complexities:
+            lacking = 0.0
+            if self.score is not None and mask:
+                one = self._scored(self.score, np.array([self.total]), 1)
+                scored = self._scored(self.score, self.counts(mask), self.domain.cell_count(mask))
+                lacking = (one - scored) / max(self.total, 1) - self.entropy(mask)
+            self._complexities[mask] = self.cell_count(mask) - 1 if self.score is None else lacking
+        return self._complexities[mask]
 
-    def _lacking(self, score: Score, mask: Mask) -> float:
-        """What a score lacks of the log-likelihood. Raises ExtensionError for a score that is no number."""
-        if not mask:
-            return 0.0
-        scores = []
-        for counts, cells in ((np.array([self.total]), 1), (self.counts(mask), self.domain.cell_count(mask))):
-            number = score(counts, cells)
-            is_number = isinstance(number, int | float | np.number)
-            if not is_number or not np.isfinite(number):
-                raise ExtensionError(
-                    f"a score of cliques is a finite number of nats for the counts of any clique; {name_of(score)} gives "
-                    f"{'one that is not finite' if is_number else type(number).__name__}"
-                )
-            scores.append(float(number))
-        return (scores[0] - scores[1]) / max(self.total, 1) - self.entropy(mask)
+    @staticmethod
+    def _scored(score: Score, counts: CountArray, cells: int) -> float:
+        """Raises ExtensionError for a score that is no number."""
+        number = score(counts, cells)
+        is_number = isinstance(number, int | float | np.number)
+        if not is_number or not np.isfinite(number):
+            raise ExtensionError(
+                f"a score of cliques is a finite number of nats for the counts of any clique; {name_of(score)} gives "
+                f"{'one that is not finite' if is_number else type(number).__name__}"
+            )
+        return float(number)
 
     @property
     def is_bounded_by_divergence(self) -> bool:
@@ -276,8 +276,19 @@ class DataCube:
         if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * len(sizes) * (len(sizes) - 1) // 2:
             return
         table = self.table(self._base)
-        if self.total <= _ROWS_PER_CELL * len(table):
-            self._pairs = pair_entropies([np.repeat(column, table.counts) for column in table.codes], sizes, self.total)
+        if self.total > _ROWS_PER_CELL * len(table):
+            return
+        rows = np.repeat(np.stack(table.codes, axis=1), table.counts, axis=0).T
+        holds = [np.packbits(column == np.arange(size)[:, None], axis=1) for column, size in zip(rows, sizes)]
+        sets = np.concatenate(holds)  # for each value of each attribute the rows that hold it, one bit each
+        words = np.pad(sets, ((0, 0), (0, -sets.shape[1] % 8))).view(np.uint64)
+        together = np.zeros((len(words), len(words)))
+        for i, each in enumerate(words):
+            together[i, i:] = np.bitwise_count(each & words[i:]).sum(axis=1, dtype=np.uint32)
+        together += np.triu(together, 1).T
+        starts = np.cumsum([0, *sizes[:-1]])
+        sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts, axis=0), starts, axis=1)
+        self._pairs = np.log(max(self.total, 1)) - sums / max(self.total, 1)
 
     def log_leaves(self, attribute: str, level: int) -> float:
         """Mean over the rows of ln(number of base values under the row's value at a level), nats.
@@ -293,21 +304,3 @@ class DataCube:
             logs: FloatArray = np.log(hierarchy.leaf_counts(level)[table.codes[0]])
             self._log_leaves[mask] = float(table.counts @ logs / max(self.total, 1))
         return self._log_leaves[mask]
-
-
-def pair_entropies(columns: Sequence[CodeArray], sizes: Sequence[int], length: int) -> FloatArray:
-    """Return the entropies in nats of each two columns together, shape (columns, columns).
-
-    columns: codes of shape (length,), below the size of each; every row counts once. Takes length / 64 * sum(sizes)^2 / 2
-    operations, so it pays for many columns of few values.
-    """
-    holds = [np.packbits(column == np.arange(size)[:, None], axis=1) for column, size in zip(columns, sizes)]
-    sets = np.concatenate(holds)  # for each value of each column the rows that hold it, one bit each
-    words = np.pad(sets, ((0, 0), (0, -sets.shape[1] % 8))).view(np.uint64)
-    together = np.zeros((len(words), len(words)))
-    for i, rows in enumerate(words):
-        together[i, i:] = np.bitwise_count(rows & words[i:]).sum(axis=1, dtype=np.uint32)
-    together += np.triu(together, 1).T
-    starts = np.cumsum([0, *sizes[:-1]])
-    sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts, axis=0), starts, axis=1)
-    return np.asarray(np.log(max(length, 1)) - sums / max(length, 1))

@@ -13,7 +13,6 @@ smallest (by induction: a group that was merged for a lower threshold holds a va
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,14 +71,16 @@ def partitions_in_tree(
 class _Groups:
     """Groups of values with rows, each called by the number of its first value.
 
+    owner: for each value another one of its group, itself for the first; values without rows are in none at the beginning.
     outside: a value that has no place among the others, and joins the smallest group if one of the two is too small.
     """
 
-    def __init__(self, counts: CountArray, outside: int | None = None, missing: int | None = None) -> None:
-        names = [name for name in np.flatnonzero(counts).tolist() if name != outside]
-        self.rows = {name: int(counts[name]) for name in names}
-        self.members = {name: {name} for name in names}
+    def __init__(self, counts: CountArray, outside: int | None, missing: int | None) -> None:
+        self.names = [name for name in np.flatnonzero(counts).tolist() if name != outside]
+        self.rows = {name: int(counts[name]) for name in self.names}
         self.owner: Partition = np.arange(len(counts))
+        self._value_counts = dict.fromkeys(self.names, 1)
+        self._empty = np.flatnonzero((counts == 0) & (self.owner != (-1 if outside is None else outside)))
         self._outside = outside if outside is not None and counts[outside] else None
         self._rows_outside = 0 if outside is None else int(counts[outside])
         self._missing = missing if missing is not None and counts[missing] else None
@@ -91,8 +92,8 @@ class _Groups:
     def absorb(self, name: int, gone: int) -> None:
         raise NotImplementedError
 
-    def take_along(self) -> None:
-        """Put values without rows into groups of several values, and name the owner of each value."""
+    def homes(self, empty: Partition, merged: set[int]) -> Partition:
+        """The merged group that each value without rows belongs to, -1 for none."""
         raise NotImplementedError
 
     def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
@@ -108,7 +109,10 @@ class _Groups:
             self._take_in(size)
             if sizes[0] > 1:
                 self._merge_scarce(sizes[0])
-            self.take_along()
+            homes = self.homes(self._empty, {name for name, values in self._value_counts.items() if values > 1})
+            self.owner[self._empty[homes >= 0]], self._empty = homes[homes >= 0], self._empty[homes < 0]
+            while not np.array_equal(further := self.owner[self.owner], self.owner):
+                self.owner = further
             _, first, group = np.unique(self.owner, return_index=True, return_inverse=True)
             yield np.argsort(np.argsort(first))[group]  # numbered by their first values
 
@@ -122,24 +126,31 @@ class _Groups:
             self._merge(min(scarce))
 
     def _spare(self, name: int) -> int:
-        members = self.members[name]
-        return 0 if len(members) == 1 else WITH_APART if self._missing in members else SEVERAL
+        if self._missing is not None and name != self._missing:
+            while self.owner[home := self.owner[self._missing]] != home:
+                self.owner[self._missing] = self.owner[home]
+            if home == name:
+                return WITH_APART
+        if self._value_counts[name] == 1:
+            return 0
+        return WITH_APART if name == self._missing else SEVERAL
 
     def _take_in(self, size: int) -> None:
         if self._outside is not None and self.rows:
             least = min(self.rows, key=lambda name: (self.rows[name], name))
             if min(self.rows[least], self._rows_outside) < size:
-                self._put(least, {self._outside}, self._rows_outside)
+                self._put(least, self._outside, self._rows_outside)
                 self._outside = None
 
     def _merge(self, one: int) -> None:
         other = self.nearest(one)
         name, gone = min(one, other), max(one, other)
         self.absorb(name, gone)
-        self._put(name, self.members.pop(gone), self.rows.pop(gone))
+        self._value_counts[name] += self._value_counts.pop(gone)
+        self._put(name, gone, self.rows.pop(gone))
 
-    def _put(self, name: int, values: set[int], rows: int) -> None:
-        self.members[name] |= values
+    def _put(self, name: int, gone: int, rows: int) -> None:
+        self.owner[gone] = name
         self.rows[name] += rows
         heappush(self._smallest, (self.rows[name], name))
 
@@ -149,45 +160,30 @@ class _InOrder(_Groups):
 
     def __init__(self, counts: CountArray, apart: int | None) -> None:
         super().__init__(counts, outside=apart, missing=apart)
-        names = list(self.rows)
-        self._before, self._after = dict(zip(names[1:], names)), dict(zip(names, names[1:]))
-        self._order = np.delete(np.arange(len(counts)), [] if apart is None else [apart])
-        self._stretch = {
-            name: (place, place) for name, place in zip(names, np.searchsorted(self._order, names).tolist())
-        }
+        self._places = {name: place for place, name in enumerate(self.names)}
+        self._last = {name: name for name in self.names}
+        self._groups = list(self.names)  # right at the first and the last value of each group
 
     def nearest(self, name: int) -> int:
-        beside = [other for other in (self._before.get(name), self._after.get(name)) if other is not None]
-        return min(beside, key=self.rows.__getitem__)
+        beside = self._places[name] - 1, self._places[self._last[name]] + 1
+        return min((self._groups[at] for at in beside if 0 <= at < len(self._groups)), key=self.rows.__getitem__)
 
     def absorb(self, name: int, gone: int) -> None:
-        del self._before[gone]
-        self._stretch[name] = self._stretch[name][0], self._stretch.pop(gone)[1]
-        if (follower := self._after.pop(gone, None)) is None:
-            del self._after[name]
-        else:
-            self._after[name], self._before[follower] = follower, name
+        self._last[name] = self._last.pop(gone)
+        self._groups[self._places[self._last[name]]] = name
 
-    def take_along(self) -> None:
-        """Put values without rows between two groups into the merged one of them, of two into that of fewer rows.
+    def homes(self, empty: Partition, merged: set[int]) -> Partition:
+        """Of values between two groups the merged one, of two that of fewer rows.
 
         So the ends of a group tell least of its rarest values, which are mostly far from the others.
         """
-        names = sorted(self._stretch)
-        merged = {name for name in names if len(self.members[name]) - (self._missing in self.members[name]) > 1}
-        for low, high in pairwise(names):
-            (first, last), (follows, end) = self._stretch[low], self._stretch[high]
-            if takers := [name for name in (high, low) if name in merged]:
-                taker = min(takers, key=self.rows.__getitem__)
-                self._stretch[taker] = (last + 1, end) if taker == high else (first, follows - 1)
-        for name in {*names[:1], *names[-1:]} & merged:
-            first, last = self._stretch[name]
-            is_last = name == names[-1]
-            self._stretch[name] = 0 if name == names[0] else first, len(self._order) - 1 if is_last else last
-        for name, (first, last) in self._stretch.items():
-            self.owner[self._order[first : last + 1]] = name
-            if self._missing in self.members[name]:
-                self.owner[self._missing] = name
+        names = sorted(self.rows)
+        rows = np.array([np.inf, *(self.rows[name] if name in merged else np.inf for name in names), np.inf])
+        last = np.array([-1, *(self._last[name] for name in names)])
+        below = np.searchsorted(names, empty)  # the group below each value, from 1
+        is_below = (empty < last[below]) | (rows[below] < rows[below + 1])
+        chosen = np.where(is_below, below, below + 1)
+        return np.where(np.isfinite(rows[chosen]), np.array([-1, *names, -1])[chosen], -1)
 
 
 class _InTree(_Groups):
@@ -200,8 +196,7 @@ class _InTree(_Groups):
         profiles: NDArray[np.number[Any]] | None,
         apart: int | None,
     ) -> None:
-        super().__init__(counts, missing=apart)
-        self._empty = np.flatnonzero(counts == 0).tolist()
+        super().__init__(counts, outside=None, missing=apart)
         # The node of each level that all of a group lie under, -1 if they lie under several or the group is gone.
         self._paths = np.where(counts > 0, paths, -1)
         self._own_paths = paths
@@ -235,22 +230,16 @@ class _InTree(_Groups):
         self._paths[self._paths[:, name] != self._paths[:, gone], name] = -1
         self._paths[:, gone] = -1
 
-    def take_along(self) -> None:
-        """Put each value without rows into the nearest of the merged groups with which it shares a node below the root."""
-        merged = [name for name, members in self.members.items() if len(members) > 1]
+    def homes(self, empty: Partition, merged: set[int]) -> Partition:
+        """Of each value the nearest group with which it shares a node below the root, of several the smallest."""
         below_root = range(1, max(len(self._paths) - 1, 2))
         smallest: dict[tuple[int, int], int] = {}
         for name in sorted(merged, key=lambda name: (self.rows[name], name)):
             for level in below_root:
                 smallest.setdefault((level, int(self._paths[level, name])), name)
-        for value in self._empty:
-            nodes = ((level, int(self._own_paths[level, value])) for level in below_root)
-            nearest = next((smallest[node] for node in nodes if node in smallest), None)
-            if nearest is not None:
-                self.members[nearest].add(value)
-        for name in merged:
-            self.owner[list(self.members[name])] = name
-        self._empty = [value for value in self._empty if self.owner[value] == value]
+        paths = self._own_paths[:, empty].T.tolist()
+        shared = ([smallest[at] for level in below_root if (at := (level, path[level])) in smallest] for path in paths)
+        return np.array([(groups or [-1])[0] for groups in shared], dtype=np.intp)
 
 
 def thresholds(k: int, rows: int) -> tuple[int, ...]:

@@ -74,19 +74,15 @@ class Taxonomy:
         return read_only(np.concatenate(counts))
 
     @cached_property
-    def parents(self) -> IndexArray:
-        """The node above each node, that of `*` being itself: shape (nodes,)."""
-        above = [np.array(parents) + offset for parents, offset in zip(self.hierarchy.parents, self.offsets[1:])]
-        return read_only(np.concatenate([*above, [self.root]]).astype(np.intp))
-
-    @cached_property
     def plainest(self) -> IndexArray:
         """For each node the lowest one that has its label and its leaves, so that what reads alike is one node."""
         nodes = np.arange(self.size)
-        children = np.bincount(self.parents[:-1], minlength=self.size)
-        for node, parent in enumerate(self.parents[:-1].tolist()):
-            if children[parent] == 1 and self.labels[node] == self.labels[parent]:
-                nodes[parent] = nodes[node]
+        for level, parents in enumerate(self.hierarchy.parents):
+            below, above = self.hierarchy.labels[level : level + 2]
+            children = np.bincount(parents)
+            for code, parent in enumerate(parents):
+                if children[parent] == 1 and above[parent] == below[code]:
+                    nodes[self.offsets[level + 1] + parent] = nodes[self.offsets[level] + code]
         return read_only(nodes)
 
     def at_level(self, level: int) -> IndexArray:
@@ -95,8 +91,7 @@ class Taxonomy:
 
     def random_leaves(self, nodes: IndexArray, rng: "np.random.Generator") -> IndexArray:
         """A leaf under each of some nodes, all as likely: shape (n,)."""
-        levels = range(self.hierarchy.height + 1)
-        leaves = np.concatenate([np.argsort(self.hierarchy.lift(0, level), kind="stable") for level in levels])
+        leaves = np.argsort([self.at_level(level) for level in range(self.hierarchy.height + 1)], kind="stable").ravel()
         starts = np.cumsum(self.leaf_counts) - self.leaf_counts
         drawn: IndexArray = leaves[starts[nodes] + rng.integers(self.leaf_counts[nodes])]
         return drawn
@@ -104,8 +99,8 @@ class Taxonomy:
     def shares_under(self, node: int) -> FloatArray:
         """The share of the leaves of each node that lies under a given one: shape (nodes,)."""
         inside = self.at_level(int(self.levels[node])) == node
-        under = [self.at_level(level)[inside] for level in range(self.hierarchy.height + 1)]
-        return np.asarray(np.bincount(np.concatenate(under), minlength=self.size) / self.leaf_counts)
+        under = np.concatenate([self.at_level(level)[inside] for level in range(self.hierarchy.height + 1)])
+        return np.asarray(np.bincount(under, minlength=self.size) / self.leaf_counts)
 
 
 def taxonomy_nodes(nodes: npt.ArrayLike, taxonomies: Sequence[Taxonomy]) -> IndexArray:
@@ -131,7 +126,6 @@ def _nodes_and_counts(
 
 
 def _leaf_counts(taxonomies: Sequence[Taxonomy], nodes: IndexArray) -> CountArray:
-    """How many base values each node covers: shape of the nodes."""
     return np.stack([taxonomy.leaf_counts[column] for taxonomy, column in zip(taxonomies, nodes.T)], axis=1)
 
 
@@ -206,18 +200,9 @@ class GeneralizedCells:
         return int(self.counts.sum())
 
     @cached_property
-    def levels(self) -> IndexArray:
-        """The level of each value: shape (cells, attributes)."""
-        return np.stack([t.levels[column] for t, column in zip(self.taxonomies, self.nodes.T)], axis=1)
-
-    @cached_property
     def leaf_counts(self) -> CountArray:
         """How many base values each value covers: shape (cells, attributes)."""
         return _leaf_counts(self.taxonomies, self.nodes)
-
-    def labels(self, cell: int) -> tuple[str, ...]:
-        """The published labels of one cell, in the domain's order."""
-        return tuple(t.labels[node] for t, node in zip(self.taxonomies, self.nodes[cell].tolist()))
 
     @property
     def information_utility(self) -> float:
@@ -228,9 +213,10 @@ class GeneralizedCells:
         """For each combination of levels that occurs the probability of each base cell under its cells."""
         density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
         heights = [hierarchy.height + 1 for hierarchy in self.domain.hierarchies]
-        first, number = group(*pack(list(self.levels.T), heights, len(self)))
+        of_values = np.stack([t.levels[column] for t, column in zip(self.taxonomies, self.nodes.T)])
+        first, number = group(*pack(list(of_values), heights, len(self)))
         parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
-        for levels, cells in zip(self.levels[first].tolist(), parts):
+        for levels, cells in zip(of_values.T[first].tolist(), parts):
             nodes = zip(self.taxonomies, levels, self.nodes[cells].T)
             codes = tuple(column - taxonomy.offsets[level] for taxonomy, level, column in nodes)
             yield Cells(self.domain, dict(zip(self.domain.attributes, levels)), codes, density[cells])

@@ -110,7 +110,7 @@ def _cells(
             yield labels, count, count
 
 
-def linked_labels(published: LabelledTables, *limits: Any) -> LinkedTables:
+def linked_labels(published: LabelledTables, **limits: Any) -> LinkedTables:
     """Labelled tables as the code takes them. limits: of joint tables, where other ones are meant than by default."""
     classifications = {
         name: Classification(name, values, {g: frozenset(m) for g, m in published.groups[name].items()})
@@ -131,4 +131,4 @@ def linked_labels(published: LabelledTables, *limits: Any) -> LinkedTables:
         )
         for number, (attributes, cells) in enumerate(published.tables)
     ]
-    return linked_tables(tables, [*classifications.values()], *limits)
+    return linked_tables(tables, [*classifications.values()], **limits)

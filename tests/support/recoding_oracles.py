@@ -87,7 +87,8 @@ def rows_that_fit(table: ContingencyTable, cells: GeneralizedCells) -> int:
     """
     pairs: list[tuple[int, int]] = []
     sizes = [taxonomy.size for taxonomy in cells.taxonomies]
-    patterns, pattern_of = np.unique(cells.levels, axis=0, return_inverse=True)
+    of_values = [taxonomy.levels[column] for taxonomy, column in zip(cells.taxonomies, cells.nodes.T)]
+    patterns, pattern_of = np.unique(np.stack(of_values, axis=1), axis=0, return_inverse=True)
     for number, levels in enumerate(patterns):
         held = np.flatnonzero(pattern_of.ravel() == number)
         places = dict(zip(np.ravel_multi_index(tuple(cells.nodes[held].T), sizes).tolist(), held.tolist()))

@@ -24,14 +24,16 @@ from models import (
     proven_bounds,
 )
 from models.intervals.contradictions import estimated_counts
-from models.intervals.linked_tables import JOINT_LIMITS, JointLimits
 from models.intervals.proofs import explained
+
+WIDE, NOTHING_WIDE = 2_000, 0
+"""Cells of wider joint tables, for each cell of what all tables have: so many by default."""
 
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_bounds_are_those_of_all_populations_that_fit(seed: int) -> None:
-    assert compare_labelled(random_labelled_tables(np.random.default_rng(seed), SMALL), JOINT_LIMITS)[1] == 0
+    assert compare_labelled(random_labelled_tables(np.random.default_rng(seed), SMALL), WIDE)[1] == 0
 
 
 def test_what_there_is_no_time_for_is_bounded_and_not_decided() -> None:
@@ -45,12 +47,11 @@ def test_what_there_is_no_time_for_is_bounded_and_not_decided() -> None:
 
 
 NIGHTLY = pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="many random tables are for `make nightly`")
-NOTHING_WIDE = JointLimits(wide=0)
 
 
-def compare_labelled(published: LabelledTables, limits: JointLimits) -> tuple[int, int]:
+def compare_labelled(published: LabelledTables, wide: int) -> tuple[int, int]:
     """Whether bounds hold, and are attained where they are called sharp; how many cells are, and how many are not."""
-    found = linked_labels(published, limits)
+    found = linked_labels(published, wide=wide)
     bounds = proven_bounds(found)
     populations = published.populations()
     assert len(populations)
@@ -67,26 +68,24 @@ def compare_labelled(published: LabelledTables, limits: JointLimits) -> tuple[in
     return sharp, len(found) - sharp
 
 
-@pytest.mark.parametrize("limits", [JOINT_LIMITS, NOTHING_WIDE])
+@pytest.mark.parametrize("wide", [WIDE, NOTHING_WIDE])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table(
-    limits: JointLimits, seed: int
-) -> None:
+def test_bounds_of_up_to_five_attributes_hold_and_are_sharp_by_a_wider_joint_table(wide: int, seed: int) -> None:
     """Without a wider one some are open, and those that are called sharp are attained."""
-    open_cells = compare_labelled(random_labelled_tables(np.random.default_rng(seed)), limits)[1]
-    assert open_cells == 0 or limits == NOTHING_WIDE
+    open_cells = compare_labelled(random_labelled_tables(np.random.default_rng(seed)), wide)[1]
+    assert open_cells == 0 or wide == NOTHING_WIDE
 
 
 @NIGHTLY
-@pytest.mark.parametrize("limits", [JOINT_LIMITS, NOTHING_WIDE])
-def test_bounds_of_many_random_tables(limits: JointLimits) -> None:
+@pytest.mark.parametrize("wide", [WIDE, NOTHING_WIDE])
+def test_bounds_of_many_random_tables(wide: int) -> None:
     open_cells = 0
     for seed in range(10_000):
-        if limits == JOINT_LIMITS:
-            open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed), SMALL), limits)[1]
-        open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed)), limits)[1]
-    assert (open_cells == 0) == (limits == JOINT_LIMITS)
+        if wide == WIDE:
+            open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed), SMALL), wide)[1]
+        open_cells += compare_labelled(random_labelled_tables(np.random.default_rng(seed)), wide)[1]
+    assert (open_cells == 0) == (wide == WIDE)
 
 
 @pytest.mark.parametrize("seed", [898, 991, 1067, 1407])
@@ -94,7 +93,7 @@ def test_bounds_that_the_linked_tables_attain_and_no_population_does_are_not_cal
     """Joint tables of three attributes each agree with all others here, and yet no population has them all."""
     published = random_labelled_tables(np.random.default_rng(seed))
     assert compare_labelled(published, NOTHING_WIDE)[1] > 0
-    found = linked_labels(published, NOTHING_WIDE)
+    found = linked_labels(published, wide=NOTHING_WIDE)
     believed = proven_bounds(replace(found, covered=np.ones(len(found), dtype=np.bool_)))
     counts = np.array([published.populations() @ published.inside(found.named(cell)) for cell in range(len(found))])
     assert (believed.sharp & ((believed.lower < counts.min(axis=1)) | (believed.upper > counts.max(axis=1)))).any()
@@ -265,7 +264,7 @@ def test_of_two_margins_the_estimate_is_independence() -> None:
     linked = linked_tables(tables, [SEX, AGE])
     bounds = proven_bounds(linked)
     estimates = estimated_counts(linked, bounds.lower, bounds.upper)
-    assert np.allclose(estimates[linked.finest[-1]], [12, 18, 28, 42], atol=0.01)
+    assert np.allclose(estimates[linked.sums[-1][0][0]], [12, 18, 28, 42], atol=0.01)
 
 
 def test_estimates_lie_within_the_bounds() -> None:
