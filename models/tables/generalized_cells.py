@@ -74,15 +74,19 @@ class Taxonomy:
         return read_only(np.concatenate(counts))
 
     @cached_property
+    def parents(self) -> IndexArray:
+        """The node above each node, that of `*` being itself: shape (nodes,)."""
+        above = [np.array(parents) + offset for parents, offset in zip(self.hierarchy.parents, self.offsets[1:])]
+        return read_only(np.concatenate([*above, [self.root]]).astype(np.intp))
+
+    @cached_property
     def plainest(self) -> IndexArray:
         """For each node the lowest one that has its label and its leaves, so that what reads alike is one node."""
         nodes = np.arange(self.size)
-        for level, parents in enumerate(self.hierarchy.parents):
-            below, above = self.hierarchy.labels[level : level + 2]
-            children = np.bincount(parents)
-            for code, parent in enumerate(parents):
-                if children[parent] == 1 and above[parent] == below[code]:
-                    nodes[self.offsets[level + 1] + parent] = nodes[self.offsets[level] + code]
+        children = np.bincount(self.parents[:-1], minlength=self.size)
+        for node, parent in enumerate(self.parents[:-1].tolist()):
+            if children[parent] == 1 and self.labels[node] == self.labels[parent]:
+                nodes[parent] = nodes[node]
         return read_only(nodes)
 
     def at_level(self, level: int) -> IndexArray:
@@ -203,6 +207,10 @@ class GeneralizedCells:
     def leaf_counts(self) -> CountArray:
         """How many base values each value covers: shape (cells, attributes)."""
         return _leaf_counts(self.taxonomies, self.nodes)
+
+    def labels(self, cell: int) -> tuple[str, ...]:
+        """The published labels of one cell, in the domain's order."""
+        return tuple(t.labels[node] for t, node in zip(self.taxonomies, self.nodes[cell].tolist()))
 
     @property
     def information_utility(self) -> float:
