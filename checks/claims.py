@@ -1,15 +1,16 @@
 """Claims: what a release says of its privacy, and anybody can check on the published marginals.
 
-A new claim is a class with the base `Claim` and a line in the table `_KINDS`.
+A new claim is a class with the base `CountClaim` or `AttributeClaim` and a place in `_CLAIMS`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import inf
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from checks.classes import k_link
 from checks.combinatorial import (
@@ -25,7 +26,6 @@ from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.known import LeavingOut, leaving_out, of_people
 from checks.diversity.registry import demands_nothing, parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
-from checks.diversity.text import numbers, spelled
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
 from checks.labels import ToldByLabels, label_counts
@@ -54,8 +54,7 @@ class Claim(ABC):
     """Something that a release claims of its marginals.
 
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
-    A new claim is a frozen dataclass with this base, and a line in the table at the end. Its words are in
-    `marginals.claims_in_words`. `CountClaim` and `AttributeClaim` have more methods.
+    Its words are in `marginals.claims_in_words`. `CountClaim` and `AttributeClaim` have more methods.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
@@ -77,14 +76,6 @@ class Claim(ABC):
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""
-
-    @classmethod
-    @abstractmethod
-    def stated_in(cls, text: str) -> Mapping[str, Any] | None:
-        """What a bundle would state of the claim that the text behind `=` stands for; None where it is not of the form.
-
-        An `AttributeClaim` leaves out which attribute: one is claimed of each.
-        """
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -166,12 +157,11 @@ class AttributeClaim(Claim):
         """What it demands of every class of a margin that shows the attribute; None where that cannot be decided."""
 
     @abstractmethod
-    def at_level(self, level: int) -> Self:
-        """The same claim where the level it judges has another number."""
+    def stated_on(self, collection: Collection, level: int | None = None) -> Self:
+        """Return the claim by no labels but those that a collection shows, as a release of it states it.
 
-    @abstractmethod
-    def stated_on(self, collection: Collection) -> Self:
-        """The same claim by no labels but those that a collection shows, as a release of it states it."""
+        level: the number that the judged level has in the release, if it is another one.
+        """
 
 
 @dataclass(frozen=True)
@@ -209,11 +199,6 @@ class MaxentDiversity(AttributeClaim):
         stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
         return stated | ({"level": self.level} if self.level else {})
 
-    @classmethod
-    def stated_in(cls, text: str) -> dict[str, Any]:
-        """The text of a diversity."""
-        return {"diversity": text}
-
     def decide(self, question: Question) -> Finding:
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
         collection, budget = question.collection, question.budget
@@ -246,28 +231,20 @@ class MaxentDiversity(AttributeClaim):
         """Of those whose value is known alone. labels: what stands for no value; none changes nothing."""
         return replace(self, diversity=leaving_out(self.diversity, labels))
 
-    def at_level(self, level: int) -> Self:
-        """The same claim where the level it judges has another number."""
-        return replace(self, level=level)
-
-    def stated_on(self, collection: Collection) -> Self:
-        """The claim with the labels of the values that it judges: the finest that the collection shows, or coarser ones.
+    def stated_on(self, collection: Collection, level: int | None = None) -> Self:
+        """Return the claim with the labels of the values that it judges: the finest that are shown, or coarser ones.
 
         Raises CriterionError for a level that the attribute's hierarchy does not have below `*`.
         """
-        hierarchy = collection.domain.hierarchy(self.sensitive)
-        level = collection.finest_level(self.sensitive)
-        if level == hierarchy.height:
-            return self._stated_among(SensitiveValues(hierarchy, level, (collection.cube.total,)))
-        rows = [0] * hierarchy.size(level)
-        counted = collection.cube.table(collection.domain.mask({self.sensitive: level}))
-        for code, count in zip(counted.column(self.sensitive, level).tolist(), counted.counts.tolist()):
-            rows[code] += count
-        values = SensitiveValues(hierarchy, level, tuple(rows))
-        return self._stated_among(values.coarsened(max(level, self.level)))
-
-    def _stated_among(self, values: SensitiveValues) -> Self:
-        return replace(self, diversity=self.diversity.stated_among(values))
+        hierarchy, finest = collection.domain.hierarchy(self.sensitive), collection.finest_level(self.sensitive)
+        counted = collection.cube.table(collection.domain.mask({self.sensitive: finest}))
+        codes = counted.codes[0] if finest < hierarchy.height else np.zeros(len(counted), dtype=np.intp)
+        rows = np.bincount(codes, counted.counts, minlength=hierarchy.size(finest)).astype(np.int64)
+        values = SensitiveValues(hierarchy, finest, tuple(rows.tolist()))
+        if finest < hierarchy.height:
+            values = values.coarsened(max(finest, self.level))
+        diversity = self.diversity.stated_among(values)
+        return replace(self, diversity=diversity, level=self.level if level is None else level)
 
     def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
@@ -339,11 +316,6 @@ class Register(AttributeClaim):
         """The claim as a bundle states it."""
         return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
 
-    @classmethod
-    def stated_in(cls, text: str) -> dict[str, Any]:
-        """The text of a diversity; nobody attests what somebody else asks for."""
-        return {"diversity": text}
-
     def decide(self, question: Question) -> Finding:
         """The finding on a collection: attested where its counts do not decide it and the publisher says that it holds.
 
@@ -379,13 +351,9 @@ class Register(AttributeClaim):
 
         return replace(self, basis=VERIFIED if is_decided_by(collection, self.about, sensitive) else ATTESTED)
 
-    def at_level(self, level: int) -> Self:
-        """The same claim where the level it judges has another number."""
-        return replace(self, of=self.of.at_level(level))
-
-    def stated_on(self, collection: Collection) -> Self:
-        """The claim by no labels but those that a collection shows."""
-        return replace(self, of=self.of.stated_on(collection))
+    def stated_on(self, collection: Collection, level: int | None = None) -> Self:
+        """Return the claim by no labels but those that a collection shows."""
+        return replace(self, of=self.of.stated_on(collection, level))
 
     @property
     def about(self) -> str:
@@ -410,68 +378,6 @@ class Register(AttributeClaim):
     def class_diversity(self) -> Diversity | None:
         """That of the diversity, of those who have a value: that somebody has none is none that a reader could learn."""
         return replace(self.of.leaving_out(MISSING), rows_per_person=self.rows_per_person).class_diversity
-
-
-@dataclass(frozen=True)
-class RelaxedDiversity(Claim):
-    """Several sensitive values are nearly as probable as the most probable one, by maximum entropy (KG06 section 7).
-
-    Of p tables that show the attribute, every combination of nonsensitive values has `l` sensitive ones that are at least
-    (1 - epsilon)^p times as probable as its most probable one. A question of readers, no demand of a policy: coarser tables
-    need not keep it.
-    """
-
-    epsilon: Fraction
-    l: int
-    sensitive: str
-    criterion: ClassVar[str] = "relaxed-diversity"
-    form: ClassVar[str] = "relaxed=EPSILON,L"
-
-    def __post_init__(self) -> None:
-        if self.l < 2 or not 0 <= self.epsilon < 1:
-            raise CriterionError(
-                f"relaxed=EPSILON,L needs EPSILON of at least 0 and below 1 and L of at least 2, got "
-                f"{spelled(self.epsilon)} and {self.l}"
-            )
-
-    @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """From the text of `epsilon`, the whole number `l`, and the name of the `sensitive` attribute."""
-        match stated:
-            case {"epsilon": str(epsilon), "l": int(l), "sensitive": str(sensitive)} if not isinstance(l, bool):
-                values = numbers(epsilon)
-                return cls(values[0], l, sensitive) if len(values) == 1 else None
-        return None
-
-    def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        stated = {"epsilon": spelled(self.epsilon), "l": self.l, "sensitive": self.sensitive}
-        return {"criterion": self.criterion, **stated}
-
-    @classmethod
-    def stated_in(cls, text: str) -> dict[str, Any] | None:
-        """The two numbers of `0.1,3`."""
-        match numbers(text):
-            case [epsilon, l] if l.denominator == 1:
-                return {"epsilon": spelled(epsilon), "l": int(l)}
-        return None
-
-    @property
-    def about(self) -> str:
-        """The attribute."""
-        return self.sensitive
-
-    def decide(self, question: Question) -> Finding:
-        """The finding on a collection; undecided of one that is not decomposable, and of people of several rows."""
-        if not question.collection.is_decomposable:
-            return undecided(self, "relaxed diversity is checked of decomposable collections alone")
-        if (self.rows_per_person or 1) > 1:
-            return undecided(self, SEVERAL_ROWS)
-        if any(MISSING in labels for labels in question.collection.domain.hierarchy(self.sensitive).labels[:-1]):
-            return undecided(self, f"rows without a value of {self.sensitive} are no value that could be near the top")
-        from checks.maxent.maxent_diversity import relaxed_maxent_diversity  # slow to import, and few need it
-
-        return relaxed_maxent_diversity(question.collection, self.sensitive, self.l, self.epsilon, question.budget)
 
 
 BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"
@@ -506,12 +412,6 @@ class CountClaim(Claim):
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""
         return {"criterion": self.criterion, "k": self.k}
-
-    @classmethod
-    def stated_in(cls, text: str) -> dict[str, Any] | None:
-        """The `k` that a text states."""
-        k = number_of_rows(text)
-        return None if k is None else {"k": k}
 
     @property
     def least_count(self) -> int:
@@ -664,7 +564,7 @@ class KLink(CountClaim):
 
 
 @dataclass(frozen=True)
-class MinPublishedCell(CountClaim):
+class MinPublishedCell(KLink):
     """No published count is from 1 to k - 1, sensitive attributes counted. What can be worked out of several is not meant.
 
     With `rows_per_person`, no count of people.
@@ -672,16 +572,11 @@ class MinPublishedCell(CountClaim):
 
     criterion: ClassVar[str] = "min-published-cell"
     form: ClassVar[str] = "min-published-cell=K"
-    is_about_single_margins: ClassVar[bool] = True
     is_about_cells: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
         """The finding on a collection: every published count is looked at."""
         return replace(k_link(question.collection, (), self.least_count), criterion=self.criterion)
-
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Every count is looked at, so any that is shown is."""
-        return finding.worst is not None
 
 
 @dataclass(frozen=True)
@@ -726,22 +621,11 @@ class NoSmallCertain(CountClaim):
         return replace(self, basis=VERIFIED if collection.is_decomposable else ATTESTED)
 
 
-# Claims in bundles and in texts. A new one is a line in the first table.
+# Claims in bundles and in texts.
 
 
-_KINDS: dict[str, type[Claim]] = {
-    kind.criterion: kind
-    for kind in (
-        KLink,
-        KCombinatorial,
-        NoSmallCertain,
-        MinCell,
-        MinPublishedCell,
-        MaxentDiversity,
-        Register,
-        RelaxedDiversity,
-    )
-}
+_CLAIMS = (KLink, KCombinatorial, NoSmallCertain, MinCell, MinPublishedCell, MaxentDiversity, Register)
+_KINDS: dict[str, type[CountClaim | AttributeClaim]] = {kind.criterion: kind for kind in _CLAIMS}
 """The class of each criterion in a bundle."""
 
 
@@ -773,17 +657,15 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     if name in ("k-map", "delta-presence"):
         raise CriterionError(SINGLE_TABLES)
     kind = next((kind for kind in _KINDS.values() if kind.form.partition("=")[0] == name), None)
-    stated = None if kind is None else kind.stated_in(value)
-    if stated == {"k": 1}:
-        raise CriterionError(f"{text!r} is no check{why_no_demand(1)}")
-    if kind is None or stated is None:
-        forms = [kind.form for kind in _KINDS.values()]
-        raise CriterionError(f"a check is {listing(forms, 'or')}, not {text!r}")
-    if not issubclass(kind, AttributeClaim | RelaxedDiversity):
-        return [parse_claim({"criterion": kind.criterion, **stated})]
-    demanded = stated.get("diversity")
-    if isinstance(demanded, str) and demands_nothing(parse_diversity(demanded)):  # what is asked for must be known here
+    k = number_of_rows(value)
+    if kind is None or (k is None and issubclass(kind, CountClaim)):
+        raise CriterionError(f"a check is {listing([kind.form for kind in _KINDS.values()], 'or')}, not {text!r}")
+    if issubclass(kind, CountClaim):
+        if k == 1:
+            raise CriterionError(f"{text!r} is no check{why_no_demand(1)}")
+        return [parse_claim({"criterion": kind.criterion, "k": k})]
+    if demands_nothing(parse_diversity(value)):  # what is asked for must be known here
         raise CriterionError(f"{text!r} demands nothing, as every table satisfies it; write {name}=distinct:2 or more")
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")
-    return [parse_claim({"criterion": kind.criterion, **stated, "sensitive": attribute}) for attribute in sensitive]
+    return [parse_claim({"criterion": kind.criterion, "diversity": value, "sensitive": a}) for a in sensitive]

@@ -17,10 +17,8 @@ from checks.claims import (
     MinPublishedCell,
     NoSmallCertain,
     Register,
-    RelaxedDiversity,
     listing,
 )
-from checks.diversity.text import spelled
 from checks.finding import WorstClass
 from marginals.criteria import criterion_clause, criterion_reached
 
@@ -65,9 +63,6 @@ def claim_title(claim: Claim) -> str:
             return f"Maximum-entropy diversity of {_attribute(claim)}, {claim.diversity}"
         case Register():
             return f"Diversity of {_attribute(claim)} for readers with a register, {claim.of.diversity}"
-        case RelaxedDiversity():
-            values = f"{claim.l} values within epsilon = {spelled(claim.epsilon)}"
-            return f"Relaxed diversity of {claim.sensitive}, {values}"
         case MinCell():
             return f"Least count of a cell, {claim.k:,}"
         case MinPublishedCell():
@@ -86,17 +81,10 @@ def _attribute(claim: AttributeClaim) -> str:
 
 def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
     """Return what a claim says of a release with these sensitive attributes, as a sentence."""
-    match claim:
-        case AttributeClaim():
-            return claim_sentence(claim, claim.about, claim_clause(claim))
-        case CountClaim():
-            return _meaning_of_counts(claim, sensitive)
-    assert isinstance(claim, RelaxedDiversity)
-    return (
-        "For a reader who combines all tables by maximum entropy: given any published values of a person, at least "
-        f"{claim.l} values of {claim.sensitive} are at least (1 - {spelled(claim.epsilon)})^p times as probable as the "
-        f"most probable one, p being the number of tables that show {claim.sensitive}."
-    )
+    if isinstance(claim, AttributeClaim):
+        return claim_sentence(claim, claim.about, claim_clause(claim))
+    assert isinstance(claim, CountClaim)
+    return _meaning_of_counts(claim, sensitive)
 
 
 def claim_clause(claim: AttributeClaim) -> str:

@@ -19,6 +19,7 @@ from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.criterion import BOUNDARY, Diversity
 from checks.diversity.known import Projected
 from checks.diversity.text import spelled
+from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import NearTheTop, by_hull, by_supports, pairwise_ratios, relaxed_diversity
@@ -195,8 +196,11 @@ def relaxed_maxent_diversity(
     """Whether each combination that a decomposable collection leaves possible has `least` values near its most probable one.
 
     By the join where that is small, else by marks, else by the join again while it can be enumerated; undecided otherwise.
-    epsilon: at least 0 and below 1. least: at least 2. Raises TimeOverError.
+    Merging classes does not keep it, so it is a question of readers and no claim of a release. Raises TimeOverError, and
+    CriterionError for an epsilon below 0 or of at least 1 and for a least number below 2.
     """
+    if least < 2 or not 0 <= epsilon < 1:
+        raise CriterionError(f"nothing is left by epsilon = {spelled(epsilon)} and {least} values")
     parameters = {"epsilon": spelled(epsilon), "l": least, "sensitive": sensitive}
     tree = sensitive_tree(collection, sensitive)
     if tree is None:

@@ -331,9 +331,8 @@ FAILED = 1
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "of what is published alone min-published-cell=K, of what is certain no-small-certain=K, "
-    "diversity=CRITERION, also of single attributes and levels as in a config, register=CRITERION, the same of readers who "
-    "know the nonsensitive values of everybody, or relaxed=EPSILON,L, L values nearly as probable as the most probable one; "
-    "of releases of a table that changed also difference=K. May be repeated.",
+    "diversity=CRITERION, also of single attributes and levels as in a config, or register=CRITERION, the same of readers "
+    "who know the nonsensitive values of everybody; of releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
     "--rule",

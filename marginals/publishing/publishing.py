@@ -366,7 +366,7 @@ def _content(
         levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
         if claim.about in table.public:
             levels = whole_levels(levels)
-        return claim.stated_on(chosen).at_level(levels.index(claim.level) if claim.level in levels else 0)
+        return claim.stated_on(chosen, levels.index(claim.level) if claim.level in levels else 0)
 
     def based(claim: Claim) -> Claim:
         """On the files where these decide it, else on the word of the publisher."""

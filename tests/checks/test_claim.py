@@ -32,7 +32,6 @@ from checks import (
     min_cell,
     parse_claim,
     sensitive_tree,
-    spelled,
 )
 from filled_tables import filled, published
 from judged_classes import judged_on
@@ -44,13 +43,6 @@ claims = st.one_of(
     st.builds(KLink, st.integers(1, 9)),
     st.builds(KCombinatorial, st.integers(1, 9)),
     st.builds(MinCell, st.integers(1, 9)),
-    st.builds(
-        lambda epsilon, l: parse_claim(
-            {"criterion": "relaxed-diversity", "epsilon": epsilon, "l": l, "sensitive": "s"}
-        ),
-        st.fractions(0, Fraction(9, 10), max_denominator=10).map(spelled),
-        st.integers(2, 5),
-    ),
     st.builds(MaxentDiversity, diversities() | functionals(), st.just("s")),
 )
 

@@ -64,7 +64,7 @@ SEARCHES = (
     'strategy = "forward"\n[base]\ntable = "none"',
     'strategy = "forward"\n[[search.wanted]]\nattributes = ["illness", "age0"]',
 )
-CHECKS = ("k-link=3", "k-combinatorial=3", "min-cell=2", "min-published-cell=2", "relaxed=0.1,2", "register=distinct:2")
+CHECKS = ("k-link=3", "k-combinatorial=3", "min-cell=2", "min-published-cell=2", "register=distinct:2")
 
 
 # Made tables.

@@ -37,8 +37,8 @@ from checks import (
     by_join,
     k_combinatorial,
     maxent_diversity,
-    parse_claim,
     parse_diversity,
+    relaxed_maxent_diversity,
     satisfies,
     sensitive_tree,
 )
@@ -349,13 +349,6 @@ def test_hull_pruning_hides_no_hair() -> None:
 # Relaxed: each combination has l values at least (1 - epsilon)^p times as probable as its most probable one.
 
 
-def relaxed(
-    collection: Collection, least: int, epsilon: Fraction, budget: Budget = FULL, sensitive: str = "s"
-) -> Finding:
-    claim = parse_claim({"criterion": "relaxed-diversity", "epsilon": "0.5", "l": least, "sensitive": sensitive})
-    return replace(claim, epsilon=epsilon).check(Question(collection, [sensitive], budget))
-
-
 @given(sensitive_collections(), st.integers(2, 4), st.fractions(0, Fraction(9, 10), max_denominator=10))
 def test_relaxed_maxent_diversity_is_what_the_join_says(
     drawn: tuple[Collection, str], least: int, epsilon: Fraction
@@ -372,11 +365,11 @@ def test_relaxed_maxent_diversity_is_what_the_join_says(
             fewest = min(fewest, int(np.all([marked[i] for marked, i in zip(near, row)], axis=0).sum()))
             vector = tree.exact_vector(row)
             truth &= not any(vector) or sum(value >= share * max(vector) for value in vector) >= least
-    assert relaxed(collection, least, epsilon, FULL, sensitive).holds is truth
+    assert relaxed_maxent_diversity(collection, sensitive, least, epsilon).holds is truth
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
         patch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
-        by_marks = relaxed(collection, least, epsilon, FULL, sensitive)
+        by_marks = relaxed_maxent_diversity(collection, sensitive, least, epsilon)
     assert by_marks.verdict is (Verdict.HOLDS if fewest >= least else Verdict.UNDECIDED)
     assert truth or by_marks.verdict is Verdict.UNDECIDED
 
@@ -393,14 +386,14 @@ def test_relaxed_diversity_is_decided_exactly_on_its_boundary(
     monkeypatch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
     for small_join, fails in ((20_000, Verdict.FAILS), (0, Verdict.UNDECIDED)):
         monkeypatch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", small_join)
-        assert relaxed(collection, 2, epsilon).verdict is Verdict.HOLDS
-        assert relaxed(collection, 2, epsilon - Fraction(1, 10**12)).verdict is fails
+        assert relaxed_maxent_diversity(collection, "s", 2, epsilon).verdict is Verdict.HOLDS
+        assert relaxed_maxent_diversity(collection, "s", 2, epsilon - Fraction(1, 10**12)).verdict is fails
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(-1, 10), Fraction(1), Fraction(3, 2)])
 def test_a_relaxation_that_leaves_nothing_is_refused(epsilon: Fraction) -> None:
     with pytest.raises(CriterionError):
-        relaxed(published(filled(flat_domain(q=1, s=2), [10, 3]), "qs"), 2, epsilon)
+        relaxed_maxent_diversity(published(filled(flat_domain(q=1, s=2), [10, 3]), "qs"), "s", 2, epsilon)
 
 
 # Collections without a junction tree: verified against the full joint's maximum entropy and integer programming.
