@@ -5,52 +5,25 @@ have more than n - m + 1, so with n - m + 1 below the least count each of them c
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
+from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.graphs.junction_tree import Collection
 
+ToldByLabels = Mapping[str, Mapping[str, int]]
+"""By attribute and label, of how many of its values readers know that they occur, each with a row at least.
 
-@dataclass(frozen=True)
-class LabelTells:
-    """What a label tells of the values that it stands for.
-
-    occurring: of how many of them readers know that they occur, each with a row at least.
-
-    >>> LabelTells(2).most(12)
-    11
-    """
-
-    occurring: int
-
-    def __post_init__(self) -> None:
-        if self.occurring < 0:
-            raise ValueError(f"{self.occurring} values cannot occur")
-
-    def most(self, rows: int) -> int:
-        """The most rows that one of the values can have, of so many rows."""
-        return rows - max(self.occurring - 1, 0)
-
-    def verdict(self, rows: int, least: int) -> Verdict:
-        """Whether no count below `least` follows for one of the values, if they have so many rows together."""
-        is_small = self.occurring > 0 and rows > 0 and self.most(rows) < least
-        return Verdict.FAILS if is_small and least > 1 else Verdict.HOLDS
-
-
-ToldByLabels = Mapping[str, Mapping[str, LabelTells]]
-"""What labels tell, by attribute and label; of labels that are not among them nothing beside their count is known."""
+Of a label that is not among them nothing beside its count is known."""
 
 
 def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Finding:
     """Whether what labels tell, with the counts of the published values, lets a count in 1 .. least - 1 follow.
 
-    Looked at are the values of every level from the finest published one on. Shown is the label that tells most. Exact for
+    Looked at are the values of every level from the finest published one on. Shown is the first such label. Exact for
     each label by itself, with the one-way counts of its attribute.
     """
-    worst: tuple[Verdict, WorstClass | None, str] = (Verdict.HOLDS, None, "")
-    examined = 0
+    worst, note, examined = None, "", 0
     for attribute in filter(collection.shows, collection.domain.attributes):
         told, finest = labels.get(attribute, {}), collection.finest_level(attribute)
         hierarchy = collection.domain.hierarchy(attribute)
@@ -59,17 +32,17 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
             above = hierarchy.lift(finest, level)[counted.codes[0]]
             rows = np.bincount(above, counted.counts, minlength=hierarchy.size(level))
             for label, number in zip(hierarchy.labels[level], rows.astype(np.int64).tolist()):
-                tells = told.get(label)
-                if tells is None:
+                if (occurring := told.get(label)) is None:
                     continue
                 examined += 1
-                verdict = tells.verdict(number, least)
-                if DECISIVE.index(verdict) < DECISIVE.index(worst[0]):
-                    most = max(tells.most(number), 0)
-                    worst_class = WorstClass({attribute: label}, {attribute: level}, count=most)
-                    worst = verdict, worst_class, _in_words(attribute, label, tells, number, most)
-    verdict, cell, note = worst
-    return Finding("labels", verdict, {"k": least}, cell, (Algorithm.MINIMUM,), examined, note)
+                most = max(number - max(occurring - 1, 0), 0)  # of one of the values
+                if worst is None and occurring and number and most < least > 1:
+                    worst = WorstClass({attribute: label}, {attribute: level}, count=most)
+                    note = (
+                        f"the label {label!r} of {attribute!r} tells that {occurring:,} values occur, with {number:,} rows "
+                        f"together, so none of them has more than {most:,}"
+                    )
+    return Finding("labels", verdict_of(worst is None), {"k": least}, worst, (Algorithm.MINIMUM,), examined, note)
 
 
 def crowded(collection: Collection, least: int) -> tuple[str, ...]:
@@ -82,10 +55,3 @@ def crowded(collection: Collection, least: int) -> tuple[str, ...]:
         if ((below > 1) & (counted.counts - below + 1 < least)).any():
             result.append(attribute)
     return tuple(result)
-
-
-def _in_words(attribute: str, label: str, tells: LabelTells, rows: int, most: int) -> str:
-    return (
-        f"the label {label!r} of {attribute!r} tells that {tells.occurring:,} values occur, with {rows:,} rows together, so "
-        f"none of them has more than {most:,}"
-    )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
 from checks.finding import FULL, Finding, Verdict
-from checks.labels import LabelTells, ToldByLabels, crowded, label_counts
+from checks.labels import ToldByLabels, crowded, label_counts
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
@@ -234,7 +234,7 @@ class BundleContent:
     def _seemingly_listed(self) -> ToldByLabels:
         """The labels that look as if they listed values, as if all of these occurred."""
         return {
-            name: {label: LabelTells(n) for label in chain(*h.labels[:-1]) if (n := seemingly_listed(label)) > 1}
+            name: {label: n for label in chain(*h.labels[:-1]) if (n := seemingly_listed(label)) > 1}
             for name, h in self.domain.items()
         }
 

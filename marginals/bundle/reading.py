@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.claims import VERIFIED, Claim, NoSmallCertain, Register, parse_claim
-from checks.labels import LabelTells, ToldByLabels
+from checks.labels import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FURTHER,
@@ -398,7 +398,7 @@ def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels 
     if "occurring" not in release:
         return None
     stated = release["occurring"]
-    labels: dict[str, dict[str, LabelTells]] = {}
+    labels: dict[str, dict[str, int]] = {}
     domain = collection.domain
     if not isinstance(stated, dict) or not stated.keys() <= {*domain.attributes}:
         raise BundleError(DESCRIPTOR, "release.occurring must name attributes of the release")
@@ -408,7 +408,7 @@ def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels 
             raise BundleError(DESCRIPTOR, f"release.occurring.{name} must name labels of its published values")
         if not all(type(number) is int and 0 <= number <= MAX_LABELS for number in numbers.values()):
             raise BundleError(DESCRIPTOR, f"release.occurring.{name} must give whole numbers of values from 0 on")
-        labels[name] = {label: LabelTells(number) for label, number in numbers.items()}
+        labels[name] = dict(numbers)
     return labels
 
 
@@ -787,12 +787,12 @@ def union(bundles: Sequence[tuple[str, BundleContent]]) -> BundleContent:
 
 def _told_together(told: Sequence[ToldByLabels]) -> ToldByLabels:
     """What labels tell in one of several releases: of each label what tells most."""
-    together: dict[str, dict[str, LabelTells]] = {}
+    together: dict[str, dict[str, int]] = {}
     for labels in told:
         for name, label_tells in labels.items():
             known = together.setdefault(name, {})
             for label, tells in label_tells.items():
-                known[label] = max(tells, known.get(label, tells), key=lambda telling: telling.occurring)
+                known[label] = max(tells, known.get(label, tells))
     return together
 
 

@@ -159,9 +159,7 @@ def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
 
 def _occurring(labels: ToldByLabels) -> dict[str, dict[str, int]]:
     """How many values readers may know to occur by each label, as a bundle states it."""
-    return {
-        name: {label: tells.occurring for label, tells in label_tells.items()} for name, label_tells in labels.items()
-    }
+    return {name: dict(occurring) for name, occurring in labels.items()}
 
 
 class _Names:

@@ -12,7 +12,7 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
-from checks.labels import LabelTells, ToldByLabels
+from checks.labels import ToldByLabels
 from checks.requirements import Requirements
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN, BundleContent
@@ -412,11 +412,7 @@ def told_by_labels(named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLa
 
     A label that is not among them is that of one value, or of values that may have no rows.
     """
-    return {
-        name: {label: LabelTells(number) for label, number in named[name].occurring.items()}
-        for name in domain.attributes
-        if name in named and named[name].occurring
-    }
+    return {name: dict(named[name].occurring) for name in domain.attributes if name in named and named[name].occurring}
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.

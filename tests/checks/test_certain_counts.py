@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from certain_combinations import Combination, combinations_of, open_combinations
 from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
-from checks.labels import LabelTells, crowded, label_counts
+from checks.labels import crowded, label_counts
 from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Counted, combined_margins, refuted
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask
@@ -253,21 +253,20 @@ def test_a_small_count_is_certain_just_where_no_way_to_share_rows_out_gives_a_va
     shared = [counts for counts in product(range(1, rows + 1), repeat=occurring) if sum(counts) == rows]
     if shared:
         is_certain = all(counts[0] < least for counts in shared)
-        assert (LabelTells(occurring).verdict(rows, least) is Verdict.FAILS) == is_certain
+        told = {"job": {"cook, driver": occurring}}
+        assert (label_counts(jobs(30, rows, 15), told, least).verdict is Verdict.FAILS) == is_certain
 
 
 def test_nothing_is_told_by_a_label_that_names_none_or_of_which_nothing_is_known() -> None:
     collection = jobs(11, 12, 11)
     assert label_counts(collection, {}, 11).holds
-    with pytest.raises(ValueError, match="-1"):
-        LabelTells(-1)
-    assert label_counts(collection, {"job": {"other job": LabelTells(0)}}, 11).holds
-    assert label_counts(collection, {"job": {"another": LabelTells(9)}, "town": {"cook": LabelTells(9)}}, 11).holds
+    assert label_counts(collection, {"job": {"other job": 0}}, 11).holds
+    assert label_counts(collection, {"job": {"another": 9}, "town": {"cook": 9}}, 11).holds
 
 
 @pytest.mark.parametrize(("rows", "verdict"), [(12, Verdict.HOLDS), (11, Verdict.FAILS)])
 def test_the_least_cell_is_about_labels_too(rows: int, verdict: Verdict) -> None:
-    told = {"job": {"cook, driver": LabelTells(2)}}
+    told = {"job": {"cook, driver": 2}}
     finding = MinCell(11).check(Question(jobs(30, rows, 15), labels=told))
     assert finding.verdict is verdict
     if verdict is Verdict.FAILS:
@@ -280,7 +279,7 @@ def test_the_least_cell_is_about_labels_too(rows: int, verdict: Verdict) -> None
 
 def test_coarser_labels_are_looked_at_by_the_counts_below_them() -> None:
     """Design 4.17: of 12 rows of three values that occur none has more than 10, of 13 rows one can have 11."""
-    told = {"job": {"cook, driver and other job": LabelTells(3)}}
+    told = {"job": {"cook, driver and other job": 3}}
     assert label_counts(jobs(30, 6, 6), told, 11).verdict is Verdict.FAILS
     assert label_counts(jobs(30, 6, 7), told, 11).verdict is Verdict.HOLDS
 
