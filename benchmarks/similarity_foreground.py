@@ -34,7 +34,7 @@ from measurement import circumstances, options, say, skipped
 from real_tables import RealTable, real_tables
 
 from checks import EquivalenceClasses, equivalence_classes
-from checks.attacks.definetti import accuracy, definetti, kept_to_counts, published_groups
+from checks.attacks.guesses import accuracy, definetti, kept_to_counts, published_groups
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from models import Collection, ContingencyTable
 from models.inference.class_shares import SummedTable

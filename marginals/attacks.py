@@ -11,25 +11,32 @@ from typing import Any
 import numpy as np
 
 from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, levels_told, refinements, refusals
-from checks.attacks.definetti import accuracy, base_rate, confident, definetti, published_groups
+from checks.attacks.guesses import (
+    LikelySmall,
+    accuracy,
+    base_rate,
+    confident,
+    definetti,
+    expected_classes,
+    likely_small,
+    published_groups,
+    sensitive_levels,
+    skewness,
+)
 from checks.attacks.knowledge import (
+    USUAL_BOUND,
     CertainCell,
     CertainCells,
-    ClassTable,
     Knowledge,
     Levels,
+    PublishedCounts,
     Reconstruction,
     certain_cells,
     certainly_small,
-    class_table,
-    knowledge,
+    published_counts,
     reconstruction,
-    sensitive_levels,
-    skewness,
     smallest_class,
 )
-from checks.attacks.likely_small import LikelySmall, likely_small
-from checks.attacks.published_counts import USUAL_BOUND, PublishedCounts, published_counts
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
 from checks.classes import EquivalenceClasses, equivalence_classes
@@ -171,14 +178,12 @@ def disclosure_measures(
 
 
 def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
-    classes = class_table(model, levels)
-    skewed = skewness(classes)
+    classes = expected_classes(model, levels)
+    distance, skewed_class = skewness(classes)
     determined = reconstruction(model.frechet_bounds, levels)
-    skewed_class = classes.labels(skewed.position)
     level_names = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
-    expected = _expected(classes)
     return DisclosureMeasures(
-        classes.sensitive, determined, skewed.distance, skewed_class, levels, level_names, expected
+        classes.sensitive, determined, distance, skewed_class, levels, level_names, _expected(classes)
     )
 
 
@@ -190,21 +195,11 @@ def _confident_rows(total: int) -> int:
     return max(min(MOST_CONFIDENT, total // 10), 1)
 
 
-def _expected(classes: ClassTable) -> Expected:
-    held = np.flatnonzero(classes.rows.sum(axis=1) > 0)
-    if not len(held):
+def _expected(people: EquivalenceClasses) -> Expected:
+    if not len(people):
         return Expected(0.0, 0, 0.0)
-    codes = tuple(code[held] for attribute, code in classes.codes().items())
-    ordered = tuple(code for _, code in sorted(zip(map(classes.domain.index, classes.margin), codes), key=_first))
-    people = EquivalenceClasses(
-        classes.domain, classes.margin, ordered, classes.rows[held], classes.sensitive, classes.level
-    )
     number = _confident_rows(round(float(people.counts.sum())))
     return Expected(accuracy(people.counts, people), number, confident(people.counts, people, number))
-
-
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
 
 
 def _thresholds(published: BundleContent) -> Iterator[Threshold]:
@@ -289,7 +284,7 @@ def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
 
 def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
     sensitive_at = sensitive_levels(model, list(levels)[-1])
-    furthest = skewness(class_table(model, sensitive_at)).distance if sensitive_at else None
+    furthest = skewness(expected_classes(model, sensitive_at))[0] if sensitive_at else None
     bounds = model.frechet_bounds
     return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)
 
@@ -305,7 +300,7 @@ def certainties(published: BundleContent, model: MarginalModel, seconds: float) 
         attribute: published_views(collection, attribute)
         for attribute in filter(collection.shows, published.domain.attributes)
     }
-    known = knowledge(model.frechet_bounds)
+    known = Knowledge(model.frechet_bounds)
     return _certainties(known, published.sensitive, views, _largest_k(published), seconds)
 
 
@@ -314,7 +309,7 @@ def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, 
     published, collection = refined.content, refined.content.collection
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    known = knowledge(FrechetBounds.of(collection, published.deadline))
+    known = Knowledge(FrechetBounds.of(collection, published.deadline))
     certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
     return {attribute: _in_atoms(refined, cells) for attribute, cells in certain.items()}
 
@@ -716,7 +711,7 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
     if published.deadline.at < inf:
         deadline = published.deadline.share(3)
-    cell = certainly_small(knowledge(model.frechet_bounds), views, below, deadline)
+    cell = certainly_small(Knowledge(model.frechet_bounds), views, below, deadline)
     return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 
 

@@ -15,8 +15,8 @@ from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refusals
-    from checks.attacks.likely_small import LikelySmall, Top
-    from checks.attacks.published_counts import Counts, PublishedCounts, SensitiveCounts
+    from checks.attacks.guesses import LikelySmall, Top
+    from checks.attacks.knowledge import Counts, PublishedCounts, SensitiveCounts
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.classes import Assessment, Eligibility, KnowledgeNeeded, StrongestRequirements
     from checks.diversity.implications import WeakestImplying

@@ -21,7 +21,7 @@ from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 
 from checks import equivalence_classes
-from checks.attacks.definetti import kept_to_counts, published_groups
+from checks.attacks.guesses import kept_to_counts, published_groups
 from models import ContingencyTable, Domain, Hierarchy
 from models.inference.class_shares import SummedTable
 from project import ROOT

@@ -1,27 +1,140 @@
-"""What readers of published tables know for certain, and how far a class is from everybody."""
+"""What readers of published tables know for certain: counts as published, those that follow, and facts of an audit."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from functools import cache, cached_property, partial, reduce
 from itertools import combinations, product
-from math import prod
 from operator import or_
+from typing import Any
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only_copy
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
+from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.frechet_bounds import KEPT_TABLES, FrechetBounds
-from models.inference.marginal_model import MarginalModel
 from models.intervals.linked_tables import LinkedTables
 from models.intervals.proofs import ProvenBounds
 from models.programs.consistent_tables import UNBOUNDED, PossibleCells
 from models.programs.extremes import Effort, Ranges, Unknowns, narrow, sums_of_cells
-from models.tables.hierarchy import Domain, Margin
+from models.tables.contingency_table import Cells, ContingencyTable
+from models.tables.hierarchy import Domain
+
+Levels = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CertainCell:
+    """A cell whose count is known. values: label by attribute. levels: of these. rows: the count."""
+
+    values: Mapping[str, str]
+    levels: Levels
+    rows: int
+
+
+# Published counts, as they are: nobody needs to work anything out to read them.
+
+
+USUAL_BOUND = 10
+"""Counts below are called small where no claim says what is."""
+
+_SHOWN = 3
+"""Of the smallest counts as many are given."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Some published counts. number: that are not 0; small: of these; smallest: the first few, the smallest first."""
+
+    number: int
+    small: int
+    smallest: tuple[CertainCell, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SensitiveCounts:
+    """The published counts of combinations that include a sensitive attribute.
+
+    counts: these. classes: of the tables that show it. one_value: classes all of whose rows have the same value of it;
+    rows: of the largest of them; shared: its labels with that value, None where there is none.
+    """
+
+    counts: Counts
+    classes: int
+    one_value: int
+    rows: int
+    shared: Mapping[str, str] | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        shared = None if self.shared is None else dict(self.shared)
+        classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": shared}
+        return {**self.counts.as_json(), "classes": classes}
+
+
+@dataclass(frozen=True)
+class PublishedCounts:
+    """All published counts, and those that include a sensitive attribute, by attribute. least: counts below are small."""
+
+    least: int
+    counts: Counts
+    sensitive: Mapping[str, SensitiveCounts]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
+        return {"below": self.least, **self.counts.as_json(), "sensitive": by_attribute}
+
+
+def published_counts(collection: Collection, sensitive: Sequence[str], least: int) -> PublishedCounts:
+    """What the published tables show by themselves. least: counts below are small.
+
+    A sensitive attribute that no table shows is left out.
+    """
+    tables = collection.tables
+    showing = {a: [table for table in tables if a in table.margin] for a in sensitive}
+    by_attribute = {a: _with(tables_with, a, least) for a, tables_with in showing.items() if tables_with}
+    return PublishedCounts(least, _counts(tables, least), by_attribute)
+
+
+def _counts(tables: Sequence[ContingencyTable], least: int) -> Counts:
+    number = sum(len(table) for table in tables)
+    small = sum(int(np.count_nonzero(table.counts < least)) for table in tables)
+    first = [
+        (int(table.counts[cell]), place, int(cell))
+        for place, table in enumerate(tables)
+        for cell in np.argsort(table.counts, kind="stable")[:_SHOWN]
+    ]
+    smallest = (
+        CertainCell(tables[place].labels(cell), dict(tables[place].margin), rows)
+        for rows, place, cell in sorted(first)[:_SHOWN]
+    )
+    return Counts(number, small, tuple(smallest))
+
+
+def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> SensitiveCounts:
+    classes = one_value = rows = 0
+    shared = None
+    for table in tables:
+        by_class = table.rolled_up({name: level for name, level in table.margin.items() if name != sensitive})
+        class_of = table.positions_in(by_class)
+        is_alone = np.bincount(class_of)[class_of] == 1
+        classes += len(by_class)
+        one_value += int(np.count_nonzero(is_alone))
+        if is_alone.any():
+            largest = int(np.lexsort((class_of, np.where(is_alone, -table.counts, 0)))[0])
+            if table.counts[largest] > rows:
+                rows, shared = int(table.counts[largest]), table.labels(largest)
+    return SensitiveCounts(_counts(tables, least), classes, one_value, rows, shared)
+
 
 # Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
 #
@@ -117,29 +230,25 @@ def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: S
 def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
     """The cells with a value of one attribute that all people of their group have."""
     classification, sets, codes = linked.classifications[axis], linked.sets[axis], linked.keys[:, axis]
-    labelled = {classification.members(label) for label in (*classification.base, *classification.groups)}
-    is_value = np.array([members in labelled and members != classification.everything for members in sets])
-    _, groups = np.unique(np.delete(linked.keys, axis, axis=1), axis=0, return_inverse=True)
-    groups = groups.reshape(-1)
-    order = np.argsort(groups, kind="stable")
-    begins = np.searchsorted(groups[order], np.arange(groups.max(initial=-1) + 2))
-    without_others: list[int] = []
-    for group in np.unique(groups[is_value[codes] & (bounds.lower >= 1)]).tolist():
-        cells = order[begins[group] : begins[group + 1]]
+    everything = classification.everything
+    values = {classification.members(label) for label in (*classification.base, *classification.groups)} - {everything}
+    has_people = np.array([members in values for members in sets])[codes] & (bounds.lower >= 1)
+    groups = np.unique(np.delete(linked.keys, axis, axis=1), axis=0, return_inverse=True)[1].ravel()
+    asked = np.flatnonzero(np.isin(groups, groups[has_people]))
+    asked = asked[np.argsort(groups[asked], kind="stable")]
+    alone: list[int] = []
+    for cells in np.split(asked, np.flatnonzero(np.diff(groups[asked])) + 1):
         absent = reduce(or_, (sets[codes[cell]] for cell in cells[bounds.upper[cells] == 0].tolist()), 0)
-        whole = cells[codes[cells] == sets.index(classification.everything)]
-        most = int(bounds.upper[whole].min(initial=UNBOUNDED))
+        most = bounds.upper[cells[codes[cells] == sets.index(everything)]].min(initial=UNBOUNDED)
         chosen: list[int] = []
-        for cell in sorted(
-            cells[is_value[codes[cells]] & (bounds.lower[cells] >= 1)].tolist(),
-            key=lambda cell: sets[codes[cell]].bit_count(),
-        ):
+        narrowest_first = sorted(cells[has_people[cells]].tolist(), key=lambda cell: sets[codes[cell]].bit_count())
+        for cell in narrowest_first:
             value = sets[codes[cell]]
-            nobody_else = not classification.everything & ~(value | absent) or bounds.lower[cell] >= most
+            nobody_else = not everything & ~(value | absent) or bounds.lower[cell] >= most
             if nobody_else and all(sets[codes[other]] & ~value for other in chosen):
                 chosen.append(cell)
-        without_others += chosen
-    return without_others
+        alone += chosen
+    return alone
 
 
 # Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
@@ -149,51 +258,50 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
 # determined.
 
 
-@dataclass(frozen=True, eq=False)
-class GluedTable:
-    """A table over the cliques of a tree, with their counts as marginals.
-
-    cells: for each clique the cell of each glued cell, shape (glued,). counts: rows of the glued cells, shape (glued,); of
-    these there are at most as many as the cliques have cells together.
-    """
-
-    tree: CalibratedTree
-    cells: tuple[IndexArray, ...]
-    counts: CountArray
-
-    def rows(self, margin: Mapping[str, int]) -> CountArray:
-        """Rows by the cells of a margin, none finer than published: shape (cells,), the last attribute fastest."""
-        domain = self.tree.domain
-        keys: IndexArray = np.zeros(len(self.counts), dtype=np.intp)
-        for attribute, level in margin.items():
-            keys = keys * domain.hierarchy(attribute).size(level)
-            item = domain.mask({attribute: level})  # of `*` all rows have the one value
-            if item and (home := self.tree.home((item,))) is not None:
-                keys = keys + self.tree.codes(home, item)[self.cells[home]]
-        size = prod(domain.hierarchy(attribute).size(level) for attribute, level in margin.items())
-        return np.rint(np.bincount(keys, self.counts, minlength=size)).astype(np.int64)
-
-
-def glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> GluedTable:
-    """A table with the counts of a published tree as marginals, its rows joined in random order.
+def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
+    """A table with the counts of a published tree as marginals, its rows joined in random order, at the finest levels.
 
     Each separator cell is filled along the two orders at once (the north-west corner rule), which leaves as many cells
     empty as can be, and so shows of many cells that they may be.
     """
     clique_counts = [np.rint(cells.counts).astype(np.int64) for cells in tree.cliques]
     counts = clique_counts[0]
-    cells: list[IndexArray] = [np.arange(len(counts))]
+    places: list[IndexArray] = [np.arange(len(counts))]
     for link in tree.links:
         child, parent = link.cliques
-        inner, outer = link.positions[0], link.positions[1][cells[parent]]
-        inner_order, outer_order = (np.lexsort((rng.random(len(places)), places)) for places in (inner, outer))
+        inner, outer = link.positions[0], link.positions[1][places[parent]]
+        inner_order, outer_order = (np.lexsort((rng.random(len(cells)), cells)) for cells in (inner, outer))
         # Both count the same rows in each separator cell, so the running sums of the two orders meet after each.
         inner_ends, outer_ends = np.cumsum(clique_counts[child][inner_order]), np.cumsum(counts[outer_order])
         ends = np.union1d(inner_ends, outer_ends)
         joined = outer_order[np.searchsorted(outer_ends, ends)]
-        cells = [*(cell[joined] for cell in cells), inner_order[np.searchsorted(inner_ends, ends)]]
+        places = [*(cell[joined] for cell in places), inner_order[np.searchsorted(inner_ends, ends)]]
         counts = np.diff(ends, prepend=0)
-    return GluedTable(tree, tuple(cells), counts)
+    finest = tree.domain.margin(tree.tree.vertices)
+    codes: dict[str, CodeArray] = {}
+    for cells, own in zip(tree.cliques, places):
+        codes |= {a: cells.column(a)[own] for a, level in cells.margin.items() if level == finest[a]}
+    return Cells.of(tree.domain, finest, codes, counts)
+
+
+def _keys(table: Cells, margin: Levels) -> IndexArray:
+    """The cell of a margin that each cell is in, the last attribute fastest; `*` of an attribute that no marginal shows."""
+    keys: IndexArray = np.zeros(len(table), dtype=np.intp)
+    for attribute, level in margin.items():
+        keys = keys * table.domain.hierarchy(attribute).size(level)
+        keys = keys + (table.column(attribute, level) if attribute in table.margin else 0)
+    return keys
+
+
+def _codes(domain: Domain, margin: Levels, cell: int) -> dict[str, int]:
+    """The code of each attribute in a cell of a margin."""
+    codes = np.unravel_index(cell, [domain.hierarchy(a).size(level) for a, level in margin.items()])
+    return dict(zip(margin, map(int, codes)))
+
+
+def _rows(table: Cells, margin: Levels) -> CountArray:
+    """Rows by the cells of a margin, none finer than published: shape (cells,)."""
+    return np.rint(np.bincount(_keys(table, margin), table.counts, table.domain.size(margin))).astype(np.int64)
 
 
 # Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
@@ -205,9 +313,6 @@ def glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> GluedTable:
 
 _FIRST_SECONDS = 2.0
 """To find any table at all with the published marginals."""
-
-Rows = Callable[[Mapping[str, int]], CountArray]
-"""A table with the published marginals: its rows by the cells of a margin, shape (cells,)."""
 
 IsOpen = Callable[[Ranges], BoolArray]
 """Whether each bound has to be better known: shape (2, cells), lower and upper."""
@@ -232,7 +337,7 @@ class Knowledge:
     def _has_tree(self) -> bool:
         return self.source.collection.is_decomposable
 
-    def about(self, margin: Mapping[str, int]) -> "Knowledge":
+    def about(self, margin: Levels) -> "Knowledge":
         """What can be worked out about a margin: all, or what is said of its attributes where all has too many cells."""
         collection = self.source.collection
         if self._has_tree or self.source.possible is not None:
@@ -251,18 +356,20 @@ class Knowledge:
             ranges.see(ranges.upper)
         return ranges
 
-    def tables(self) -> Iterator[Rows]:
+    def tables(self) -> Iterator[Cells]:
         """Some tables with the published marginals: glued along the junction tree, or those that programs have found."""
         if self._has_tree:
-            return (self._glued(number).rows for number in range(KEPT_TABLES))
-        if not self.source.found and self.source.possible is not None:
-            nothing = np.zeros(len(self.source.possible), dtype=np.bool_)
-            self.source.extreme(nothing, 1, _FIRST_SECONDS, self.source.deadline)
-        return (partial(self._rows, table) for table in list(self.source.found))
+            return map(self._glued, range(KEPT_TABLES))
+        cells = self.source.possible
+        if cells is None:
+            return iter(())
+        if not self.source.found:
+            self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
+        return map(cells.coded_cells.with_counts, list(self.source.found))
 
     @cached_property
-    def _glued(self) -> Callable[[int], GluedTable]:
-        return cache(lambda number: glued_table(self.source.trees[0], np.random.default_rng(number)))
+    def _glued(self) -> Callable[[int], Cells]:
+        return cache(lambda number: _glued_table(self.source.trees[0], np.random.default_rng(number)))
 
     def settle(
         self, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, deadline: Deadline, seconds: float
@@ -280,11 +387,8 @@ class Knowledge:
         while not deadline.is_over and (waiting := is_waiting & is_open(ranges).any(axis=0)).any():
             cell = int(np.argmax(waiting))
             is_waiting[cell] = False
-            codes = np.unravel_index(cell, [self.domain.hierarchy(a).size(level) for a, level in margin.items()])
-            box = {
-                a: self.domain.hierarchy(a).lift(0, level) == code for (a, level), code in zip(margin.items(), codes)
-            }
-            asked = self.source.of_box(box)
+            codes = _codes(self.domain, margin, cell)
+            asked = self.source.of_box({a: self.domain.hierarchy(a).lift(0, margin[a]) == codes[a] for a in margin})
             bounds = asked.flow_bounds(min(deadline.left, seconds))
             if not bounds.sharp and (seconds or not bounds.lower_sharp):
                 bounds = asked.bounds(min(deadline.left, seconds))
@@ -299,7 +403,7 @@ class Knowledge:
         self, cells: PossibleCells, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, effort: Effort
     ) -> None:
         asked = np.flatnonzero(is_open(ranges).any(axis=0))
-        keys = self._keys(cells, margin)
+        keys = _keys(cells.coded_cells, margin)
         groups = np.where(np.isin(keys, asked), np.searchsorted(asked, keys), len(asked))
         unknowns = sums_of_cells(cells, groups, len(asked) + 1)
         np.maximum(unknowns.lower[:-1], ranges.lower[asked], out=unknowns.lower[:-1])
@@ -309,29 +413,10 @@ class Knowledge:
             ranges.lower[asked], ranges.upper[asked] = block.lower[:-1], block.upper[:-1]
             if block.table is not None and not any(block.table is table for table in self.source.found):
                 self.source.found.append(block.table)
-                ranges.see(self._rows(block.table, margin))
+                ranges.see(np.bincount(keys, block.table, len(ranges)))
             return np.pad(is_open(ranges)[:, asked], ((0, 0), (0, 1))) & ~block.attained
 
         narrow([unknowns], open_bounds, effort)
-
-    def _keys(self, cells: PossibleCells, margin: Mapping[str, int]) -> IndexArray:
-        """The cell of a margin that each possible cell is in. Attributes that no table shows have one value."""
-        keys: IndexArray = np.zeros(len(cells), dtype=np.intp)
-        for attribute, level in margin.items():
-            keys = keys * self.domain.hierarchy(attribute).size(level)
-            if attribute in cells.margin:
-                keys = keys + cells.coded_cells.column(attribute, level)
-        return keys
-
-    def _rows(self, table: CountArray, margin: Mapping[str, int]) -> CountArray:
-        cells = self.source.possible
-        keys = np.zeros(len(table), dtype=np.intp) if cells is None else self._keys(cells, margin)
-        return np.rint(np.bincount(keys, table, self.domain.size(margin))).astype(np.int64)
-
-
-def knowledge(bounds: FrechetBounds) -> Knowledge:
-    """What the marginals of a collection tell, decomposable or not."""
-    return Knowledge(bounds)
 
 
 # Certain cells: what follows without any doubt from published marginals about few attributes at a time.
@@ -349,17 +434,6 @@ MOST_CELLS = 1 << 22
 
 _MOST_SECONDS = 2.0
 """For the programs of one cell."""
-
-Levels = Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class CertainCell:
-    """A cell whose count is determined. values: label by attribute. levels: of these. rows: the count."""
-
-    values: Mapping[str, str]
-    levels: Levels
-    rows: int
 
 
 @dataclass(frozen=True)
@@ -402,26 +476,9 @@ def certain_cells(
     result = CertainCells(0, 0, 0, 0, 0, None)
     finest = {attribute: view[:1] for attribute, view in views.items()}
     values = knowledge.domain.size(views[sensitive][0])
-    is_open = partial(_is_open, values=values)
-    unfinished: list[tuple[Knowledge, dict[str, int], Ranges]] = []
-    for margin in _margins(sensitive, finest):
-        if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
-            result = replace(result, unread=result.unread + 1)
-            continue
-        try:
-            known = knowledge.about(margin)
-            ranges = _searched(known, margin, is_open, deadline)
-        except TooManyCellsError:
-            result = replace(result, unread=result.unread + 1)
-            continue
-        if is_open(ranges).any() and sum(len(other) for *_, other in unfinished) < MOST_CELLS:
-            unfinished.append((known, margin, ranges))
-        else:
-            result = _with_margin(result, known, margin, ranges, values, k)
-    # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
-    for place, (known, margin, ranges) in enumerate(unfinished):
-        known.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
-        result = _with_margin(result, known, margin, ranges, values, k)
+    for judged in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
+        unread = result.unread + (judged is None)
+        result = replace(result, unread=unread) if judged is None else _with_margin(result, *judged, values, k)
     worst = result.worst
     seen = list(_margins(sensitive, finest))
     for margin in _margins(sensitive, views):
@@ -430,6 +487,36 @@ def certain_cells(
         if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
             worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
     return replace(result, worst=worst)
+
+
+def _judged_margins(
+    knowledge: Knowledge, margins: Iterable[Levels], is_open: IsOpen, deadline: Deadline
+) -> Iterator[tuple[Knowledge, Levels, Ranges] | None]:
+    """Ranges of the cells of each margin as far as there is time; None for a margin that is not read."""
+    unfinished: list[tuple[Knowledge, Levels, Ranges]] = []
+    for margin in margins:
+        if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
+            yield None
+            continue
+        try:
+            known = knowledge.about(margin)
+            ranges = known.ranges(margin)
+            for table in known.tables() if is_open(ranges).any() else ():
+                ranges.see(_rows(table, margin))
+                if not is_open(ranges).any():
+                    break
+            known.settle(margin, ranges, is_open, deadline, 0.0)
+        except TooManyCellsError:
+            yield None
+            continue
+        if is_open(ranges).any() and sum(len(other) for *_, other in unfinished) < MOST_CELLS:
+            unfinished.append((known, margin, ranges))
+        else:
+            yield known, margin, ranges
+    # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
+    for place, (known, margin, ranges) in enumerate(unfinished):
+        known.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
+        yield known, margin, ranges
 
 
 def certainly_small(
@@ -482,17 +569,6 @@ def _with_margin(
     )
 
 
-def _searched(known: Knowledge, margin: Levels, is_open: IsOpen, deadline: Deadline) -> Ranges:
-    """What bounds, tables and flows tell of a margin."""
-    ranges = known.ranges(margin)
-    for rows in known.tables() if is_open(ranges).any() else ():
-        ranges.see(rows(margin))
-        if not is_open(ranges).any():
-            break
-    known.settle(margin, ranges, is_open, deadline, 0.0)
-    return ranges
-
-
 def _is_open(ranges: Ranges, values: int) -> BoolArray:
     """Whether each bound is of a cell that may have a row for certain, or be determined, beyond what is proven; or that,
     in a class that has a row for certain, may be empty for certain, unless two of its values are seen to be possible.
@@ -516,11 +592,8 @@ def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: Cert
     cell = int(candidates[rows[candidates].argmin()])
     if worst is not None and rows[cell] >= worst.rows:
         return worst
-    shape = [knowledge.domain.hierarchy(a).size(level) for a, level in margin.items()]
-    codes = np.unravel_index(cell, shape)
-    labels = {
-        a: knowledge.domain.hierarchy(a).labels[level][int(code)] for (a, level), code in zip(margin.items(), codes)
-    }
+    codes = _codes(knowledge.domain, margin, cell)
+    labels = {a: knowledge.domain.hierarchy(a).labels[level][codes[a]] for a, level in margin.items()}
     return CertainCell(labels, dict(margin), int(rows[cell]))
 
 
@@ -531,7 +604,7 @@ def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, d
     """
     determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
     knowledge = knowledge.about(margin)
-    tables = [rows(margin) for rows in knowledge.tables()]
+    tables = [_rows(table, margin) for table in knowledge.tables()]
     if not tables:
         try:
             ranges = knowledge.ranges(margin)
@@ -557,82 +630,6 @@ def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, d
 def _undetermined(asked: BoolArray, ranges: Ranges) -> BoolArray:
     is_open = asked & (ranges.lower < ranges.upper) & (ranges.seen_low >= ranges.seen_high)
     return np.stack([is_open, is_open])
-
-
-@dataclass(frozen=True, eq=False)
-class ClassTable:
-    """Rows of all classes, empty ones included, by sensitive value.
-
-    margin: the nonsensitive attributes with their levels, in the order of the classes' numbering, last one fastest.
-    rows: shape (classes, values), expected or counted; copied in. Raises DomainMismatchError for another shape, and for
-    negative numbers of rows.
-    """
-
-    domain: Domain
-    margin: Margin
-    sensitive: str
-    level: int
-    rows: FloatArray
-
-    def __post_init__(self) -> None:
-        shape = (prod(self.shape), self.domain.hierarchy(self.sensitive).size(self.level))
-        if self.rows.shape != shape:
-            raise DomainMismatchError(f"classes by sensitive value have the shape {shape}, not {self.rows.shape}")
-        if not np.all((self.rows >= 0) & np.isfinite(self.rows)):
-            raise DomainMismatchError("rows of classes must be numbers, none negative")
-        object.__setattr__(self, "rows", read_only_copy(self.rows))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of values of each attribute of the margin."""
-        return tuple(self.domain.hierarchy(a).size(level) for a, level in self.margin.items())
-
-    def codes(self) -> dict[str, CodeArray]:
-        """For each attribute the code in each class: shape (classes,)."""
-        places = np.unravel_index(np.arange(len(self.rows)), self.shape) if self.margin else ()
-        return dict(zip(self.margin, places))
-
-    def labels(self, position: int) -> dict[str, str]:
-        """The published labels of a class."""
-        return {
-            attribute: self.domain.hierarchy(attribute).labels[level][int(self.codes()[attribute][position])]
-            for attribute, level in self.margin.items()
-        }
-
-    def posterior(self) -> FloatArray:
-        """The distribution of the sensitive value in each class, shape (classes, values); zeros in empty classes."""
-        sums = self.rows.sum(axis=1, keepdims=True)
-        return np.asarray(self.rows / np.where(sums > 0, sums, 1))
-
-
-def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
-    """The finest levels of what a release shows together with a sensitive attribute, that attribute last.
-
-    Nothing else tells of it where the release is decomposable (KG06 Prop. 7.3); otherwise it is all that is published.
-    Empty where no margin shows the attribute.
-    """
-    collection, domain = model.collection, model.domain
-    first_step = 1 << domain.offsets[domain.index(sensitive)]
-    masks = [mask for mask in collection.masks if mask & first_step]
-    if masks and not collection.is_decomposable:
-        masks = list(collection.masks)
-    levels: dict[str, int] = {}
-    for mask in masks:
-        for attribute, level in domain.margin(mask).items():
-            levels[attribute] = min(level, levels.get(attribute, level))
-    return {a: levels[a] for a in [*(a for a in domain.attributes if a != sensitive), sensitive] if a in levels}
-
-
-def class_table(model: MarginalModel, levels: Mapping[str, int]) -> ClassTable:
-    """The maxent distribution over a margin whose last attribute is sensitive.
-
-    Raises TooManyCellsError for a margin too large to be laid out.
-    """
-    *shared, sensitive = levels
-    margin = Margin({a: levels[a] for a in shared})
-    expected = model.expected({**margin, sensitive: levels[sensitive]})
-    rows = expected.reshape(-1, model.domain.hierarchy(sensitive).size(levels[sensitive]))
-    return ClassTable(model.domain, margin, sensitive, levels[sensitive], rows)
 
 
 @dataclass(frozen=True)
@@ -680,27 +677,3 @@ def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: 
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}
     most = np.minimum(bounds.of_margin(margin).upper.sum(axis=axes), bounds.of_margin(public).upper)
     return int(most[most > 0].min())
-
-
-_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Skewness:
-    """The class whose posterior is furthest from the overall distribution, in total variation (0 to 1).
-
-    Half the sum of absolute differences: the largest change of the probability of any set of sensitive values.
-    """
-
-    distance: float
-    position: int
-
-
-def skewness(classes: ClassTable) -> Skewness:
-    """Over the classes that anybody is expected in. Raises ValueError where there is none."""
-    occupied = classes.rows.sum(axis=1) > 0
-    overall = classes.rows.sum(axis=0)
-    distances = abs(classes.posterior() - overall / max(overall.sum(), 1)).sum(axis=1) / 2 * occupied
-    # The first of those that rounding alone tells apart, so that the same release always gives the same class.
-    worst = int((distances >= distances.max() * (1 - _ROUNDING)).argmax())
-    return Skewness(float(distances[worst]), worst)

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from checks.attacks.knowledge import Levels, certainly_small, knowledge
+from checks.attacks.knowledge import Knowledge, Levels, certainly_small
 from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
 from checks.claims import Claim, CountClaim, KCombinatorial, MinCell
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
@@ -253,7 +253,7 @@ class CommonRefinement:
         """
         public = {a: view for a, view in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
         deadline = self.content.deadline
-        cell = certainly_small(knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
+        cell = certainly_small(Knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
 
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from checks.attacks.published_counts import published_counts
+from checks.attacks.knowledge import published_counts
 from checks.claims import AttributeClaim, CountClaim, listing
 from marginals.attacks import disclosure_measures, not_judged, refused, small_below
 from marginals.bundle.content import BundleContent

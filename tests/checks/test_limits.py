@@ -100,7 +100,7 @@ REFUSED = {
 ELSEWHERE = {
     "checks/attacks/test_knowledge": {
         "checks.attacks.knowledge": "MOST_CELLS _MOST_SECONDS",
-        "checks.attacks.likely_small": "_MOST_CELLS _MOST_CELLS_IN_ALL _MOST_MARGINS",
+        "checks.attacks.guesses": "_MOST_CELLS _MOST_CELLS_IN_ALL _MOST_MARGINS",
     },
     "checks/attacks/test_refusals": {
         "checks.attacks.algorithm": ("MOST_CELLS _MOST_CELLS _MOST_CHECKS _MOST_IN_ALL _MOST_MARGINS"),

@@ -1,0 +1,293 @@
+"""What readers guess of sensitive values and of small counts, though nothing of it is certain."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial, reduce
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from checks.classes import EquivalenceClasses, equivalence_classes
+from models.arrays import CountArray, FloatArray
+from models.deadline import Deadline
+from models.errors import MarginalsError
+from models.inference.class_shares import SummedTable
+from models.inference.marginal_model import MarginalModel
+from models.programs.fitting import Sums, fit, missed_rows
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Margin
+
+# Classes of the model: what readers expect of a sensitive value who combine all tables by maximum entropy.
+
+
+_ROUNDING = 1e-9
+"""Relative difference that is one of rounding."""
+
+
+def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
+    """Return the finest levels of what a release shows together with a sensitive attribute, that attribute last.
+
+    Nothing else tells of it where the release is decomposable (KG06 Prop. 7.3); otherwise it is all that is published.
+    Empty if no margin shows the attribute.
+    """
+    collection, domain = model.collection, model.domain
+    first_step = 1 << domain.offsets[domain.index(sensitive)]
+    masks = [mask for mask in collection.masks if mask & first_step]
+    if masks and not collection.is_decomposable:
+        masks = list(collection.masks)
+    shown = domain.levels(reduce(int.__or__, masks, 0))
+    ordered = [*(attribute for attribute in domain.attributes if attribute != sensitive), sensitive]
+    return {name: shown[name] for name in ordered if shown[name] < domain.hierarchy(name).height}
+
+
+def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> EquivalenceClasses:
+    """Return the classes of the maxent distribution that anybody is expected in; the last attribute is sensitive.
+
+    Raises TooManyCellsError for a margin too large to be laid out.
+    """
+    *shared, sensitive = levels
+    domain, margin = model.domain, Margin({name: levels[name] for name in shared})
+    expected = np.asarray(model.expected({**margin, sensitive: levels[sensitive]}))
+    rows = expected.reshape(-1, expected.shape[-1])
+    occupied = np.flatnonzero(rows.sum(axis=1) > 0)
+    codes = dict(zip(margin, np.unravel_index(occupied, expected.shape[:-1]))) if shared else {}
+    ordered = tuple(codes[name] for name in sorted(margin, key=domain.index))
+    return EquivalenceClasses(domain, margin, ordered, rows[occupied], sensitive, levels[sensitive])
+
+
+def skewness(classes: EquivalenceClasses) -> tuple[float, dict[str, str]]:
+    """Return the largest distance of a class from everybody, in total variation (0 to 1), and the labels of the class.
+
+    It is the largest change of the probability of any set of sensitive values. Without classes it is 0, of no class.
+    """
+    if not len(classes):
+        return 0.0, {}
+    overall = classes.counts.sum(axis=0)
+    shares = classes.counts / classes.counts.sum(axis=1, keepdims=True)
+    distances = abs(shares - overall / max(overall.sum(), 1)).sum(axis=1) / 2
+    # The first of those that rounding alone tells apart, so that the same release always gives the same class.
+    worst = int((distances >= distances.max() * (1 - _ROUNDING)).argmax())
+    labels = classes.labels(worst)
+    return float(distances[worst]), {name: labels[name] for name in classes.margin}
+
+
+# The deFinetti attack: learning from a release who is likely to have what, across its classes (Kifer, SIGMOD 2009).
+#
+# Classes are not independent of each other: that classes with many smokers have more cancer tells of each smoker in a
+# mixed class. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, learns a naive Bayes
+# model from the guesses, guesses anew with the model so that every published count is kept, and so on.
+#
+# The published counts already hold what the attributes tell that are published with the sensitive one. There is
+# something to learn only if they are published coarser than they are known, or not with it.
+
+
+_ROUNDS = 10
+_SWEEPS = 1000
+_CHANGE = 1e-6
+
+
+def published_groups(tables: Iterable[ContingencyTable], people: EquivalenceClasses) -> tuple[SummedTable, ...]:
+    """Return the counts of groups of classes in the tables that show the sensitive attribute at the level of `people`."""
+    groups = []
+    for table in tables:
+        if table.margin.get(people.sensitive) == people.level:
+            held = equivalence_classes(table, people.sensitive)
+            values = np.arange(held.counts.shape[1])
+            groups.append(SummedTable(people.positions_in(held), values, held.counts.astype(np.float64)))
+    return tuple(groups)
+
+
+def definetti(people: EquivalenceClasses, groups: Sequence[SummedTable], rounds: int = _ROUNDS) -> FloatArray:
+    """Return the rows that the attacker expects by class and sensitive value, shape (classes, values).
+
+    people: only how many rows each class has is used of its counts: nonsensitive values are known. groups: what is
+    published of these people. With no rounds it is maximum entropy given what is published and known.
+    """
+    rows = np.asarray(people.counts.sum(axis=1), dtype=np.float64)
+    guess = kept_to_counts(np.ones(people.counts.shape), rows, groups)
+    for _ in range(rounds):
+        fresh = kept_to_counts(_naive_bayes(people, guess), rows, groups)
+        change = np.abs(fresh - guess).sum() / max(rows.sum(), 1)
+        guess = fresh
+        if change < _CHANGE:
+            break
+    return guess
+
+
+def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
+    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing."""
+    values = guess.sum(axis=0)
+    log_odds = np.tile(np.log(values + 1), (len(guess), 1))
+    for attribute, codes in zip(people.attributes, people.codes):
+        size = people.domain.hierarchy(attribute).size(people.margin[attribute])
+        counted = np.zeros((size, len(values)))
+        np.add.at(counted, codes, guess)
+        log_odds += np.log((counted + 1) / (values + size))[codes]
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedTable]) -> FloatArray:
+    """Return the guess nearest to one that keeps to all published counts, and to the people in each class.
+
+    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. Iterative
+    proportional fitting, which ends after a fixed number of sweeps.
+    """
+    guess = np.array(guess, dtype=np.float64)
+    targets = [(Sums(len(guess), None, (1,)), rows), *(group.target for group in groups)]
+    fit(guess, targets, _SWEEPS, _CHANGE * rows.sum(), missed_rows)
+    return guess
+
+
+def confident(guess: FloatArray, people: EquivalenceClasses, number: int) -> float:
+    """Return the share of right guesses among those rows of which a guess is most confident; of equals all count in part.
+
+    number: of rows, at most all.
+    """
+    sums = guess.sum(axis=1)
+    shares = np.divide(guess.max(axis=1), sums, out=np.zeros(len(guess)), where=sums > 0)
+    right = _right(guess, people)
+    order = np.argsort(-shares, kind="stable")
+    sorted_shares = shares[order]
+    # Rows that rounding alone tells apart are equally sure, whatever the order of their classes.
+    group = np.concatenate([[0], np.cumsum(sorted_shares[:-1] - sorted_shares[1:] > _ROUNDING)])
+    rows = np.bincount(group, people.counts.sum(axis=1)[order])
+    hits = np.bincount(group, right[order])
+    taken = np.clip(number - (np.cumsum(rows) - rows), 0, rows)
+    return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))
+
+
+def accuracy(guess: FloatArray, people: EquivalenceClasses) -> float:
+    """Return the share of the rows whose sensitive value is the likeliest one of their class; ties count in part."""
+    return float(_right(guess, people).sum() / people.counts.sum())
+
+
+def _right(guess: FloatArray, people: EquivalenceClasses) -> FloatArray:
+    """Rows of each class with its likeliest sensitive value; ties count in part."""
+    likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - _ROUNDING)
+    return np.asarray((people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1))
+
+
+def base_rate(people: EquivalenceClasses) -> float:
+    """Return the share of the rows that have the most frequent value: the guess of somebody without any release."""
+    overall = people.counts.sum(axis=0)
+    return float(overall.max() / overall.sum())
+
+
+# Combinations that few people are likely to have: a reader suspects those that the fitted model ranks first.
+#
+# That a count is not certain does not keep a reader from being right about it: of the combinations that a model ranks
+# first as small, nearly all can be.
+
+
+_ATTRIBUTES = 3
+_MOST_CELLS = 1 << 18
+_MOST_CELLS_IN_ALL = 1 << 22
+_MOST_MARGINS = 500
+_TOPS = (100, 1000)
+"""Numbers of combinations that come first and are looked at."""
+
+Counted = Callable[[Mapping[str, int]], CountArray]
+"""The counts of the table itself, by the cells of a margin: shape (cells,), the last attribute fastest."""
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first combinations. expected: share of them that the model takes to be small; right: that are, None if unknown."""
+
+    number: int
+    expected: float
+    right: float | None
+
+
+@dataclass(frozen=True)
+class LikelySmall:
+    """What ranking by the model gives. least: counts from 1 to least - 1 are small. combinations: that were ranked.
+
+    unread: margins that were not looked at. beside: what readers gain who rank the same combinations by less, by what they
+    know: the numbers of each value ("independence"), or some of the tables.
+    """
+
+    least: int
+    combinations: int
+    unread: int
+    tops: tuple[Top, ...]
+    beside: Mapping[str, tuple[Top, ...]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def likely_small(
+    model: MarginalModel,
+    attributes: Sequence[str],
+    least: int,
+    deadline: Deadline,
+    counted: Counted | None = None,
+    less: Mapping[str, MarginalModel] | None = None,
+) -> LikelySmall:
+    """Rank what no table shows: the combinations of two and three attributes at their finest published levels.
+
+    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables, by
+    what they are called, which show the attributes at the same levels. A count is taken to be Poisson around what a model
+    expects.
+    """
+    domain, collection = model.domain, model.collection
+    finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
+    readers = {name: knower.expected for name, knower in {"": model, **(less or {})}.items()}
+    readers["independence"] = partial(_independent, model)
+    firsts: dict[str, list[FloatArray]] = {name: [] for name in readers}
+    combined = (names for number in range(2, _ATTRIBUTES + 1) for names in combinations(finest, number))
+    unread = cells = margins = ranked = 0
+    for margin in ({name: finest[name] for name in names} for names in combined):
+        if any(not domain.mask(margin) & ~mask for mask in collection.masks):
+            continue
+        size = domain.size(margin)
+        cells, margins = cells + size, margins + 1
+        if deadline.is_over or size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL or margins > _MOST_MARGINS:
+            unread += 1
+            continue
+        try:
+            chances = {name: _small_chances(np.asarray(expected(margin)), least) for name, expected in readers.items()}
+        except MarginalsError:  # it takes too much, or too long
+            unread += 1
+            continue
+        counts = np.zeros(size) if counted is None else counted(margin)
+        ranked += int(np.count_nonzero(chances[""]))
+        for name, own in chances.items():
+            first = np.argsort(-own, kind="stable")[: _TOPS[-1]]
+            firsts[name].append(np.stack([own[first], (counts[first] >= 1) & (counts[first] < least)]))
+    tops = {name: _tops(own, counted is not None) for name, own in firsts.items()}
+    return LikelySmall(least, ranked, unread, tops.pop(""), {name: some for name, some in tops.items() if some})
+
+
+def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
+    """The counts of some attributes that are expected by the numbers of their values alone."""
+    shares = (np.asarray(model.expected({a: level})) / max(model.total, 1) for a, level in margin.items())
+    return reduce(np.multiply.outer, shares) * model.total
+
+
+def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
+    """The combinations that come first of all margins; none if fewer were ranked.
+
+    firsts: of each margin the chances of the first ones, and whether they are small if that was counted: shape (2, n).
+    """
+    if not firsts:
+        return ()
+    chances, right = np.concatenate(firsts, axis=1)
+    order = np.argsort(-chances, kind="stable")
+    means = {number: [float(own[order[:number]].mean()) for own in (chances, right)] for number in _TOPS}
+    ranked = np.count_nonzero(chances)
+    return tuple(Top(n, mean, hits if are_counted else None) for n, (mean, hits) in means.items() if n <= ranked)
+
+
+def _small_chances(expected: FloatArray, least: int) -> FloatArray:
+    """P(1 <= X < least) of Poisson numbers X that are expected: shape (cells,)."""
+    term = np.exp(-expected.ravel())
+    chances = np.zeros_like(term)
+    for count in range(1, least):
+        term = term * expected.ravel() / count
+        chances += term
+    return chances
