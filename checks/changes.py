@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -38,13 +38,12 @@ _NOWHERE = Hierarchy(((SUPPRESSED,),), ())
 class CommonValues:
     """The finest values that a level of the earlier and a level of the later release both tell.
 
-    earlier, later: for each code of each level the number of the common value that it is part of, shape (codes,).
+    numbers: for each code of each level the number of the common value that it is part of, shape (codes,) each.
     labels: of both levels. parts: how many values with rows of each are in a common value, shape (2, common values).
     partition: the common value of each value with rows at the finest levels, those of the earlier release first.
     """
 
-    earlier: IndexArray
-    later: IndexArray
+    numbers: tuple[IndexArray, IndexArray]
     labels: tuple[tuple[str, ...], tuple[str, ...]]
     parts: IndexArray
     partition: IndexArray
@@ -71,10 +70,11 @@ class CommonValues:
 
     def name(self, number: int) -> str:
         """The labels in a common value of the release that has fewer there."""
-        places = [np.flatnonzero(numbers == number).tolist() for numbers in (self.earlier, self.later)]
-        names = [[labels[code] for code in codes] for labels, codes in zip(self.labels, places)]
-        shown = [names[side] for side in (1, 0) if names[side]]
-        fewest: list[str] = min(shown, key=len)
+        names = [
+            [labels[code] for code in np.flatnonzero(numbers == number).tolist()]
+            for labels, numbers in zip(self.labels[::-1], self.numbers[::-1])
+        ]
+        fewest: list[str] = min(filter(None, names), key=len)
         return "|".join(fewest)
 
 
@@ -88,11 +88,8 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
     finest = [release.finest_level(name) if h else 0 for h, release in zip(has, releases)]
     rows = []
     for release, hierarchy, level in zip(releases, hierarchies, finest):
-        counted = np.ones(hierarchy.size(level), dtype=np.bool_)
-        if level < hierarchy.height:
-            counted[:] = False
-            counted[release.cube.table(release.domain.mask({name: level})).codes[0]] = True
-        rows.append(counted)
+        codes = release.cube.table(release.domain.mask({name: level})).codes[0] if level < hierarchy.height else 0
+        rows.append(np.isin(np.arange(hierarchy.size(level)), codes))
     base = np.arange(max(hierarchy.size(0) for hierarchy in hierarchies))
     pairs = overlaps[name] if name in overlaps else [base if h else np.zeros_like(base) for h in has]
     pairs = [h.lift(0, level)[codes].astype(np.intp) for h, level, codes in zip(hierarchies, finest, pairs)]
@@ -114,7 +111,7 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
         parts = [np.bincount(own[np.unique(codes)], minlength=count) for own, codes in zip(numbers, occupied)]
         partition = np.concatenate([own[codes] for own, codes in zip(numbers, occupied)])
         labels = hierarchies[0].labels[levels[0]], hierarchies[1].labels[levels[1]]
-        return CommonValues(*numbers, labels, np.array(parts), partition)
+        return CommonValues(numbers, labels, np.array(parts), partition)
 
     return joined
 
@@ -171,7 +168,7 @@ Narrowing = Callable[[Meet], Meet]
 
 
 def every_cell(meet: Meet) -> Meet:
-    """Leaves out none."""
+    """Leave out none."""
     return meet
 
 
@@ -231,11 +228,12 @@ def _meet(
         inside: BoolArray = np.ones(len(table), dtype=np.bool_)
         own = []
         for name, common in values.items():
-            numbers = (common.earlier, common.later)
-            own.append(numbers[release][table.column(name) if name in table.margin else np.zeros(len(table), int)])
+            own.append(
+                common.numbers[release][table.column(name) if name in table.margin else np.zeros(len(table), int)]
+            )
             for side, is_shown in enumerate(common.is_shown):
                 if not is_shown:  # only one margin shows it: of the other all is in the values that it has rows in
-                    inside &= own[-1] == numbers[side][0]
+                    inside &= own[-1] == common.numbers[side][0]
         columns.append([column[inside] for column in own])
         counts.append(table.counts[inside])
     codes = [np.concatenate(pair) for pair in zip(*columns)]
@@ -337,11 +335,11 @@ class Envelope:
 
 def distinct_tables(tables: tuple[ContingencyTable, ...]) -> tuple[ContingencyTable, ...]:
     """The tables without those that repeat an earlier one."""
-    contingency_tables: list[ContingencyTable] = []
+    distinct: list[ContingencyTable] = []
     for table in tables:
-        if not any(len(table) == len(one) and equal_cells([one, table]) for one in contingency_tables):
-            contingency_tables.append(table)
-    return tuple(contingency_tables)
+        if not any(len(table) == len(one) and equal_cells([one, table]) for one in distinct):
+            distinct.append(table)
+    return tuple(distinct)
 
 
 # Settling: the changes since the last release that can be published given all earlier releases; the rest is deferred.
@@ -372,9 +370,8 @@ def settled(
     cells = _side_by_side([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today])
     *earlier, last, now = cells.counts.T
     moved = np.maximum([now - last, last - now], 0)
-    rule = _Rule(
-        cells, envelope, tuple(claims), tuple(sensitive), [*earlier[len(apart) :], last], earlier[: len(apart)]
-    )
+    before = [*earlier[len(apart) :], last]
+    rule = _Rule(cells, envelope, tuple(claims), tuple(sensitive), before, earlier[: len(apart)])
     while (fewer := rule.held_back(moved)) is not None:
         moved = fewer
     return _with_rows(cells, rule.shown(moved))
@@ -428,7 +425,8 @@ class _Rule:
 
     def held_back(self, moved: CountArray) -> CountArray | None:
         """The rows without those that must wait; None where none must, so far as that helps."""
-        for reasons in (self._by_counts, self._by_differences, self._by_classes, self._by_claims):
+        of_counts, of_classes = partial(self._by_cells, of_counts=True), partial(self._by_cells, of_counts=False)
+        for reasons in (of_counts, self._by_differences, of_classes, self._by_claims):
             if (fewer := reasons(moved)).sum() < moved.sum():
                 return fewer
         return None
@@ -442,34 +440,47 @@ class _Rule:
             held[1 - first] |= (is_bad & (rows == 0))[place]
         return np.where(held, 0, moved)
 
-    def _people(self, moved: CountArray) -> Iterator[tuple[int, CountArray]]:
-        """Those who came and those who left since each earlier table; whether they left."""
+    def _asked(self, moved: CountArray) -> Iterator[tuple[int, CountArray, Sequence[Claim]]]:
+        """Those who came and who left since each earlier table, and the table itself, with what is claimed of them.
+
+        First comes whether leavers are the first to wait.
+        """
+        after = self.shown(moved)
         for earlier in self.series:
-            yield 0, np.maximum(self.shown(moved) - earlier, 0)
-            yield 1, np.maximum(earlier - self.shown(moved), 0)
+            for side, people in enumerate((after - earlier, earlier - after)):
+                if (people > 0).any():
+                    yield side, np.maximum(people, 0), (self.envelope.least, *self.envelope.diversities)
+        yield 1, after, self.claims
 
-    def _by_counts(self, moved: CountArray) -> CountArray:
-        """Without those in cells with too few people who came or left, and in too small cells of the table."""
-        least = [(mask, self.envelope.least.least_count) for mask in self.envelope.masks]
-        asked = [(side, people, least) for side, people in self._people(moved)]
-        asked.append((1, self.shown(moved), list(self._least_of_all())))
+    def _by_cells(self, moved: CountArray, *, of_counts: bool) -> CountArray:
+        """Without those in cells, or in classes, of single margins that break a claim by themselves."""
+        offences = (
+            (side, *self._broken(claim, mask, counts))
+            for side, counts, claims in self._asked(moved)
+            for claim, mask in product(claims, self.envelope.masks)
+            if isinstance(claim, CountClaim) is of_counts
+        )
+        return self._without(moved, offences)
 
-        def offences() -> Iterator[_Offence]:
-            for side, people, demands in asked:
-                for mask, fewest in demands:
-                    rows = np.bincount(self.places(mask), people)
-                    yield side, self.places(mask), (rows > 0) & (rows < fewest)
-
-        return self._without(moved, offences())
-
-    def _least_of_all(self) -> Iterator[tuple[Mask, int]]:
-        """The margins whose counts must be 0 or so large in the table that is shown."""
-        for claim in (claim for claim in self.claims if isinstance(claim, CountClaim)):
-            for mask in self.envelope.masks:
-                if claim.least_cell is not None:
-                    yield mask, claim.least_cell
-                else:
-                    yield nonsensitive_part(self.cells.domain, mask, self.sensitive), claim.least_count
+    def _broken(self, claim: Claim, mask: Mask, counts: CountArray) -> tuple[IndexArray, BoolArray]:
+        """The cell or class of a margin that each base cell is in, and those that break a claim by themselves."""
+        domain = self.cells.domain
+        if isinstance(claim, CountClaim):
+            place = self.places(mask if claim.least_cell else nonsensitive_part(domain, mask, self.sensitive))
+            rows = np.bincount(place, counts)
+            return place, (rows > 0) & (rows < (claim.least_cell or claim.least_count))
+        assert isinstance(claim, AttributeClaim)
+        hierarchy, level = domain.hierarchy(claim.about), domain.levels(mask)[claim.about]
+        place = self.places(nonsensitive_part(domain, mask, (claim.about,)))
+        held = np.zeros((int(place.max(initial=-1)) + 1, hierarchy.size(level)), dtype=np.int64)
+        if claim.class_diversity is None or level == hierarchy.height or level > claim.level > 0:
+            return place, np.zeros(len(held), dtype=np.bool_)
+        np.add.at(held, (place, self.cells.column(claim.about, level)), counts)
+        values = SensitiveValues(hierarchy, level, tuple(held.sum(axis=0).tolist()))
+        fails: BoolArray = np.asarray(held.any(axis=1))
+        if fails.any():  # a criterion that compares with all has nothing to compare where nobody came or left
+            fails[fails] = ~satisfies(claim.class_diversity.among(values), held[fails])
+        return place, fails
 
     def _by_differences(self, moved: CountArray) -> CountArray:
         """Without as few as it takes that no count differs little from that of a strict table."""
@@ -479,38 +490,9 @@ class _Rule:
         before = [np.unique([np.bincount(place, rows) for rows in self.strict], axis=0) for place in places]
         return _balanced(list(zip(places, before)), self.series[-1], moved, self.envelope.least.least_count)
 
-    def _by_classes(self, moved: CountArray) -> CountArray:
-        """Without those in classes of single margins that are not diverse."""
-        asked: list[tuple[int, CountArray, AttributeClaim]] = [
-            (side, people, claim) for claim in self.envelope.diversities for side, people in self._people(moved)
-        ]
-        asked += [(1, self.shown(moved), claim) for claim in self.claims if isinstance(claim, AttributeClaim)]
-        return self._without(moved, (offence for own in asked for offence in self._uniform(*own)))
-
-    def _uniform(self, side: int, counts: CountArray, claim: AttributeClaim) -> Iterator[_Offence]:
-        """The classes of each margin that are not diverse."""
-        domain, hierarchy = self.cells.domain, self.cells.domain.hierarchy(claim.about)
-        for mask in self.envelope.masks:
-            level = domain.levels(mask)[claim.about]
-            if claim.class_diversity is None or level == hierarchy.height or level > claim.level > 0:
-                continue
-            place = self.places(nonsensitive_part(domain, mask, (claim.about,)))
-            held = np.zeros((int(place.max(initial=-1)) + 1, hierarchy.size(level)), dtype=np.int64)
-            np.add.at(held, (place, self.cells.column(claim.about, level)), counts)
-            values = SensitiveValues(hierarchy, level, tuple(held.sum(axis=0).tolist()))
-            fails: BoolArray = np.asarray(held.any(axis=1))
-            if fails.any():  # a criterion that compares with all has nothing to compare where nobody came or left
-                fails[fails] = ~satisfies(claim.class_diversity.among(values), held[fails])
-            yield side, place, fails
-
     def _by_claims(self, moved: CountArray) -> CountArray:
         """Without those around the worst class of the first claim that is not proven of all margins together."""
-        asked: list[tuple[int, CountArray, Sequence[Claim]]] = [
-            (side, people, (self.envelope.least, *self.envelope.diversities))
-            for side, people in self._people(moved)
-            if people.any()
-        ]
-        for side, counts, claims in (*asked, (1, self.shown(moved), self.claims)):
+        for side, counts, claims in self._asked(moved):
             collection = self.envelope.collection(_with_rows(self.cells, counts))
             for claim in claims:
                 finding = answer(claim, Question(collection, self.sensitive, SEARCHING))
@@ -530,11 +512,8 @@ class _Rule:
             for name, level in self.cells.domain.margin(mask).items():
                 if name not in self.sensitive and name in cell:
                     inside &= self._has(name, level, cell[name])
-            if (
-                changed[inside].any()
-                and not inside.all()
-                and (best.all() or changed[inside].sum() < changed[best].sum())
-            ):
+            is_narrower = best.all() or changed[inside].sum() < changed[best].sum()
+            if changed[inside].any() and not inside.all() and is_narrower:
                 best = inside
         return best.astype(np.intp), np.array([False, True])
 
@@ -635,10 +614,6 @@ class OneValue:
     cell: Mapping[str, str]
     difference: int
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class ChangedPeople:
@@ -663,7 +638,7 @@ class ChangedPeople:
             "cells": self.cells,
             "small": self.small,
             "smallest": [cell.as_json() for cell in self.smallest],
-            "one_value": {"classes": self.classes, "smallest": [cell.as_json() for cell in self.one_value]},
+            "one_value": {"classes": self.classes, "smallest": list(map(asdict, self.one_value))},
         }
 
 
