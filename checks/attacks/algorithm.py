@@ -98,7 +98,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    """The rules by which the publisher judged margins. least: counts below are small to the reader. left: work, by kind."""
+    """The rules by which the publisher judged margins. least: counts below are small to the reader. left: work, by kind.
+
+    least_class, least_cell: rows that every class must have, and every cell, sensitive values counted.
+    """
 
     collection: Collection
     sensitive: tuple[str, ...]
@@ -125,13 +128,11 @@ class _Rules:
 
     @cached_property
     def least_class(self) -> int:
-        """Rows that every class must have."""
         return max((claim.least_count for claim in self.counting), default=1)
 
     @cached_property
     def least_cell(self) -> int:
-        """Rows that every cell must have, sensitive values counted."""
-        return max((claim.least_cell for claim in self.counting if claim.least_cell is not None), default=1)
+        return max((claim.least_cell or 1 for claim in self.counting), default=1)
 
     @cached_property
     def priced(self) -> DataCube:
@@ -146,11 +147,9 @@ class _Rules:
         return self.domain.attribute_masks[self.domain.index(name)]
 
     def shown(self, mask: Mask) -> tuple[str, ...]:
-        """The sensitive attributes that a margin shows."""
         return tuple(name for name in self.sensitive if mask & self.attribute(name))
 
     def public(self, mask: Mask) -> Mask:
-        """The part of a margin without sensitive attributes."""
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
     def obstacle(self, clique: Mask, deadline: Deadline) -> str:
@@ -307,7 +306,6 @@ class _Split:
     upper: CountArray
 
     def positions(self, parts: BoolArray) -> tuple[int, ...]:
-        """The classes of some parts."""
         return tuple(np.unique(self.class_of[parts]).tolist())
 
 
@@ -523,7 +521,6 @@ def _diverse_steps(
 
 
 def _permutations(counts: Sequence[int]) -> int:
-    """The orders of values that occur so often."""
     return factorial(sum(counts)) // prod(map(factorial, counts))
 
 
@@ -698,25 +695,17 @@ class _Possible:
     clique: Mask
     vertices: tuple[int, ...]
 
-    @classmethod
-    def of(cls, move: AddVertex | AddEdge, graph: InteractionGraph) -> "_Possible":
-        if isinstance(move, AddVertex):
-            return cls(graph.domain.coarser_steps(move.vertex) | 1 << move.vertex, (move.vertex,))
-        return cls(move.clique(graph), (move.first, move.second))
-
     @property
     def separator(self) -> Mask:
-        """What is shared."""
         return self.clique & ~sum(1 << vertex for vertex in self.vertices)
 
     @property
     def sides(self) -> tuple[Mask, ...]:
-        """The published margins without the one vertex and without the other."""
-        vertices = self.vertices if len(self.vertices) > 1 else ()
-        return tuple(self.separator | 1 << vertex for vertex in vertices) or (self.separator,)
+        if len(self.vertices) == 1:
+            return (self.separator,)
+        return tuple(self.separator | 1 << vertex for vertex in self.vertices)
 
     def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
-        """The result of an examination."""
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
         return Addition(
             domain.margin(self.clique), tuple((name.attribute, name.level) for name in names), outcome, **fields
@@ -752,7 +741,12 @@ def refusals(
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques)
-    possible = [_Possible.of(move, graph) for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
+    possible: list[_Possible] = []
+    for move in allowed_moves(graph):
+        if isinstance(move, AddVertex):
+            possible.append(_Possible(graph.domain.coarser_steps(move.vertex) | 1 << move.vertex, (move.vertex,)))
+        elif isinstance(move, AddEdge):
+            possible.append(_Possible(move.clique(graph), (move.first, move.second)))
     unnamed = tuple(a for a, hierarchy in collection.domain.items() if hierarchy.height == 0)
     worlds = _all_worlds(rules, reduce(or_, [*rules.cliques, *(one.clique for one in possible)], 0), most)
     if worlds is None:
@@ -806,10 +800,9 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
     margin = rules.domain.margin(mask)
     if rules.domain.size(margin) > _MOST_LAID_OUT or rules.left["counts"] < 0:
         return None
-    cells = _all_cells(rules.domain, margin)
-    masks = {*maximal_masks([clique & mask for clique in rules.cliques]), 0}
-    counts = [rules.collection.cube.table(known).counts_in(cells) for known in masks]
-    worlds = _worlds_of(rules, cells[np.all(np.array(counts) > 0, axis=0)], masks, most)
+    cells, masks = _all_cells(rules.domain, margin), {*maximal_masks([clique & mask for clique in rules.cliques]), 0}
+    can_have_rows = np.all([rules.collection.cube.table(known).counts_in(cells) > 0 for known in masks], axis=0)
+    worlds = _worlds_of(rules, cells[can_have_rows], masks, most)
     rules.spend("counts", 4 * most if worlds is None else worlds.counts.size)
     return worlds
 
@@ -941,7 +934,6 @@ def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: S
 
 
 def _coarser_margins(domain: Domain, margin: Mapping[str, int]) -> int:
-    """How many margins of an attribute or more are no finer."""
     return prod(domain.hierarchy(name).height - level + 1 for name, level in margin.items()) - 1
 
 
