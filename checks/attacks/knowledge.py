@@ -479,13 +479,23 @@ def certain_cells(
     for judged in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
         unread = result.unread + (judged is None)
         result = replace(result, unread=unread) if judged is None else _with_margin(result, *judged, values, k)
+    # At coarser levels only the smallest determined cell is asked for.
+    read = list(_margins(sensitive, finest))
+    coarser = (margin for margin in _margins(sensitive, views) if margin not in read)
     worst = result.worst
-    seen = list(_margins(sensitive, finest))
-    for margin in _margins(sensitive, views):
-        if deadline.is_over:
-            break
-        if margin not in seen and knowledge.domain.size(margin) <= MOST_CELLS:
-            worst = _smaller(knowledge, margin, _smallest(knowledge, margin, worst, deadline), worst)
+
+    def may_be_worse(ranges: Ranges) -> BoolArray:
+        """Whether a bound is of a cell that may be determined with fewer rows than the worst so far: shape (2, cells)."""
+        is_known = (ranges.lower == ranges.upper) & (ranges.lower > 0)
+        fewest = min(worst.rows if worst else UNBOUNDED, ranges.lower[is_known].min(initial=UNBOUNDED))
+        least = np.maximum(ranges.seen_high, np.maximum(ranges.lower, 1))
+        is_open = (ranges.lower < ranges.upper) & (least < fewest) & (ranges.seen_low >= least)
+        return np.stack([is_open, is_open])
+
+    for judged in _judged_margins(knowledge, coarser, may_be_worse, deadline):
+        if judged is not None:
+            known, margin, ranges = judged
+            worst = _smaller(known, margin, np.where(ranges.lower == ranges.upper, ranges.lower, 0), worst)
     return replace(result, worst=worst)
 
 
@@ -595,41 +605,6 @@ def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: Cert
     codes = _codes(knowledge.domain, margin, cell)
     labels = {a: knowledge.domain.hierarchy(a).labels[level][codes[a]] for a, level in margin.items()}
     return CertainCell(labels, dict(margin), int(rows[cell]))
-
-
-def _smallest(knowledge: Knowledge, margin: Levels, worst: CertainCell | None, deadline: Deadline) -> CountArray:
-    """A determined cell of a margin with fewer rows than the worst so far, and with the fewest: its rows, 0 elsewhere.
-
-    Only what is the same in every table that was seen can be determined.
-    """
-    determined: CountArray = np.zeros(knowledge.domain.size(margin), dtype=np.int64)
-    knowledge = knowledge.about(margin)
-    tables = [_rows(table, margin) for table in knowledge.tables()]
-    if not tables:
-        try:
-            ranges = knowledge.ranges(margin)
-        except TooManyCellsError:
-            return determined
-        return np.where(ranges.lower == ranges.upper, ranges.lower, 0)
-    ranges = Ranges(determined.copy(), np.full_like(determined, knowledge.source.collection.cube.total))
-    for rows in tables:
-        ranges.see(rows)
-    candidates = np.flatnonzero((tables[0] > 0) & (tables[0] < (np.inf if worst is None else worst.rows)))
-    for cell in candidates[np.argsort(tables[0][candidates], kind="stable")].tolist():
-        if deadline.is_over:
-            break
-        if ranges.seen_low[cell] == ranges.seen_high[cell]:
-            asked: BoolArray = np.arange(len(determined)) == cell
-            knowledge.settle(margin, ranges, partial(_undetermined, asked), deadline, _MOST_SECONDS)
-            if ranges.lower[cell] == ranges.upper[cell]:
-                determined[cell] = ranges.lower[cell]
-                break
-    return determined
-
-
-def _undetermined(asked: BoolArray, ranges: Ranges) -> BoolArray:
-    is_open = asked & (ranges.lower < ranges.upper) & (ranges.seen_low >= ranges.seen_high)
-    return np.stack([is_open, is_open])
 
 
 @dataclass(frozen=True)
