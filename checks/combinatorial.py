@@ -12,23 +12,19 @@ searched as a whole.
 """
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checks.classes import k_link, nonsensitive_part
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.hull import TooManyVectorsError, minimal_within, work_up
-from checks.maxent.sensitive_tree import (
-    ClassSource,
-    FittingClasses,
-    SensitiveTree,
-    fitting_positions,
-)
+from checks.maxent.sensitive_tree import ClassSource, FittingClasses, SensitiveTree, grouped, reduced_groups
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError, TooManyCellsError
@@ -40,10 +36,8 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
-# Sensitive attributes that are published together, directly or by way of others, and the cliques that show them.
-#
-# The cliques with any attribute of a group are a connected part of the junction tree, and every separator within it
-# holds one. What the cliques of a group leave for a nonsensitive cell t is a limit for each of their sensitive cells.
+# Sensitive attributes that are published together, directly or by way of others, and the cliques that show them: these
+# are a connected part of the junction tree, and every separator within it holds one of the attributes.
 
 
 JOINT_CELLS = 20_000
@@ -54,7 +48,7 @@ _LIMITS = 1 << 25
 
 
 class SensitiveGroup(NamedTuple):
-    """Sensitive attributes, and the cliques that show any of them."""
+    """Sensitive attributes that are linked by cliques, and the cliques that show any of them."""
 
     attributes: tuple[str, ...]
     cliques: tuple[Mask, ...]
@@ -68,32 +62,21 @@ class SensitiveCliques(NamedTuple):
     sensitive: AnyCollection[str]
 
 
-def linked_cliques(cliques: Iterable[Mask], first_steps: Mask) -> list[tuple[Mask, ...]]:
-    """The cliques that show sensitive attributes, those together that are linked by them. first_steps: of these."""
-    groups: list[tuple[Mask, tuple[Mask, ...]]] = []
-    for clique in cliques:
-        if shown := clique & first_steps:
-            held: tuple[Mask, ...] = ()
-            apart = []
-            for group in groups:
-                if group[0] & shown:
-                    shown, held = shown | group[0], held + group[1]
-                else:
-                    apart.append(group)
-            groups = [*apart, (shown, (*held, clique))]
-    return [held for _, held in groups]
-
-
 def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:
     """The sensitive attributes that some clique shows: those of one clique are in one group, in the domain's order."""
     steps = {name: mask & -mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive}
-    groups = []
-    for held in linked_cliques(cliques, sum(steps.values())):
-        shown = reduce(or_, held)
-        groups.append(SensitiveGroup(tuple(name for name, step in steps.items() if step & shown), held))
-    return groups
+    groups: dict[Mask, tuple[Mask, ...]] = {}
+    for clique in cliques:
+        if shown := clique & sum(steps.values()):
+            linked = [mask for mask in groups if mask & shown]
+            held = [member for mask in linked for member in groups.pop(mask)]
+            groups[reduce(or_, linked, shown)] = (*held, clique)
+    return [
+        SensitiveGroup(tuple(name for name, step in steps.items() if step & shown), held)
+        for shown, held in groups.items()
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +108,7 @@ class GroupTree(FittingClasses[ContingencyTable]):
         packing = Packing.of(cube, masks, JOINT_CELLS)
         if sum(map(len, classes)) * packing.width > _LIMITS:
             raise TooManyCellsError("the classes with their sensitive values are too many to be laid out")
-        fitting = fitting_positions(tree.parents, classes, separators)
-        return cls(tree, classes, separators, *fitting, cube, packing, tuple(map(masks.index, parts)))
+        return cls(tree, classes, separators, cube, packing, tuple(map(masks.index, parts)))
 
     def limits(self, cap: float) -> tuple[FloatArray, ...]:
         """For each clique the limits of each class: its counts, at most `cap`, in its own margin's part; `cap` elsewhere.
@@ -135,13 +117,10 @@ class GroupTree(FittingClasses[ContingencyTable]):
         """
         limits = []
         for clique, classes, block in zip(self.tree.cliques, self.classes, self.blocks):
-            class_limits = np.full((len(classes), self.packing.width), cap)
-            begin, end = self.packing.begins[block : block + 2]
-            class_limits[:, begin:end] = 0
-            cells = self.cube.table(clique)
-            place = cells.positions_in(self.packing.tables[block])
-            class_limits[cells.positions_in(classes), begin + place] = np.minimum(cells.counts, cap)
-            limits.append(class_limits)
+            cells, shown = self.cube.table(clique), self.packing.tables[block]
+            counts = np.zeros((len(classes), len(shown)))
+            counts[cells.positions_in(classes), cells.positions_in(shown)] = cells.counts
+            limits.append(_padded(counts, self.packing.begins[block], self.packing.width, cap))
         return tuple(limits)
 
     def describe(self, combination: Sequence[int]) -> WorstClass:
@@ -149,47 +128,42 @@ class GroupTree(FittingClasses[ContingencyTable]):
         return WorstClass(self.cell(combination), margins=self.tree.margins)
 
 
+def _padded(counts: NDArray[Any], begin: int, width: int, cap: float) -> FloatArray:
+    limits = np.full((len(counts), width), cap)
+    limits[:, begin : begin + counts.shape[1]] = np.minimum(counts, cap)
+    return limits
+
+
 Part: TypeAlias = SensitiveTree | GroupTree
 """The cliques of one sensitive attribute, or of several that are linked."""
 
 
-def _published_levels(tree: SensitiveTree) -> list[int]:
-    return sorted({classes.level for classes in tree.classes})
+def _level_begins(tree: SensitiveTree) -> dict[int, int]:
+    """Where the limits of each published level of the sensitive attribute begin, finest first."""
+    levels = sorted({classes.level for classes in tree.classes})
+    sizes = [tree.domain.hierarchy(tree.sensitive).size(level) for level in levels]
+    return dict(zip(levels, np.cumsum([0, *sizes]).tolist()))
 
 
-def slice_factors(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray, ...]:
-    """For each clique a vector for each class: its counts, at most `cap`, in its own level's block; `cap` elsewhere.
-
-    Blocks are the published levels of the sensitive attribute, finest first.
-    """
-    levels = _published_levels(tree)
-    width = [tree.domain.hierarchy(tree.sensitive).size(level) for level in levels]
-    begin = dict(zip(levels, np.cumsum([0, *width]).tolist()))
-    factors = []
-    for classes in tree.classes:
-        factor = np.full((len(classes), sum(width)), cap)
-        span = slice(begin[classes.level], begin[classes.level] + classes.counts.shape[1])
-        factor[:, span] = np.minimum(classes.counts, cap)
-        factors.append(factor)
-    return tuple(factors)
+def level_limits(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray, ...]:
+    """For each clique the limits of each class: its counts, at most `cap`, at its own level's place; `cap` elsewhere."""
+    begins = _level_begins(tree)
+    width = sum(map(tree.domain.hierarchy(tree.sensitive).size, begins))
+    return tuple(_padded(classes.counts, begins[classes.level], width, cap) for classes in tree.classes)
 
 
-def upper_bounds(tree: SensitiveTree, vectors: FloatArray) -> FloatArray:
-    """U of class combinations, from the componentwise minima of their `slice_factors`: shape (n,)."""
-    levels = _published_levels(tree)
-    hierarchy = tree.domain.hierarchy(tree.sensitive)
-    begin = hierarchy.size(levels[0])
-    allowed = vectors[:, :begin]
-    for fine, coarse in zip(levels, levels[1:]):
-        parents = hierarchy.lift(fine, coarse)
-        sums = allowed @ np.eye(hierarchy.size(coarse))[parents]
-        allowed = np.minimum(sums, vectors[:, begin : begin + hierarchy.size(coarse)])
-        begin += hierarchy.size(coarse)
+def upper_bounds(tree: SensitiveTree, limits: FloatArray) -> FloatArray:
+    """U of class combinations, from the componentwise minima of their `level_limits`: shape (n,)."""
+    hierarchy, begins = tree.domain.hierarchy(tree.sensitive), _level_begins(tree)
+    finest = min(begins)
+    allowed, below = limits[:, : hierarchy.size(finest)], finest
+    for level, begin in list(begins.items())[1:]:
+        sums = allowed @ np.eye(hierarchy.size(level))[hierarchy.lift(below, level)]
+        allowed, below = np.minimum(sums, limits[:, begin : begin + hierarchy.size(level)]), level
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-# One search and one recursion over class combinations, for one attribute and for several: what the classes leave are
-# limits, and only how many rows fit below them differs.
+# One search and one recursion over class combinations: classes leave limits, and only how many rows fit below them differs.
 
 
 _PARTIAL, _PARTIALS = 5, 1_000_000
@@ -203,8 +177,8 @@ _NUMBERS = 1 << 21
 
 
 @dataclass
-class _Judge:
-    """Judges the limits of class combinations, single cells exactly, and counts the work."""
+class _RoomCheck:
+    """Check how many rows the limits of class combinations leave room for, single cells exactly, and count the work."""
 
     part: Part
     k: int
@@ -215,10 +189,10 @@ class _Judge:
     undecided: WorstClass | None = None
 
     @cached_property
-    def factors(self) -> tuple[FloatArray, ...]:
+    def limits(self) -> tuple[FloatArray, ...]:
         """For each clique the limits of each class, at most k."""
         cap = float(self.k)
-        return slice_factors(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
+        return level_limits(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
 
     def screened(self, limits: FloatArray, enough: float) -> FitScreen:
         """Whether any row fits, and how many fit surely up to `enough`: of one attribute exactly how many."""
@@ -226,6 +200,16 @@ class _Judge:
             return self.part.packing.screened(limits, enough)
         upper = upper_bounds(self.part, limits)
         return FitScreen(upper > 0, upper)
+
+    def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
+        """Those that some row fits into, but surely fewer than k below the lowest limits that they can end with.
+
+        Those into which the fewest fit surely come first.
+        """
+        screened = self.screened(lowest, float(self.k))
+        possible = screened.possible if lowest is limits else self.screened(limits, 0.0).possible
+        places = np.flatnonzero(possible & (screened.surely < self.k))
+        return np.asarray(places[np.argsort(screened.surely[places], kind="stable")], dtype=np.intp)
 
     def spend(self, work: int) -> None:
         """Raise TooManyVectorsError where that is more than the budget has."""
@@ -239,11 +223,11 @@ class _Judge:
         for place in np.sort(first).tolist():
             self.part.deadline.check()
             rows = self._rows(limits[place], self.k)
+            if rows.least < self.k <= rows.most:
+                self.undecided = self._described(chosen[place], rows)
             if rows.most < self.k:
                 exactly = rows if rows.least == rows.most else self._rows(limits[place], rows.most)
                 return self._described(chosen[place], exactly)
-            if rows.least < self.k:
-                self.undecided = self._described(chosen[place], rows)
         return None
 
     def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
@@ -262,15 +246,14 @@ class _Judge:
     def _described(self, combination: IndexArray, rows: PackedRows) -> WorstClass:
         worst = self.part.describe(combination.tolist())
         least = max(rows.least, 1)  # some row is known to fit
-        if least == rows.most:
-            return replace(worst, count=rows.most)
-        return replace(worst, count_between=(least, rows.most))
+        count: dict[str, Any] = {"count": rows.most} if least == rows.most else {"count_between": (least, rows.most)}
+        return replace(worst, **count)
 
     def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
-        """What was found."""
-        algorithms = (algorithm, *self.algorithms)
-        if verdict is Verdict.HOLDS and self.undecided is not None:
+        """The finding of a verdict; nothing holds where some cell is undecided."""
+        if verdict is Verdict.UNDECIDED or (verdict is Verdict.HOLDS and self.undecided is not None):
             verdict, worst = Verdict.UNDECIDED, self.undecided
+        algorithms = (algorithm, *self.algorithms)
         return Finding("k-combinatorial", verdict, {"k": self.k}, worst, algorithms, self.examined)
 
 
@@ -280,32 +263,27 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
     A partial combination is dropped when no row fits, or when k rows fit whatever completes it. Undecided when it would
     take more work than the budget has.
     """
-    judge = _Judge(part, k, budget)
-    factors = judge.factors
+    check = _RoomCheck(part, k, budget)
+    factors = check.limits
     arriving = inside_minima(part, factors)
 
     def screen(chosen: IndexArray, limits: FloatArray) -> IndexArray:
-        judge.spend(len(chosen))
+        check.spend(len(chosen))
         lowest = limits
         for clique in range(chosen.shape[1], len(factors)):
             parent = part.tree.parents[clique]
             if parent < chosen.shape[1]:
                 lowest = np.minimum(lowest, arriving[clique][part.outward[clique][chosen[:, parent]]])
-        screened = judge.screened(lowest, float(k))
-        possible = screened.possible if lowest is limits else judge.screened(limits, 0.0).possible
-        open_ones = np.flatnonzero(possible & (screened.surely < k))
-        return np.asarray(open_ones[np.argsort(screened.surely[open_ones], kind="stable")], dtype=np.intp)
+        return check.open_ones(limits, lowest)
 
-    width = (
-        factors[0].shape[1] if isinstance(part, SensitiveTree) else max(part.packing.width, part.packing.joint_cells)
-    )
+    width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else part.packing.joint_cells, 1)
     try:
-        for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // max(width, 1), 16)):
-            if (worst := judge.failing(chosen, limits)) is not None:
-                return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
+        for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // width, 16)):
+            if (worst := check.failing(chosen, limits)) is not None:
+                return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
     except TooManyVectorsError:
-        return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED, judge.undecided)
-    return judge.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
+        return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED)
+    return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
 
 
 def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
@@ -314,27 +292,25 @@ def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
     Dropped is what no row fits into, and what k rows fit into whatever the rest of the tree leaves. Undecided when it
     would take more work than the budget has.
     """
-    judge = _Judge(part, k, budget)
-    outside = outside_minima(part, judge.factors)
+    check = _RoomCheck(part, k, budget)
+    outside = outside_minima(part, check.limits)
 
     def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
-        return np.asarray(judge.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
+        return np.asarray(check.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
 
     def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
-        possible = np.flatnonzero(judge.screened(limits, 0.0).possible)
+        possible = np.flatnonzero(check.screened(limits, 0.0).possible)
         smallest = minimal_of_equal_support(limits[possible], block[possible], part.deadline)
         return np.asarray(possible[smallest], dtype=np.intp)
 
     try:
-        worked_up = work_up(part, judge.factors, np.minimum, prune, budget.vectors, safe)
-        screened = judge.screened(worked_up.vectors, float(k))
-        open_ones = np.flatnonzero(screened.possible & (screened.surely < k))
-        open_ones = open_ones[np.argsort(screened.surely[open_ones], kind="stable")]
-        worst = judge.failing(worked_up.chosen[open_ones], worked_up.vectors[open_ones])
+        worked_up = work_up(part, check.limits, np.minimum, prune, budget.vectors, safe)
+        places = check.open_ones(worked_up.vectors, worked_up.vectors)
+        worst = check.failing(worked_up.chosen[places], worked_up.vectors[places])
     except TooManyVectorsError:
-        return judge.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED, judge.undecided)
-    judge.examined += worked_up.examined
-    return judge.finding(Algorithm.VECTOR_SETS, Verdict.HOLDS if worst is None else Verdict.FAILS, worst)
+        return check.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED)
+    check.examined += worked_up.examined
+    return check.finding(Algorithm.VECTOR_SETS, Verdict.HOLDS if worst is None else Verdict.FAILS, worst)
 
 
 def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
@@ -366,15 +342,14 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
     parts: list[Part] = []
     findings: list[Finding] = []
-    for linked in (one for one in groups if len(one.cliques) > 1):
-        # Where every class has k rows, one clique cannot break it.
+    for group in groups:
+        if len(group.cliques) == 1:  # where every class has k rows, one clique cannot break it
+            continue
         try:
-            part = tree_of_group(collection, linked)
-            finding = of_part(part, k, budget)
+            parts.append(tree_of_group(collection, group))
+            finding = of_part(parts[-1], k, budget)
         except TooManyCellsError as error:
             finding = Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
-        else:
-            parts.append(part)
         if finding.verdict is Verdict.FAILS:
             return finding
         findings.append(finding)
@@ -385,7 +360,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
         return decisive
     algorithms = dict.fromkeys(algorithm for finding in findings for algorithm in finding.algorithms)
     examined = sum(finding.examined for finding in findings)
-    together = replace(findings[0], algorithms=tuple(algorithms), examined=examined)
+    together = replace(decisive, algorithms=tuple(algorithms), examined=examined)
     return _with_nearest(together, [part.until(budget.deadline) for part in parts], link, budget)
 
 
@@ -429,23 +404,19 @@ _NEAREST_PROGRAMS = 50
 #
 # Let t be a nonsensitive cell of a decomposable collection and u_E what T_E has in t, over the sensitive attributes of
 # E. Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is
-# at most u_E for every clique E, a clique without sensitive attributes limiting the sum.
-#
-# No table with these marginals has more in t: what it has there is such an x. And x can be had: place it on t. What it
-# leaves of each T_E is nonnegative, and neighbours still agree on their separator, for both have lost the same margin
-# of x there. Nonnegative tables of whole numbers that agree on the separators of a junction tree can be glued to one
-# with all of them as its marginals; with x it has the published ones.
+# at most u_E for every clique E, a clique without sensitive attributes limiting the sum. What a table with these
+# marginals has in t is such an x. And x can be had: place it on t. What it leaves of each T_E is nonnegative, and
+# neighbours still agree on their separator, so that it can be glued to one table; with x that has the published marginals.
 #
 # So attributes that no clique shows together, nor by way of others, limit the sum each by itself: packings of the same
-# sum in two groups can be joined row by row. U(t) is the least over the groups and the cliques without any. Where it
-# is positive for the cliques of one group, some sensitive cell of theirs has a count everywhere, and goes on through
-# the junction tree to a cell of the whole in which each clique has a count. So a group with 0 < U < k in some cell
-# breaks it for the whole collection, and if each class has k rows nothing else can: groups are judged one by one.
+# sum in two groups can be joined row by row. U(t) is the least over the groups and the cliques without any. Where it is
+# positive for the cliques of one group, some sensitive cell of theirs has a count everywhere, and goes on through the
+# junction tree to a cell of the whole. So a group with 0 < U < k in some cell breaks it for the whole collection, and if
+# each class has k rows nothing else can: groups are judged one by one.
 #
-# One attribute has the closed form of `k_combinatorial`. Several are a packing (`models.programs.packing`): rows that
-# fit surely settle most cells, flows and integer programs the others. Linear programming alone would pass what fails:
-# the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and
-# 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
+# Rows that fit surely settle most cells, flows and integer programs the others (`models.programs.packing`). Linear
+# programming alone would pass what fails: the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the
+# rows 000|000, 100|011, 011|101 and 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
 
 
 # k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
@@ -453,11 +424,13 @@ _NEAREST_PROGRAMS = 50
 
 def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Decide k-combinatorial anonymity; undecided, with the proven interval of a cell, when the budget ends."""
-    algorithms = (Algorithm.INTEGER_PROGRAMMING,)
+    undecided = Finding(
+        "k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.INTEGER_PROGRAMMING,), examined=0
+    )
     try:
         cells = possible_cells(collection, budget.cells)
     except TooManyCellsError as error:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, algorithms, 0, str(error))
+        return replace(undecided, note=str(error))
     domain = collection.domain
     public = {a: level for a, level in cells.margin.items() if a not in sensitive}
     places, groups = cells.grouped(public)
@@ -473,51 +446,40 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
 
     effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
     narrow([unknowns], open_bounds, effort)
+    solved = replace(undecided, examined=budget.programs - effort.programs)
     failing, waiting = np.flatnonzero(is_below(unknowns)), np.flatnonzero(open_bounds(unknowns)[1])
-    solved = budget.programs - effort.programs
     if not len(failing) and not len(waiting):
-        return Finding("k-combinatorial", Verdict.HOLDS, {"k": k}, None, algorithms, solved)
-    verdict, cell = (
-        (Verdict.FAILS, failing[unknowns.upper[failing].argmin()]) if len(failing) else (Verdict.UNDECIDED, waiting[0])
-    )
-    margins = [dict(m) for m in collection.margins if nonsensitive_part(domain, domain.mask(m), sensitive)]
-    worst = WorstClass(cell=cells.labels(int(places[cell]), public), margins=margins)
+        return replace(solved, verdict=Verdict.HOLDS)
+    cell = int(failing[unknowns.upper[failing].argmin()] if len(failing) else waiting[0])
     most = int(unknowns.upper[cell])
-    if verdict is Verdict.FAILS:
-        return Finding("k-combinatorial", verdict, {"k": k}, replace(worst, count=most), algorithms, solved)
+    margins = [dict(m) for m in collection.margins if nonsensitive_part(domain, domain.mask(m), sensitive)]
+    worst = WorstClass(cells.labels(int(places[cell]), public), margins=margins)
+    if len(failing):
+        return replace(solved, verdict=Verdict.FAILS, worst=replace(worst, count=most))
     what = "time was over" if budget.deadline.is_over else "budget of programs ended"
     note = f"the {what} before every cell was decided"
-    return Finding(
-        "k-combinatorial", verdict, {"k": k}, replace(worst, count_between=(0, most)), algorithms, solved, note
-    )
+    return replace(solved, worst=replace(worst, count_between=(0, most)), note=note)
 
 
 # A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
 #
 # Let U(S) be the largest count that a nonnegative integer table with the given marginals can have in a set S of cells
 # of the joint domain at the finest published levels. A collection passes when no S at all has 0 < U(S) < m. Then no
-# count in 1 .. m - 1 follows from the tables, be it by differences, by complements, since the rows in all are known,
-# or otherwise: a count that is determined is its own U. It says nothing of lower bounds: "at least 3 of these 15" can
-# follow.
+# count in 1 .. m - 1 follows from the tables, be it by differences, by complements or otherwise: a count that is
+# determined is its own U. It says nothing of lower bounds: "at least 3 of these 15" can follow. Single cells decide: U(S)
+# is at least U(t) for each t in S, and positive only where some U(t) is. So this is k-combinatorial anonymity (KG06 Def.
+# 4.2) with no attribute set aside, and k = m. U of a possible cell is at most each published count that it is in: so
+# every published count must be 0 or at least m.
 #
-# Single cells decide: U(S) is at least U(t) for each t in S, and positive only where some U(t) is. So this is
-# k-combinatorial anonymity (KG06 Def. 4.2) with no attribute set aside, and k = m. A published count that is positive
-# has a possible cell in it, of which U is not more: so every published count must be 0 or at least m, with or without
-# a junction tree.
-#
-# With a junction tree that is enough. Let E_1 .. E_p be the cliques, t a joint cell in which each T_E(t) is positive,
-# and n the least of these, n >= m. Take n rows from the cell of t in every clique. What is left is nonnegative, and
-# where two cliques overlap both have lost n in the same cell of their separator, so they still agree. Nonnegative
-# integer tables that agree on the separators of a junction tree can be glued, one clique after another, to a
-# nonnegative integer table with all of them as its marginals (rows with the same separator cell are matched in any
-# order). With n more rows in t it has the published marginals, and U(t) = n. Where cliques show an attribute at
-# several levels the separators hold the coarser one, and the same is true of the induced attributes (KG06 6.1).
+# With a junction tree that is enough. Let t be a joint cell in which each clique's T_E(t) is positive, and n >= m the
+# least of these. Take n rows from the cell of t in every clique. What is left is nonnegative, and neighbours have lost
+# the same n rows of their separator, so it can be glued to one table, and with n more rows in t that has the published
+# marginals: U(t) = n. The same is true of cliques that show an attribute at several levels (KG06 6.1).
 #
 # Without a junction tree it is not: AB, BC and AC with the joint counts 3 0 2 3 0 0 3 0 over 000 .. 111 show no count
 # below 3 and determine a 2. Nor is it where combinations of values are known to be impossible: (a1, b) = 3, (a2, b) =
 # 4, (b, c1) = 3, (b, c2) = 4 determine a 1 when (a1, c1) cannot be. There each cell has its linear, then its integer
-# program; but only of the cyclic parts of the collection, as the other margins can be glued to them: U(t) is the least
-# of theirs and of the others' counts.
+# program, but only of the cyclic parts of the collection: the other margins can be glued to them.
 
 
 def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Finding:
@@ -554,41 +516,20 @@ def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: D
     return minimal_within(vectors, alike.reshape(-1), deadline)
 
 
-def outside_minima(tree: FittingClasses[Any], factors: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
+def inside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> list[FloatArray]:
+    """For each clique and separator class the componentwise minimum over all that its subtree can be."""
+    return tree.messages(lambda clique: limits[clique].copy(), np.minimum)
+
+
+def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> list[FloatArray]:
     """For each clique and separator class the componentwise minimum over all that the rest of the tree can be."""
-    cliques = len(tree.classes)
-    arriving = inside_minima(tree, factors)
-    outside: list[FloatArray] = [np.full((len(tree.separators[0]), factors[0].shape[1]), np.inf)] + [
-        np.zeros((0, 0))
-    ] * (cliques - 1)
-    for clique in range(cliques):
-        children = tree.tree.children[clique]
+    arriving = inside_minima(tree, limits)
+    outside = [np.full((len(separator), limits[0].shape[1]), np.inf) for separator in tree.separators]
+    for clique, children in enumerate(tree.tree.children):
         for child in children:
-            seen = np.minimum(factors[clique], outside[clique][tree.inward[clique]])
+            seen = np.minimum(limits[clique], outside[clique][tree.inward[clique]])
             for sibling in children:
                 if sibling != child:
-                    seen = np.minimum(seen, arriving[sibling][tree.outward[sibling]])
-            outside[child] = _segment_min(seen, tree.outward[child], len(tree.separators[child]))
-    return tuple(outside)
-
-
-def inside_minima(tree: FittingClasses[Any], factors: tuple[FloatArray, ...]) -> list[FloatArray]:
-    """For each clique and separator class the componentwise minimum over all that its subtree can be."""
-    inside: list[FloatArray] = list(factors)
-    arriving: list[FloatArray] = [np.zeros((0, 0))] * len(factors)
-    for clique in reversed(range(len(factors))):
-        for child in tree.tree.children[clique]:
-            inside[clique] = np.minimum(inside[clique], arriving[child][tree.outward[child]])
-        arriving[clique] = _segment_min(inside[clique], tree.inward[clique], len(tree.separators[clique]))
-    return arriving
-
-
-def _segment_min(rows: FloatArray, segment: IndexArray, segments: int) -> FloatArray:
-    """Componentwise minimum of the rows of each segment, infinite where it has none."""
-    result = np.full((segments, rows.shape[1]), np.inf)
-    order = np.argsort(segment, kind="stable")
-    ordered = segment[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
-    if len(starts):
-        result[ordered[starts]] = np.minimum.reduceat(rows[order], starts, axis=0)
-    return result
+                    np.minimum(seen, arriving[sibling][tree.outward[sibling]], out=seen)
+            outside[child] = reduced_groups(seen, *grouped(tree.outward[child], len(outside[child])), np.minimum)
+    return outside

@@ -1,19 +1,20 @@
 """Maxent diversity by sets of vectors that are worked up the junction tree, and by ratios of two values."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import count, permutations
-from math import inf, prod
-from typing import Any
+from itertools import count
+from math import inf, log
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checks.diversity.criterion import BOUNDARY, Diversity, ShareBound
 from checks.diversity.text import spelled
 from checks.finding import FULL, Budget, Verdict, verdict_of
-from checks.maxent.sensitive_tree import Combine, FittingClasses, LogTree, Outcome, SensitiveTree
+from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, LogTree, Outcome, SensitiveTree, paired
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
@@ -34,8 +35,7 @@ class TooManyVectorsError(Exception):
     """The sets have outgrown their limit; the answer is undecided."""
 
 
-@dataclass(frozen=True, eq=False)
-class VectorSet:
+class VectorSet(NamedTuple):
     """Vectors with the class combination behind each: chosen has shape (n, cliques), -1 outside the subtree.
 
     examined: how many vectors were made on the way.
@@ -62,36 +62,33 @@ def work_up(
     finished: dict[int, tuple[FloatArray, IndexArray, IndexArray]] = {}
     examined = 0
     for clique in reversed(range(cliques)):
-        tree.deadline.check()
         owner: IndexArray = np.arange(len(tree.classes[clique]))
         vectors = factors[clique]
         chosen = np.full((len(owner), cliques), -1, dtype=np.intp)
         chosen[:, clique] = owner
         for child in tree.tree.children[clique]:
-            below, below_chosen, block = finished.pop(child)
             tree.deadline.check()
-            separator_rows = tree.outward[child][owner]
+            below, below_chosen, block = finished.pop(child)
             starts = np.searchsorted(block, np.arange(len(tree.separators[child]) + 1))
-            size = starts[separator_rows + 1] - starts[separator_rows]
-            if int(size.sum()) > limit:
+            separator = tree.outward[child][owner]
+            if int((starts[separator + 1] - starts[separator]).sum()) > limit:
                 raise TooManyVectorsError
-            rows = np.repeat(np.arange(len(owner)), size)
-            within = np.arange(len(rows)) - np.repeat(np.cumsum(size) - size, size)
-            joined = np.repeat(starts[separator_rows], size) + within
-            vectors, owner = combine(vectors[rows], below[joined]), owner[rows]
-            chosen = np.maximum(chosen[rows], below_chosen[joined])
+            rows, places = paired(starts, separator)
+            vectors, owner = combine(vectors[rows], below[places]), owner[rows]
+            chosen = np.maximum(chosen[rows], below_chosen[places])
             examined += len(rows)
-            places = np.flatnonzero(vectors.any(axis=1))
-            places = places[prune(vectors[places], owner[places])]
-            vectors, owner, chosen = vectors[places], owner[places], chosen[places]
+            left = np.flatnonzero(vectors.any(axis=1))
+            left = left[prune(vectors[left], owner[left])]
+            vectors, owner, chosen = vectors[left], owner[left], chosen[left]
+        tree.deadline.check()
         block = tree.inward[clique][owner]
         order = np.argsort(block, kind="stable")
         order = order[vectors[order].any(axis=1)]
         if doomed is not None:
             order = order[~doomed(clique, vectors[order], block[order])]
-        places = order[prune(vectors[order], block[order])]
+        left = order[prune(vectors[order], block[order])]
         examined += len(order)
-        finished[clique] = vectors[places], chosen[places], block[places]
+        finished[clique] = vectors[left], chosen[left], block[left]
     vectors, chosen, _ = finished[0]
     return VectorSet(vectors, chosen, examined)
 
@@ -112,25 +109,24 @@ def _within_blocks(block: IndexArray, chosen: Callable[[IndexArray], IndexArray]
     return np.sort(np.concatenate(kept))
 
 
-def minimal_positions(vectors: FloatArray, deadline: Deadline = NEVER) -> IndexArray:
-    """The vectors that no other is at most, everywhere; of equal ones the first. O(n * minimal).
-
-    Raises TimeOverError when the deadline comes before.
-    """
-    order = np.argsort(vectors.sum(axis=1), kind="stable")
-    remaining, minimal = order, []
-    while len(remaining):
-        deadline.check()
-        lowest = remaining[0]
-        minimal.append(lowest)
-        remaining = remaining[1:][(vectors[remaining[1:]] < vectors[lowest]).any(axis=1)]
-    return np.sort(np.array(minimal, dtype=np.intp))
-
-
 def minimal_within(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
-    """Of each block the vectors that no other of it is at most, everywhere; ascending."""
+    """Of each block the vectors that no other of it is at most, everywhere; of equal ones the first. Ascending.
+
+    Time O(n * minimal). Raises TimeOverError when the deadline comes before.
+    """
     distinct = distinct_positions(vectors, block)
-    return distinct[_within_blocks(block[distinct], lambda own: minimal_positions(vectors[distinct[own]], deadline))]
+
+    def minimal(own: IndexArray) -> IndexArray:
+        among = vectors[distinct[own]]
+        remaining, found = np.argsort(among.sum(axis=1), kind="stable"), []
+        while len(remaining):
+            deadline.check()
+            lowest, remaining = remaining[0], remaining[1:]
+            found.append(lowest)
+            remaining = remaining[(among[remaining] < among[lowest]).any(axis=1)]
+        return np.array(found, dtype=np.intp)
+
+    return distinct[_within_blocks(block[distinct], minimal)]
 
 
 # Hull pruning: maxent diversity by vector sets that keep extreme points only (KG06 Algorithm 1, Theorem 7.1).
@@ -216,15 +212,16 @@ def judge_extremes(
 
     Near the boundary of the criterion, where a dropped vector could matter, all that differ are judged.
     """
-    if extremes is None:
-        return Outcome(Verdict.UNDECIDED, None, budget.vectors, proven_worst=False)
-    outcome, is_close = _judged(extremes, tree, diversity)
-    if is_close and outcome.verdict is Verdict.HOLDS:
-        whole = _vector_set(tree, distinct_positions, budget)
-        if whole is None:
-            return Outcome(Verdict.UNDECIDED, outcome.combination, budget.vectors, proven_worst=False)
-        return _judged(whole, tree, diversity)[0]
-    return outcome
+    judge, judged = Judge(tree, diversity), extremes
+    if judged is not None:
+        judge.look_at(judged.chosen, judged.vectors)
+        if not judge.fails and judge.slack <= BOUNDARY:
+            judged = _vector_set(tree, distinct_positions, budget)
+            if judged is not None:
+                judge.look_at(judged.chosen, judged.vectors)
+    if judged is None:
+        return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
+    return replace(judge.outcome(), examined=judged.examined)
 
 
 def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet | None:
@@ -233,19 +230,6 @@ def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet 
         return work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
     except TooManyVectorsError:
         return None
-
-
-def _judged(worked_up: VectorSet, tree: SensitiveTree, diversity: Diversity) -> tuple[Outcome, bool]:
-    """The outcome, and whether some vector is near the boundary."""
-    if not len(worked_up.vectors):
-        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True), False
-    slack = diversity.slack(worked_up.vectors)
-    close = np.flatnonzero(np.abs(slack) <= BOUNDARY)
-    fails = bool(np.any(slack < -BOUNDARY)) or any(
-        not diversity.decide(tree.exact_vector(worked_up.chosen[position].tolist())) for position in close
-    )
-    combination = tuple(worked_up.chosen[int(slack.argmin())].tolist())
-    return Outcome(verdict_of(not fails), combination, worked_up.examined, proven_worst=True), bool(len(close))
 
 
 # Fewest marks: maxent diversity where values count, or do not (KG06 section 7).
@@ -270,9 +254,9 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
 
 
 def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:
-    """Whether every combination of classes has `least` values marked by all cliques.
+    """Decide whether every combination of classes has `least` values marked by all cliques; only holding is a proof.
 
-    Undecided when a step would make more than `limit` vectors.
+    epsilon: at least 0 and below 1. Undecided when a step would make more than `limit` vectors.
     """
     marked = []
     for clique, factor in enumerate(tree.conditional_factors):
@@ -290,12 +274,10 @@ def _fewest_marks(tree: SensitiveTree, marks: Sequence[FloatArray], least: int, 
         worked_up = work_up(tree, marks, np.minimum, partial(minimal_within, deadline=tree.deadline), limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    if not len(worked_up.vectors):
-        return Outcome(Verdict.HOLDS, None, worked_up.examined, proven_worst=True)
     numbers = (worked_up.vectors > _UNMARKED).sum(axis=1)
-    lowest = int(numbers.argmin())
-    combination = tuple(worked_up.chosen[lowest].tolist())
-    return Outcome(verdict_of(bool(numbers[lowest] >= least)), combination, worked_up.examined, proven_worst=True)
+    lowest = tuple(worked_up.chosen[int(numbers.argmin())].tolist()) if len(numbers) else None
+    holds = bool((numbers >= least).all())
+    return Outcome(verdict_of(holds), lowest, worked_up.examined, proven_worst=True)
 
 
 @dataclass(frozen=True)
@@ -341,32 +323,32 @@ def pairwise_ratios(tree: SensitiveTree, bound: ShareBound) -> Outcome:
     Ratios near the bound are decided by the same pass with fractions.
     """
     values = len(tree.labels)
-    log_tree, pairs = LogTree(tree), list(permutations(range(values), 2))
-    if not pairs:
+    if values < 2:
         return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
-    heads, tails = np.array(pairs).T
-    coefficients = np.eye(values)[:, tails] - np.eye(values)[:, heads]
-    lowest = log_tree.minima(coefficients)
-    combination = tuple(log_tree.minimizers(coefficients[:, [int(lowest.argmin())]])[0].tolist())
-    slack = np.exp(np.clip(lowest, -700, 700)) / float(bound.head_weight) - 1
-    close = [pairs[place] for place in np.flatnonzero(np.abs(slack) <= BOUNDARY)]
+    log_tree = LogTree(tree)
+    lowest = log_tree.least_ratios()
+    np.fill_diagonal(lowest, np.inf)
+    tail, head = divmod(int(lowest.T.argmin()), values)[::-1]
+    combination = tuple(log_tree.minimizers(np.eye(values)[:, [tail]] - np.eye(values)[:, [head]])[0].tolist())
+    logarithm = log(bound.head_weight.numerator) - log(bound.head_weight.denominator)
+    slack = np.expm1(np.clip(lowest - logarithm, -700, 700))
     fails = bool(np.any(slack < -BOUNDARY)) or any(
         bound.head_weight * ratio > 1 or (bound.strict and bound.head_weight * ratio == 1)
-        for ratio in (_largest_ratio(tree, *pair) for pair in close)
+        for ratio in (_largest_ratio(tree, *pair) for pair in np.argwhere(np.abs(slack.T) <= BOUNDARY).tolist())
     )
-    return Outcome(verdict_of(not fails), combination, len(pairs), proven_worst=True)
+    return Outcome(verdict_of(not fails), combination, values * (values - 1), proven_worst=True)
 
 
 def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | float:
     """The largest ratio of two values, by max-product with fractions; 0 if the head always vanishes, maybe infinite."""
-    arriving: list[list[Fraction | float]] = [[] for _ in tree.classes]
-    for clique in reversed(range(len(tree.classes))):
-        best: list[Fraction | float] = [0] * len(tree.separators[clique])
-        for position, above in enumerate(tree.inward[clique].tolist()):
-            factor = tree.exact_factor(clique, position)
-            ratios = [arriving[child][tree.outward[child][position]] for child in tree.tree.children[clique]]
-            if factor[head] and all(ratios):
-                is_finite = factor[tail] and inf not in ratios
-                best[above] = max(best[above], prod(ratios, start=factor[head] / factor[tail]) if is_finite else inf)
-        arriving[clique] = best
-    return arriving[0][0]
+
+    def ratios(clique: int) -> NDArray[np.object_]:
+        exact = (tree.exact_factor(clique, position) for position in range(len(tree.classes[clique])))
+        found = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
+        return np.array(found, dtype=object)
+
+    arriving = tree.messages(
+        ratios, np.frompyfunc(lambda one, other: one * other if one and other else 0, 2, 1), np.maximum
+    )
+    largest: Fraction | float = max(arriving[0].tolist())
+    return largest

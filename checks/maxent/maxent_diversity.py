@@ -9,26 +9,34 @@ collection that does not show the attribute says nothing about it, and passes.
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import gcd, lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.criterion import BOUNDARY, Diversity
+from checks.diversity.criterion import Diversity
 from checks.diversity.known import Projected
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import NearTheTop, by_hull, by_supports, pairwise_ratios, relaxed_diversity
-from checks.maxent.sensitive_tree import Outcome, SensitiveTree, by_last_clique, sensitive_tree
+from checks.maxent.sensitive_tree import (
+    ClassSource,
+    Judge,
+    Outcome,
+    SensitiveTree,
+    by_last_clique,
+    sensitive_tree,
+)
 from models.arrays import FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.iterative_fitting import iterative_fit
+from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Mask
 
 SMALL_JOIN, MULTIPLIED = 20_000, 4_000_000
@@ -46,21 +54,12 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: float = JOINED * F
 
     Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
     """
+    judge = Judge(tree, diversity)
     if tree.combination_count > limit:
-        return Outcome(Verdict.UNDECIDED, None, 0, proven_worst=False)
-    worst: tuple[float, tuple[int, ...]] | None = None
-    fails = False
-    examined = 0
+        return judge.outcome(is_decided=False, proven_worst=False)
     for combinations, vectors in tree.combinations(tree.conditional_factors, np.multiply):
-        examined += len(vectors)
-        slack = diversity.slack(vectors)
-        close = np.flatnonzero(np.abs(slack) <= BOUNDARY)
-        fails = fails or bool(np.any(slack < -BOUNDARY))
-        fails = fails or any(not diversity.decide(tree.exact_vector(combinations[i].tolist())) for i in close)
-        lowest = int(slack.argmin())
-        if worst is None or slack[lowest] < worst[0]:
-            worst = float(slack[lowest]), tuple(combinations[lowest].tolist())
-    return Outcome(verdict_of(not fails), worst[1] if worst else None, examined, proven_worst=True)
+        judge.look_at(combinations, vectors)
+    return judge.outcome()
 
 
 def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome | None:
@@ -74,32 +73,20 @@ def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
     smallest = sum(float(np.log(factor.min(where=factor > 0, initial=1.0))) for factor in factors)
     if len(factors) < 2 or smallest < _SMALLEST_LOG:
         return None
-    least, worst = np.inf, None
-    fails, examined = False, 0
+    judge = Judge(tree, diversity)
     for combinations, vectors, fitting in by_last_clique(tree, tree.combinations(factors[:-1], np.multiply)):
         slack = diversity.slack_of_products(vectors, factors[-1][fitting])
         if slack is None:
             return None
-        examined += slack.size
-        lowest = float(slack.min())
-        if lowest < least:
-            least, worst = lowest, _combination(combinations, fitting, slack.argmin())
-        fails = (
-            fails
-            or lowest < -BOUNDARY
-            or any(
-                not diversity.decide(tree.exact_vector(_combination(combinations, fitting, place)))
-                for place in np.flatnonzero(np.abs(slack) <= BOUNDARY)
-            )
-        )
-        if fails and not budget.proof:
-            return Outcome(Verdict.FAILS, worst, examined, proven_worst=False)
-    return Outcome(verdict_of(not fails), worst, examined, proven_worst=True)
+        judge.look_at_slack(slack, partial(_combination, combinations, fitting))
+        if judge.fails and not budget.proof:
+            return judge.outcome(proven_worst=False)
+    return judge.outcome()
 
 
-def _combination(combinations: IndexArray, fitting: IndexArray, place: np.intp) -> tuple[int, ...]:
+def _combination(combinations: IndexArray, fitting: IndexArray, place: int) -> tuple[int, ...]:
     """The combination at a place among all of some combinations with each of some classes of one clique more."""
-    row, column = divmod(int(place), len(fitting))
+    row, column = divmod(place, len(fitting))
     return (*combinations[row].tolist(), int(fitting[column]))
 
 
@@ -283,13 +270,9 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
 
 def _tree(fit: CalibratedTree, sensitive: str, least: float) -> SensitiveTree:
     """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
-    classes_by_mask: dict[Mask, EquivalenceClasses] = {}
 
-    def classes_of(mask: Mask) -> EquivalenceClasses:
-        """The classes of a margin, by the rows that are expected in them."""
-        if mask not in classes_by_mask:
-            cells = fit.marginal(mask)
-            classes_by_mask[mask] = equivalence_classes(cells[cells.counts > least], sensitive)
-        return classes_by_mask[mask]
+    def cells_of(mask: Mask) -> Cells:
+        cells = fit.marginal(mask)
+        return cells[cells.counts > least]
 
-    return SensitiveTree.of(fit.tree, sensitive, classes_of)
+    return SensitiveTree.of(fit.tree, sensitive, ClassSource(cells_of, sensitive))

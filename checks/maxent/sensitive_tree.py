@@ -8,7 +8,7 @@ so that neighbours agree on what they share: it is a cell t of the nonsensitive 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, Generic, Self, TypeVar
 
@@ -16,19 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.criterion import SensitiveValues
+from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
 from checks.diversity.cuts import ZERO_LOG, RatioBounds
 from checks.finding import Verdict, WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.tables.contingency_table import ContingencyTable
+from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.hierarchy import Domain, Mask
 
-# Class combinations: one class of each clique of a junction tree, such that neighbours agree on what they share.
-#
-# Built up clique by clique in perfect sequence, depth first and in blocks, so that whoever looks for a few of them
-# need not enumerate the rest.
+# Class combinations: built up clique by clique in perfect sequence, depth first and in blocks, so that whoever looks for
+# a few of them need not enumerate the rest.
 
 
 BLOCK = 1 << 14
@@ -39,9 +37,6 @@ Combine = Callable[[FloatArray, FloatArray], FloatArray]
 
 Screen = Callable[[IndexArray, FloatArray], IndexArray]
 """From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
-
-Members = tuple[tuple[IndexArray, IndexArray], ...]
-"""For each clique its classes ordered by separator class, and where each separator class begins in that."""
 
 
 Classes = TypeVar("Classes", ContingencyTable, EquivalenceClasses)
@@ -60,23 +55,50 @@ class FittingClasses(Generic[Classes]):
     tree: JunctionTree
     classes: tuple[Classes, ...]
     separators: tuple[Classes, ...]
-    inward: tuple[IndexArray, ...]
-    outward: tuple[IndexArray, ...]
+    inward: tuple[IndexArray, ...] = field(default=(), kw_only=True)
+    outward: tuple[IndexArray, ...] = field(default=(), kw_only=True)
     deadline: Deadline = field(default=NEVER, kw_only=True)
 
+    def __post_init__(self) -> None:
+        if not self.inward:
+            inward = tuple(cell.positions_in(separator) for cell, separator in zip(self.classes, self.separators))
+            outward = tuple(
+                self.classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
+                for parent, separator in zip(self.tree.parents, self.separators)
+            )
+            vars(self).update(inward=inward, outward=outward)
+
     def until(self, deadline: Deadline) -> Self:
-        """The same, from which nothing is worked out after a deadline."""
+        """Return the same classes, from which nothing is worked out after a deadline."""
         return self if deadline is self.deadline else replace(self, deadline=deadline)
 
     @cached_property
-    def members(self) -> Members:
+    def members(self) -> tuple[tuple[IndexArray, IndexArray], ...]:
         """For each clique its classes ordered by separator class, and where each separator class begins in that."""
-        grouped = []
-        for separator, classes in zip(self.separators, self.inward):
-            order = np.argsort(classes, kind="stable")
-            starts = np.searchsorted(classes[order], np.arange(len(separator) + 1))
-            grouped.append((order, starts))
-        return tuple(grouped)
+        return tuple(grouped(classes, len(separator)) for separator, classes in zip(self.separators, self.inward))
+
+    def messages(
+        self, values_of: Callable[[int], NDArray[Any]], combine: np.ufunc, reduced: np.ufunc = np.minimum
+    ) -> list[NDArray[Any]]:
+        """Work values up the tree: for each clique, one for each class of its separator, of all of its subtree.
+
+        values_of: from a clique to a new array with a row for each of its classes. combine: of a class with what comes from
+        a child. reduced: of the classes that share a separator class.
+        """
+        self.deadline.check()
+        arriving: list[NDArray[Any]] = [np.zeros(0)] * len(self.classes)
+        for clique in reversed(range(len(arriving))):
+            values = self.with_children(clique, values_of(clique), combine, arriving)
+            arriving[clique] = reduced_groups(values, *self.members[clique], reduced)
+        return arriving
+
+    def with_children(
+        self, clique: int, values: NDArray[Any], combine: np.ufunc, arriving: Sequence[NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Combine values of the classes of a clique, in place, with what arrives from its children."""
+        for child in self.tree.children[clique]:
+            combine(values, arriving[child][self.outward[child]], out=values)
+        return values
 
     def cell(self, combination: Sequence[int]) -> dict[str, str]:
         """The published labels of a class combination, each attribute at the finest level some clique shows."""
@@ -91,16 +113,14 @@ class FittingClasses(Generic[Classes]):
     def depth_first(
         self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
     ) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Class combinations built up clique by clique, depth first, in blocks.
+        """Class combinations built up clique by clique, depth first, in blocks of about so many.
 
         contributions: for each clique, or the first few of them, a row for each class; rows of a combination are combined.
-        screen: from partial combinations, shape (n, cliques so far), and their combined rows, to the positions worth
-        pursuing, first ones first. block: about how many combinations to take at a time. Yields the combinations of these
-        cliques that come through, shape (n, cliques), with their combined rows.
+        screen: which partial combinations, shape (n, cliques so far), are pursued. Yields the combinations of these cliques
+        that come through, shape (n, cliques), with their combined rows.
         """
 
         def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
-            """Blocks of the combinations that go on with one clique more."""
             clique_values = contributions[chosen.shape[1]]
             for rows, joined in _extensions(self, chosen, block):
                 yield np.column_stack((chosen[rows], joined)), combine(combined[rows], clique_values[joined])
@@ -125,40 +145,40 @@ class FittingClasses(Generic[Classes]):
                 pending.append(extended(chosen, combined))
 
 
-def fitting_positions(
-    parents: Sequence[int], classes: Sequence[Classes], separators: Sequence[Classes]
-) -> tuple[tuple[IndexArray, ...], tuple[IndexArray, ...]]:
-    """Which separator class each class of a clique has, and each class of its parent: inward and outward of a tree.
+def grouped(group: IndexArray, groups: int) -> tuple[IndexArray, IndexArray]:
+    """Order rows by their group: the order, and where each group begins in it, and ends."""
+    order = np.argsort(group, kind="stable")
+    return order, np.searchsorted(group[order], np.arange(groups + 1))
 
-    parents: of each clique, below 0 for a root, of whose parent there are none.
-    """
-    inward = tuple(cell.positions_in(separator) for cell, separator in zip(classes, separators))
-    outward = tuple(
-        classes[parent].positions_in(separator) if parent >= 0 else np.zeros(0, dtype=np.intp)
-        for parent, separator in zip(parents, separators)
-    )
-    return inward, outward
+
+def reduced_groups(values: NDArray[Any], order: IndexArray, starts: IndexArray, reduced: np.ufunc) -> NDArray[Any]:
+    """Reduce the rows of each group of `grouped` to one; a group without rows has infinity as its minimum, else 0."""
+    occurring = starts[1:] > starts[:-1]
+    if occurring.all():
+        return np.asarray(reduced.reduceat(values[order], starts[:-1], axis=0))
+    empty = np.inf if reduced is np.minimum else 0
+    result = np.full((len(occurring), *values.shape[1:]), empty, dtype=values.dtype)
+    result[occurring] = reduced.reduceat(values[order], starts[:-1][occurring], axis=0)
+    return result
 
 
 def by_last_clique(
     tree: FittingClasses[Any], combinations: Iterable[tuple[IndexArray, FloatArray]]
 ) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
-    """Combinations of all cliques but the last with the classes of that one: in each piece any of these fits any of those.
+    """Combinations of all cliques but the last, shape (n, cliques - 1), with their rows, and the last one's fitting classes.
 
-    combinations: shape (n, cliques - 1), with their combined rows. Yields some of them, with their rows, and the last
-    clique's classes that share their separator class; about `BLOCK` complete combinations at a time.
+    In each piece any of these fits any of those; it has about `BLOCK` complete combinations.
     """
     last = len(tree.classes) - 1
     order, starts = tree.members[last]
     for chosen, combined in combinations:
         separator = tree.outward[last][chosen[:, tree.tree.parents[last]]]
-        places = np.argsort(separator, kind="stable")
-        ends = np.flatnonzero(np.diff(separator[places], append=-1)) + 1
-        for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist()):
-            separator_class = separator[places[begin]]
-            fitting = order[starts[separator_class] : starts[separator_class + 1]]
+        places, ends = grouped(separator, len(tree.separators[last]))
+        for number in np.flatnonzero(np.diff(ends)).tolist():
+            fitting = order[starts[number] : starts[number + 1]]
+            alike = places[ends[number] : ends[number + 1]]
             step = max(BLOCK // max(len(fitting), 1), 1)
-            for piece in (places[i : min(i + step, end)] for i in range(begin, end, step)):
+            for piece in (alike[i : i + step] for i in range(0, len(alike), step)):
                 yield chosen[piece], combined[piece], fitting
 
 
@@ -167,17 +187,20 @@ def _extensions(tree: FittingClasses[Any], chosen: IndexArray, block: int) -> It
     clique = chosen.shape[1]
     order, starts = tree.members[clique]
     separator = tree.outward[clique][chosen[:, tree.tree.parents[clique]]]
-    size = starts[separator + 1] - starts[separator]
-    ends = np.cumsum(size)
-    begin = 0
+    ends = np.cumsum(starts[separator + 1] - starts[separator])
+    begin = done = 0
     while begin < len(chosen):
-        done = int(ends[begin] - size[begin])
         end = max(int(np.searchsorted(ends, done + block, side="right")), begin + 1)
-        piece = slice(begin, end)
-        rows = np.repeat(np.arange(begin, end), size[piece])
-        within = np.arange(len(rows)) + done - np.repeat(ends[piece] - size[piece], size[piece])
-        yield rows, order[np.repeat(starts[separator[piece]], size[piece]) + within]
-        begin = end
+        rows, places = paired(starts, separator[begin:end])
+        yield begin + rows, order[places]
+        begin, done = end, int(ends[end - 1])
+
+
+def paired(starts: IndexArray, group: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Pair each row with each place of its group: the rows, and the places. starts: where each group begins."""
+    size = starts[group + 1] - starts[group]
+    rows = np.repeat(np.arange(len(group)), size)
+    return rows, np.arange(len(rows)) + np.repeat(starts[group] + size - np.cumsum(size), size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +226,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         subtree = tree.containing(first_step)
         classes = tuple(map(classes_of, subtree.cliques))
         separators = tuple(classes_of(separator or first_step) for separator in subtree.separators)
-        fitting = fitting_positions(subtree.parents, classes, separators)
-        return cls(subtree, classes, separators, *fitting, sensitive)
+        return cls(subtree, classes, separators, sensitive)
 
     @property
     def domain(self) -> Domain:
@@ -263,12 +285,8 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
     @cached_property
     def combination_count(self) -> int:
         """How many class combinations there are, those without a common sensitive value included. Exact."""
-        ways = [np.ones(len(classes), dtype=object) for classes in self.classes]
-        for clique in reversed(range(1, len(ways))):
-            arriving = np.zeros(len(self.separators[clique]), dtype=object)
-            np.add.at(arriving, self.inward[clique], ways[clique])
-            ways[self.tree.parents[clique]] *= arriving[self.outward[clique]]
-        return int(ways[0].sum()) if ways else 0
+        ones = [np.ones(len(classes), dtype=object) for classes in self.classes]
+        return int(self.messages(ones.__getitem__, np.multiply, np.add)[0].sum())
 
     def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
         """All class combinations in blocks, with their combined factors; those whose vector is all 0 are left out."""
@@ -287,10 +305,10 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
 class ClassSource:
     """From a mask to the classes of that margin, which are remembered; it can be pickled.
 
-    table_of: from a mask to the table of that margin.
+    table_of: from a mask to the table of that margin, or to its expected cells.
     """
 
-    table_of: Callable[[Mask], ContingencyTable]
+    table_of: Callable[[Mask], Cells]
     sensitive: str
     _known: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
 
@@ -320,40 +338,23 @@ class LogTree:
         with np.errstate(divide="ignore"):
             self.x = [np.maximum(np.log(factor), ZERO_LOG) for factor in tree.conditional_factors]
 
-    def minima(self, coefficients: FloatArray) -> FloatArray:
-        """The minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
-        parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
-        return np.concatenate([self.messages(part)[0].min(axis=0) for part in parts])
-
     def messages(self, coefficients: FloatArray) -> list[FloatArray]:
         """For each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
-        return self._messages(lambda x: np.asarray(x @ coefficients))
+        return self.tree.messages(lambda clique: self.x[clique] @ coefficients, np.add)
 
-    def _messages(self, own: Callable[[FloatArray], FloatArray]) -> list[FloatArray]:
-        """The minima over subtrees of sums of what each class has of its own, given x."""
-        self.tree.deadline.check()
-        arriving: list[FloatArray] = [np.zeros((0, 0))] * len(self.x)
-        for clique in reversed(range(len(self.x))):
-            order, starts = self.tree.members[clique]  # every separator class has a class
-            values = self._subtree(clique, own(self.x[clique]), arriving)
-            arriving[clique] = np.minimum.reduceat(values[order], starts[:-1], axis=0)
-        return arriving
-
-    def _subtree(self, clique: int, values: FloatArray, arriving: Sequence[FloatArray]) -> FloatArray:
-        for child in self.tree.tree.children[clique]:
-            values += arriving[child][self.tree.outward[child]]
-        return values
+    def minima(self, coefficients: FloatArray) -> FloatArray:
+        """The minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
+        return _in_chunks(coefficients, lambda part: self.messages(part)[0].min(axis=0))
 
     def minimizers(self, coefficients: FloatArray) -> IndexArray:
         """For each linear form a combination at which its minimum is taken, shape (k, cliques)."""
-        parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
-        return np.concatenate([self._minimizers(part) for part in parts])
+        return _in_chunks(coefficients, self._minimizers)
 
     def _minimizers(self, coefficients: FloatArray) -> IndexArray:
         arriving, forms = self.messages(coefficients), np.arange(coefficients.shape[1])
         chosen = np.zeros((len(forms), len(self.x)), dtype=np.intp)
         for clique, parent in enumerate(self.tree.tree.parents):
-            values = self._subtree(clique, self.x[clique] @ coefficients, arriving)
+            values = self.tree.with_children(clique, self.x[clique] @ coefficients, np.add, arriving)
             if parent < 0:
                 chosen[:, clique] = values.argmin(axis=0)
                 continue
@@ -368,18 +369,34 @@ class LogTree:
         """The log-vectors of complete combinations, shape (n, values); about ZERO_LOG where a value is absent."""
         return np.asarray(sum(x[combinations[:, clique]] for clique, x in enumerate(self.x)), dtype=np.float64)
 
-    def ratio_bounds(self) -> RatioBounds:
-        """Bounds of x_s - x_h, `[s, h]`, over the combinations with a positive head h."""
+    def least_ratios(self) -> FloatArray:
+        """The least x_s - x_h over all combinations, `[s, h]`; what no combination has counts as `ZERO_LOG`."""
         values = self.x[0].shape[1]
         coefficients = (np.eye(values)[:, :, None] - np.eye(values)[:, None, :]).reshape(values, -1)
-        floor = self.minima(coefficients).reshape(values, values)
-        ceiling = np.column_stack([self._ceilings(head) for head in range(values)])
-        return RatioBounds(np.maximum(floor, ZERO_LOG), ceiling)
+        return self.minima(coefficients).reshape(values, values)
+
+    def ratio_bounds(self) -> RatioBounds:
+        """Bounds of x_s - x_h, `[s, h]`, over the combinations with a positive head h."""
+        ceiling = np.column_stack([self._ceilings(head) for head in range(self.x[0].shape[1])])
+        return RatioBounds(np.maximum(self.least_ratios(), ZERO_LOG), ceiling)
 
     def _ceilings(self, head: int) -> FloatArray:
         """The largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""
-        lowest = self._messages(lambda x: np.where(x[:, [head]] > ZERO_LOG / 2, x[:, [head]] - x, np.inf))[0]
-        return np.asarray(-lowest.min(axis=0), dtype=np.float64)
+
+        def lowest(clique: int) -> FloatArray:
+            x = self.x[clique]
+            return np.where(x[:, [head]] > ZERO_LOG / 2, x[:, [head]] - x, np.inf)
+
+        return np.asarray(-self.tree.messages(lowest, np.add)[0].min(axis=0), dtype=np.float64)
+
+
+def _in_chunks(coefficients: FloatArray, worked_out: Callable[[FloatArray], NDArray[Any]]) -> NDArray[Any]:
+    """Work something out of some linear forms at a time."""
+    parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
+    return np.concatenate(list(map(worked_out, parts)))
+
+
+# What every algorithm says: a verdict, and the worst class combination of those that it looked at.
 
 
 @dataclass(frozen=True)
@@ -394,3 +411,42 @@ class Outcome:
     combination: tuple[int, ...] | None
     examined: int
     proven_worst: bool
+
+
+_REMEMBERED = 1 << 12
+"""Exact verdicts on class combinations that are not worked out again."""
+
+
+class Judge:
+    """Judge class combinations by a criterion: the one with the least slack so far, and whether any violates it."""
+
+    def __init__(self, tree: SensitiveTree, diversity: Diversity) -> None:
+        self.tree, self.diversity = tree, diversity
+        self.slack, self.fails, self.examined = np.inf, False, 0
+        self.combination: tuple[int, ...] | None = None
+        self._is_passing = lru_cache(_REMEMBERED)(lambda combination: diversity.decide(tree.exact_vector(combination)))
+
+    def look_at(self, combinations: IndexArray, vectors: FloatArray) -> None:
+        """Judge complete combinations by their vectors, shape (n, values), none of them all 0."""
+        if not len(vectors):
+            return
+        slack = self.diversity.slack(vectors)
+        self.look_at_slack(slack, lambda place: tuple(combinations[place].tolist()))
+        if self.combination is None:
+            self.combination = tuple(combinations[int(slack.argmin())].tolist())
+
+    def look_at_slack(self, slack: FloatArray, combination_at: Callable[[int], tuple[int, ...]]) -> None:
+        """Judge combinations by their slack, exactly where floating point cannot; infinite if there is none at a place."""
+        self.examined += slack.size
+        lowest = int(slack.argmin())
+        if (least := float(slack.flat[lowest])) < self.slack:
+            self.slack, self.combination = least, combination_at(lowest)
+        close = np.flatnonzero(np.abs(slack) <= BOUNDARY).tolist()
+        self.fails = (
+            self.fails or least < -BOUNDARY or not all(self._is_passing(combination_at(place)) for place in close)
+        )
+
+    def outcome(self, *, is_decided: bool = True, proven_worst: bool = True) -> Outcome:
+        """The outcome; if the search was not decided, only a violation is a verdict."""
+        verdict = Verdict.FAILS if self.fails else Verdict.HOLDS if is_decided else Verdict.UNDECIDED
+        return Outcome(verdict, self.combination, self.examined, proven_worst)

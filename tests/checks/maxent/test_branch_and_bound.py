@@ -1,7 +1,7 @@
 """Cuts and branch and bound: nothing that could violate a criterion is dropped, whatever is looked at first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,8 +26,8 @@ from checks import (
 )
 from checks.diversity.criterion import BOUNDARY
 from checks.diversity.cuts import ZERO_LOG, Cases, Cuts, GroupCases, cuts
-from checks.maxent.branch_and_bound import _Worst, branch_and_bound
-from checks.maxent.sensitive_tree import LogTree
+from checks.maxent.branch_and_bound import branch_and_bound
+from checks.maxent.sensitive_tree import Judge, LogTree
 from models import Collection, FloatArray, Hierarchy, IndexArray
 from privacy_oracles import conditionals, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
@@ -162,14 +162,11 @@ def test_a_cut_of_group_cases_holds_where_the_tail_is_as_heavy_as_it_may_be(seed
             assert np.all((form <= cut.bounds + 1e-9) | (total == 0) & found.support.any(axis=0))
 
 
-@dataclass(eq=False)
-class Blind(_Worst):
-    """Judges nothing, and remembers what it was shown."""
+class Blind(Judge):
+    """Judges nothing."""
 
-    shown: set[tuple[int, ...]] = field(default_factory=set)
-
-    def look_at(self, combinations: IndexArray, x: FloatArray) -> None:  # noqa: ARG002
-        self.shown.update(map(tuple, combinations.tolist()))
+    def look_at(self, combinations: IndexArray, vectors: FloatArray) -> None:
+        """Look away."""
 
 
 @given(sensitive_collections(), st.data())
@@ -186,7 +183,7 @@ def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
     screen, budget = checks.maxent.branch_and_bound._screen, replace(FULL, proof=0)
 
     def screened_blindly(
-        log_tree: LogTree, cases: Cases, worst: _Worst, rounds: int, *, witness_is_enough: bool
+        log_tree: LogTree, cases: Cases, worst: Judge, rounds: int, *, witness_is_enough: bool
     ) -> tuple[Cases, Cuts] | None:
         return screen(log_tree, cases, Blind(worst.tree, diversity), rounds, witness_is_enough=witness_is_enough)
 

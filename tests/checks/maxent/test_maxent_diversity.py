@@ -314,7 +314,7 @@ def test_what_one_cut_cannot_exclude_is_decided_near_the_bound(seed: int) -> Non
             assert finding.verdict is verdict, name
 
 
-def test_products_too_small_for_floating_point_are_decided() -> None:
+def test_products_too_small_for_floating_point_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of two rows among 10^12, in each of 30 tables: its products are 10^-360."""
     names = "".join(map(chr, range(200, 230)))
     domain = flat_domain(**dict.fromkeys((*names, "s"), 2))
@@ -327,6 +327,10 @@ def test_products_too_small_for_floating_point_are_decided() -> None:
             (Recursive(Fraction(1), 2, strict=False), True),
         ):
             assert maxent_diversity(collection, "s", criterion).holds is holds, criterion
+    # Of 2^23 combinations, the worst has 2^23 to 1, and shares of 10^-338 and 10^-345.
+    collection = apart(domain, {f"{name}s": [10**15, 10**15, 1, 2] for name in names[:23]})
+    monkeypatch.setattr("checks.maxent.maxent_diversity.MULTIPLIED", 2**23)
+    assert maxent_diversity(collection, "s", Entropy(1 + Fraction(1, 10**6))).holds
 
 
 def test_a_class_of_one_value_is_proven_to_be_the_worst() -> None:
