@@ -119,42 +119,32 @@ def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> 
     return Finding(criterion, verdict_of(holds), {"k": k}, worst, (Algorithm.MINIMUM,), sum(map(len, tables)))
 
 
-# One table against the privacy criteria: the verdict on each, the worst class, and what the table reaches.
-#
-# Where a table has several sensitive attributes each is checked in turn, and the others then belong to what classes
-# share (MKGV07 Def. 4.6).
-
-
-def check_classes(classes: EquivalenceClasses, diversity: Diversity) -> Finding:
-    """Whether every class passes, exactly, with the class furthest beyond the bound or else nearest to it.
-
-    Columns are the published values of the sensitive attribute. Time O(classes * values), ties apart.
-    """
-    parameters = {"diversity": str(diversity), "sensitive": classes.sensitive}
-    if not len(classes):
-        return Finding("l-diversity", verdict_of(True), parameters, None, (Algorithm.EVERY_CLASS,), 0)
-    passes = satisfies(diversity, classes.counts)
-    slack = diversity.slack(classes.counts)
-    suspects = np.flatnonzero(~passes) if not passes.all() else np.arange(len(classes))
-    worst = int(suspects[slack[suspects].argmin()])
-    described = WorstClass(
-        classes.labels(worst),
-        classes.margin,
-        count=int(classes.counts[worst].sum()),
-        distribution=classes.distribution(worst),
-        reached=float(diversity.reached(classes.counts[[worst]])[0]),
-    )
-    verdict = verdict_of(bool(passes.all()))
-    return Finding("l-diversity", verdict, parameters, described, (Algorithm.EVERY_CLASS,), len(classes))
+# One table against the privacy criteria. Of several sensitive attributes each is checked in turn, and the others then
+# belong to what classes share (MKGV07 Def. 4.6).
 
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
-    """Whether a table is l-diverse in one sensitive attribute; all its other attributes are what classes share.
+    """Whether a table is l-diverse in one sensitive attribute, exactly; all its other attributes are what classes share.
 
-    A criterion about base values takes those under a general value to be equally likely.
+    Shown is the class furthest beyond the bound or else nearest to it. A criterion about base values takes those under a
+    general value to be equally likely. Time O(classes * values), ties apart.
     """
     classes = equivalence_classes(table, sensitive)
-    return check_classes(classes, diversity.among(classes.values))
+    diversity = diversity.among(classes.values)
+    parameters = {"diversity": str(diversity), "sensitive": sensitive}
+    worst, passes = None, satisfies(diversity, classes.counts)
+    if len(classes):
+        slack = diversity.slack(classes.counts)
+        place = int(np.where(passes & ~passes.all(), np.inf, slack).argmin())
+        worst = WorstClass(
+            classes.labels(place),
+            classes.margin,
+            count=int(classes.counts[place].sum()),
+            distribution=classes.distribution(place),
+            reached=float(diversity.reached(classes.counts[[place]])[0]),
+        )
+    holds = bool(passes.all())
+    return Finding("l-diversity", verdict_of(holds), parameters, worst, (Algorithm.EVERY_CLASS,), len(classes))
 
 
 def table_findings(
@@ -210,9 +200,7 @@ def reached(counts: NDArray[np.integer[Any]]) -> StrongestRequirements:
     )
 
 
-# Two attacks on one table: classes that agree on a sensitive value, and classes that do once values are ruled out.
-#
-# MKGV07 section 1.1 describes them, Figs. 9 to 12 count what the first of them affects.
+# Two attacks on one table (MKGV07 section 1.1): classes that agree on a sensitive value, or do once values are ruled out.
 
 
 NEARLY = Fraction(19, 20)
@@ -231,43 +219,33 @@ def affected(sizes: NDArray[np.integer[Any]], which: BoolArray) -> AffectedClass
     return AffectedClasses(int(np.count_nonzero(which)), int(sizes[which].sum()))
 
 
-def homogeneity(classes: EquivalenceClasses, share: Fraction = NEARLY) -> AffectedClasses:
-    """The tally of the classes in which one sensitive value holds at least a share of the rows."""
-    return affected(classes.counts.sum(axis=1), falls_to(classes, 0, share))
-
-
-def falls_to(classes: EquivalenceClasses, ruled_out: int, share: Fraction = Fraction(1)) -> BoolArray:
-    """The classes that fall to somebody who can rule out some sensitive values of a person, exactly: shape (classes,).
-
-    A class falls when, with the most telling `ruled_out` values gone, one value holds at least a share of the rows that
-    are left; this is the most frequent value, and the next most frequent are those to rule out. With a share of 1 the
-    classes that fall are those with at most ruled_out + 1 values.
-    """
-    if ruled_out < 0 or not 0 < share <= 1:
-        raise CriterionError(
-            f"an attack rules out 0 values or more to reach a share in (0, 1], got {ruled_out}, {share}"
-        )
-    ordered = np.sort(classes.counts, axis=1)
-    head = ordered[:, -1]
-    remaining = head + ordered[:, : max(ordered.shape[1] - 1 - ruled_out, 0)].sum(axis=1)
-    exact = np.int64 if share.denominator * int(remaining.max(initial=0)) < 2**62 else object
-    return np.asarray(head.astype(exact) * share.denominator >= remaining.astype(exact) * share.numerator, dtype=bool)
-
-
 def knowledge_needed(classes: EquivalenceClasses, share: Fraction = Fraction(1)) -> IndexArray:
-    """For each class how many values one must rule out for it to fall, 0 where it is homogeneous: shape (classes,)."""
-    needed = np.zeros(len(classes), dtype=np.intp)
-    for ruled_out in range(classes.counts.shape[1]):
-        needed += ~falls_to(classes, ruled_out, share)
-    return needed
+    """For each class how many values of a person one must rule out so that it falls, exactly: shape (classes,).
+
+    A class falls when one value holds at least a share of the rows that are left. This is the most frequent value, and the
+    next most frequent are those to rule out; 0 where it holds so many from the start.
+    """
+    if not 0 < share <= 1:
+        raise CriterionError(f"an attack reaches a share in (0, 1], got {share}")
+    ordered = np.sort(classes.counts, axis=1)
+    head = ordered[:, -1:]
+    remaining = head + np.cumsum(ordered[:, :-1], axis=1)
+    exact = np.int64 if share.denominator * int(remaining.max(initial=0)) < 2**62 else object
+    lasting = head.astype(exact) * share.denominator < remaining.astype(exact) * share.numerator
+    return np.asarray(lasting.sum(axis=1), dtype=np.intp)
 
 
 def background_knowledge(
-    classes: EquivalenceClasses, ruled_out: Sequence[int], share: Fraction = Fraction(1)
+    classes: EquivalenceClasses, ruled_out: Iterable[int], share: Fraction = Fraction(1)
 ) -> dict[int, AffectedClasses]:
-    """The tally of the classes that fall to somebody who can rule out 1, 2, ... values."""
+    """The tally of the classes that fall to somebody who can rule out so many values, for each number in question."""
     needed, sizes = knowledge_needed(classes, share), classes.counts.sum(axis=1)
     return {number: affected(sizes, needed <= number) for number in ruled_out}
+
+
+def homogeneity(classes: EquivalenceClasses, share: Fraction = NEARLY) -> AffectedClasses:
+    """The tally of the classes in which one sensitive value holds at least a share of the rows."""
+    return background_knowledge(classes, [0], share)[0]
 
 
 MOST_RULED_OUT = 3
@@ -278,8 +256,8 @@ MOST_RULED_OUT = 3
 class KnowledgeNeeded:
     """What background knowledge breaks of a table, in one sensitive attribute (MKGV07 section 1.1).
 
-    least: how many values of a person one must rule out, so that a single value is left in some class; 0 where a class has
-    only one. fallen: classes and rows that fall to somebody who rules out 1, 2, ... `MOST_RULED_OUT` values.
+    least: how many values of a person one must rule out, so that a single value is left in some class. fallen: classes and
+    rows that fall to somebody who rules out 1, 2, ... `MOST_RULED_OUT` values.
     """
 
     least: int
@@ -294,9 +272,8 @@ class KnowledgeNeeded:
 class Assessment:
     """Assessment of what one table gives away.
 
-    k_anonymity: rows of the smallest class. diversity: by sensitive attribute. homogeneous, nearly_homogeneous: classes
-    and rows in which one value of some sensitive attribute holds all rows, or nearly all. knowledge: by sensitive attribute
-    what somebody achieves who can rule out values of a person.
+    k_anonymity: rows of the smallest class. homogeneous, nearly_homogeneous: classes and rows in which one value of some
+    sensitive attribute holds all rows, or nearly all. diversity, knowledge: by sensitive attribute.
     """
 
     rows: int
@@ -309,15 +286,10 @@ class Assessment:
 
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values."""
-        return {
-            "rows": self.rows,
-            "classes": self.classes,
-            "k_anonymity": self.k_anonymity,
-            "diversity": {attribute: reached.as_json() for attribute, reached in self.diversity.items()},
-            "homogeneous": self.homogeneous._asdict(),
-            "nearly_homogeneous": self.nearly_homogeneous._asdict(),
-            "background_knowledge": {attribute: needed.as_json() for attribute, needed in self.knowledge.items()},
-        }
+        plain = vars(self) | {name: getattr(self, name)._asdict() for name in ("homogeneous", "nearly_homogeneous")}
+        diversity = {attribute: reached.as_json() for attribute, reached in self.diversity.items()}
+        knowledge = {attribute: needed.as_json() for attribute, needed in plain.pop("knowledge").items()}
+        return plain | {"diversity": diversity, "background_knowledge": knowledge}
 
 
 def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = NEARLY) -> Assessment:
@@ -328,11 +300,8 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
     public = table.domain.margin(nonsensitive_part(table.domain, table.mask, sensitive))
     sizes = table.rolled_up(public).counts
     by_attribute = [equivalence_classes(table.rolled_up({**public, a: table.margin[a]}), a) for a in sensitive]
-    nobody = np.zeros(len(sizes), dtype=bool)
-    homogeneous, nearly = (
-        affected(sizes, np.logical_or.reduce([nobody, *(falls_to(c, 0, least) for c in by_attribute)]))
-        for least in (Fraction(1), share)
-    )
+    needed = [[knowledge_needed(c, least) for c in by_attribute] for least in (Fraction(1), share)]
+    homogeneous, nearly = (affected(sizes, np.min([np.ones(len(sizes)), *of_each], axis=0) == 0) for of_each in needed)
     return Assessment(
         rows=table.total,
         classes=len(sizes),
@@ -341,10 +310,8 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
         homogeneous=homogeneous,
         nearly_homogeneous=nearly,
         knowledge={
-            c.sensitive: KnowledgeNeeded(
-                int(knowledge_needed(c).min()), background_knowledge(c, range(1, MOST_RULED_OUT + 1))
-            )
-            for c in by_attribute
+            c.sensitive: KnowledgeNeeded(int(least.min()), background_knowledge(c, range(1, MOST_RULED_OUT + 1)))
+            for c, least in zip(by_attribute, needed[0])
             if len(c)
         },
     )
@@ -368,10 +335,9 @@ DECIMALS = 6
 class Eligibility:
     """The strongest requirements that any generalization of one table satisfies in one sensitive attribute.
 
-    reached: of each kind but the functional one. tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau, l)-diversity;
-    1 where no tau will do. generalized: the smallest tau where sensitive values are generalized too, as SWEEP does, at
-    every l up to the number of values: 1 / values. excess: by requirement the excessive protection of the table that was
-    looked at, None where it does not satisfy it. implying: by requirement what simple and recursive diversities imply it.
+    tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau, l)-diversity; 1 where no tau will do. generalized: the
+    smallest tau where sensitive values are generalized too, as SWEEP does: 1 / values. excess: by requirement the excessive
+    protection of the table, None where it does not satisfy it. implying: by requirement which diversities imply it.
     """
 
     reached: StrongestRequirements
@@ -404,9 +370,9 @@ def eligibility(
 ) -> dict[str, Eligibility]:
     """Return what is eligible for a table, by sensitive attribute, and its excessive protection.
 
-    table: as it is to be judged. base: the same with base values of its sensitive attributes, of which its quasi-identifiers
-    do not matter. The other sensitive attributes stay as they are (MKGV07 Def. 4.6). demanded: of which functional ones the
-    excess is told, by sensitive attribute. Both tables must have rows.
+    base: the table with base values of its sensitive attributes; its quasi-identifiers do not matter. The other sensitive
+    attributes stay as they are (MKGV07 Def. 4.6). demanded: requirements by sensitive attribute; the functional ones are
+    compared with the table. Both tables must have rows.
     """
     result = {}
     for attribute in sensitive:
@@ -416,8 +382,12 @@ def eligibility(
         ls = range(2, min(occurring, LARGEST_L) + 1)
         tau = tuple(max(smallest_tau(counts, l) for counts in classes) for l in ls)
         functional = [one for one in demanded.get(attribute, ()) if isinstance(one, Functional)]
-        excess = {str(one): _protection_left(table, attribute, one) for one in functional}
-        implying = {str(one): weakest_implying(one, occurring) for one in functional}
+        published = equivalence_classes(table, attribute)
+        excess, implying = {}, {str(one): weakest_implying(one, occurring) for one in functional}
+        for one in functional:
+            judged = one.among(published.values)
+            satisfied = bool(satisfies(judged, published.counts).all())
+            excess[str(one)] = excessive_protection(judged, published.counts) if satisfied else None
         result[attribute] = Eligibility(reached(suppressed.counts), tau, Fraction(1, occurring), excess, implying)
     return result
 
@@ -438,9 +408,3 @@ def smallest_tau(counts: Sequence[int], l: int) -> Fraction:
 def rounded_up(tau: Fraction) -> float:
     """A tau to `DECIMALS` decimals, never below it."""
     return float(Fraction(ceil(tau * 10**DECIMALS), 10**DECIMALS))
-
-
-def _protection_left(table: ContingencyTable, sensitive: str, requirement: Functional) -> float | None:
-    classes = equivalence_classes(table, sensitive)
-    judged = requirement.among(classes.values)
-    return excessive_protection(judged, classes.counts) if satisfies(judged, classes.counts).all() else None

@@ -4,7 +4,7 @@ These criteria are about single tables: which people of a population a collectio
 of its maximum-entropy distribution, so there is no exact check of several tables together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -50,9 +50,9 @@ def k_map(sizes: CountArray, population: CountArray, k: int) -> Finding:
     if k < 1:
         raise CriterionError(f"k_map needs a whole number of at least 1, got {k}")
     require_sample(sizes, population)
-    holds = not len(sizes) or int(population.min()) >= k
     worst = WorstClass(count=int(population.min())) if len(sizes) else None
-    return Finding("k-map", verdict_of(holds), {"k": k}, worst, (Algorithm.EVERY_CLASS,), len(sizes))
+    verdict = verdict_of(bool((population >= k).all()))
+    return Finding("k-map", verdict, {"k": k}, worst, (Algorithm.EVERY_CLASS,), len(sizes))
 
 
 def delta_presence(sizes: CountArray, population: CountArray, bounds: tuple[Fraction, Fraction]) -> Finding:
@@ -69,17 +69,15 @@ def delta_presence(sizes: CountArray, population: CountArray, bounds: tuple[Frac
         )
     require_sample(sizes, population)
     pairs = list(zip(sizes.tolist(), population.tolist()))
-    fails = [low * people > rows or rows > high * people for rows, people in pairs]
+    fails = np.array([low * people > rows or rows > high * people for rows, people in pairs], dtype=bool)
     worst = None
     if pairs:
         shares = sizes / population
         excess = np.maximum(shares - float(high), float(low) - shares)
-        suspects = np.where(np.array(fails) | ~np.any(fails), excess, -np.inf)
-        worst = PresenceClass(*pairs[int(suspects.argmax())])
-    parameters: Mapping[str, Any] = {"lower": float(low), "upper": float(high)}
-    return Finding(
-        "delta-presence", verdict_of(not any(fails)), parameters, worst, (Algorithm.EVERY_CLASS,), len(pairs)
-    )
+        worst = PresenceClass(*pairs[int(np.where(fails | ~fails.any(), excess, -np.inf).argmax())])
+    parameters = {"lower": float(low), "upper": float(high)}
+    verdict = verdict_of(not fails.any())
+    return Finding("delta-presence", verdict, parameters, worst, (Algorithm.EVERY_CLASS,), len(pairs))
 
 
 # Bayes-optimal privacy: what somebody learns who knows how sensitive values are distributed in the population.
@@ -132,9 +130,8 @@ def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDA
     occurs = np.asarray(published) > 0
     if np.any(occurs & ~(np.asarray(in_class) > 0)):
         raise ContradictionError("a class shows a sensitive value that nobody of the population who would be in it has")
-    weights = np.divide(
-        published * np.asarray(alike, dtype=np.float64), in_class, out=np.zeros(occurs.shape), where=occurs
-    )
+    weights = np.zeros(occurs.shape)
+    np.divide(published * np.asarray(alike, dtype=np.float64), in_class, out=weights, where=occurs)
     totals = weights.sum(axis=1, keepdims=True)
     if not (totals > 0).all():
         raise ContradictionError("a class shows none of the sensitive values that somebody in it can have")
@@ -183,28 +180,25 @@ def bayes_optimal(
     published = equivalence_classes(table.rolled_up({**coarse, sensitive: people.level}), sensitive)
     class_of = table.rolled_up(people.margin).positions_in(table.rolled_up(coarse))
     counts = published.counts[class_of]
-    alike, in_class = (
+    alike, in_classes = (
         equivalence_classes(population.rolled_up({**of.margin, sensitive: of.level}), sensitive).counts_in(of)
         for of in (people, published)
     )
-    in_class = in_class[class_of]
+    in_class = in_classes[class_of]
     prior, posterior = prior_belief(alike), posterior_belief(counts, alike, in_class)
     excess = _excess(prior, posterior, float(rho_1), float(rho_2))
-    breached = breach(prior, posterior, rho_1, rho_2)
+    breached = excess > 0
     for person, value in np.argwhere(np.abs(excess) <= BOUNDARY).tolist():
         before = Fraction(int(alike[person, value]), int(alike[person].sum()))
-        after = _exact_posterior(*(array[person].tolist() for array in (counts, alike, in_class)))[value]
-        breached[person, value] = _excess(before, after, rho_1, rho_2) > 0
+        rows = zip(*(array[person].tolist() for array in (counts, alike, in_class)))
+        weights = [Fraction(count * like, of_class) if count else Fraction(0) for count, like, of_class in rows]
+        breached[person, value] = _excess(before, weights[value] / sum(weights), rho_1, rho_2) > 0
     worst = None
     if breached.size:
         suspects = np.where(breached | ~breached.any(), excess, -np.inf)
         at, suspect = divmod(int(suspects.argmax()), excess.shape[1])
-        worst = ChangeOfBelief(
-            people.labels(at),
-            table.domain.hierarchy(sensitive).labels[people.level][suspect],
-            float(prior[at, suspect]),
-            float(posterior[at, suspect]),
-        )
+        label = table.domain.hierarchy(sensitive).labels[people.level][suspect]
+        worst = ChangeOfBelief(people.labels(at), label, float(prior[at, suspect]), float(posterior[at, suspect]))
     parameters = {"rho_1": float(rho_1), "rho_2": float(rho_2), "sensitive": sensitive}
     verdict = verdict_of(not breached.any())
     return Finding("bayes-optimal", verdict, parameters, worst, (Algorithm.EVERY_BELIEF,), breached.size)
@@ -215,9 +209,3 @@ def _excess(prior: Any, posterior: Any, rho_1: Any, rho_2: Any) -> Any:
     rise = np.minimum(rho_1 - prior, posterior - rho_2)
     fall = np.minimum(prior - (1 - rho_1), (1 - rho_2) - posterior)
     return np.maximum(rise, fall)
-
-
-def _exact_posterior(published: Sequence[int], alike: Sequence[int], in_class: Sequence[int]) -> list[Fraction]:
-    weights = [Fraction(n * f, g) if n else Fraction(0) for n, f, g in zip(published, alike, in_class)]
-    total = sum(weights)
-    return [weight / total for weight in weights]
