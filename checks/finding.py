@@ -56,14 +56,8 @@ class Algorithm(Enum):
     )
     MARKS = "marks", "by the values that each table shows nearly as often as its most frequent one (marks)"
     MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
-    INTEGER_PROGRAMMING = (
-        "integer programming",
-        "by the most rows that any combination can have (integer programming)",
-    )
-    ITERATIVE_FITTING = (
-        "iterative fitting",
-        "by fitting step by step what the tables say together (iterative fitting)",
-    )
+    INTEGER_PROGRAMMING = "integer programming", "by the most rows that any combination can have (integer programming)"
+    ITERATIVE_FITTING = "iterative fitting", "by fitting step by step what the tables say together (iterative fitting)"
 
 
 class Worst(Protocol):
@@ -96,17 +90,16 @@ class WorstClass:
 
     def as_json(self) -> dict[str, Any]:
         """What is known, null standing for infinite."""
-        plain = {
-            "margin": None if self.margin is None else dict(self.margin),
-            "cell": None if self.cell is None else dict(self.cell),
-            "margins": None if self.margins is None else list(map(dict, self.margins)),
-            "counts": None if self.counts is None else list(map(dict, self.counts)),
-            "count": self.count,
-            "count_between": None if self.count_between is None else list(self.count_between),
-            "distribution": None if self.distribution is None else dict(self.distribution),
-        }
-        known = {name: value for name, value in plain.items() if value is not None}
+        names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution")
+        values = ((name, getattr(self, name)) for name in names)
+        known = {name: _plain(value) for name, value in values if value is not None}
         return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(map(_plain, value)) if isinstance(value, Sequence) else value
 
 
 @dataclass(frozen=True)
@@ -154,8 +147,8 @@ class Finding:
             "algorithm": self.algorithm,
             "examined": self.examined,
         }
-        plain |= {} if self.basis is None else {"basis": self.basis}
-        return plain | ({"note": self.note} if self.note else {})
+        optional = {} if self.basis is None else {"basis": self.basis}
+        return plain | optional | ({"note": self.note} if self.note else {})
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
@@ -172,9 +165,7 @@ DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
 
 
 def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a whole that holds where each part does: fails where one part does, else undecided where one is.
-
-    Without parts it holds.
+    """The verdict on a whole that holds where each part does: that of the most decisive part, holds without parts.
 
     >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
     (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
@@ -182,10 +173,8 @@ def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 
-# How much work one check may do before it says undecided.
-#
-# Counts, so that the same question has the same answer on every machine; seconds only end a hard integer program of a
-# verification, and a deadline, if there is one, whatever is not decided by then.
+# How much work one check may do before it says undecided: counts, so that the same question has the same answer on every
+# machine. Seconds only end a hard integer program of a verification, and a deadline whatever is not decided by then.
 
 
 @dataclass(frozen=True)
@@ -208,9 +197,8 @@ class Budget:
     deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
-        for name, work in vars(self).items():
-            if name != "deadline" and work < 0:
-                raise ValueError(f"the budget {name} must not be negative, got {work}")
+        if negative := [name for name, work in vars(self).items() if name != "deadline" and work < 0]:
+            raise ValueError(f"the budget {negative[0]} must not be negative, got {getattr(self, negative[0])}")
 
     @property
     def nodes(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
 from checks.classes import EquivalenceClasses, nonsensitive_part
-from checks.combinatorial import GroupTree, SensitiveCliques, SensitiveGroup, sensitive_groups
+from checks.combinatorial import GroupTree, Part, SensitiveCliques, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.known import Projected
 from checks.finding import SEARCHING, Verdict
@@ -32,9 +32,9 @@ class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
     A margin alone is judged first: k-link, the least cell, and whether it is diverse on its own (KG06 Prop. 7.2). The rest
-    depends on the cliques with a sensitive attribute only (Prop. 7.3); with it, whether a clique that shows coarser values
-    has a class with one of them alone. Verdicts are remembered: by margin, by collection of sensitive cliques, and by part
-    of a claim. No check may do more than `SEARCHING` says; one that ends undecided refuses its collection alone.
+    depends on the cliques with a sensitive attribute only (Prop. 7.3). Verdicts are remembered: by margin, by collection of
+    sensitive cliques, and by part of a claim. No check may do more than `SEARCHING` says; one that ends undecided refuses
+    its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -51,7 +51,8 @@ class PrivacyConstraint(PruningConstraint):
         self._least_class = max((claim.least_count for claim in counting), default=1)
         self._least_cell = requirements.cell_size
         attribute_masks = (cube.domain.attribute_masks[cube.domain.index(name)] for name in requirements.sensitive)
-        self._steps_of_sensitive = reduce(or_, (mask & -mask for mask in attribute_masks), 0)
+        self._steps = [mask & -mask for mask in attribute_masks]
+        self._steps_of_sensitive = reduce(or_, self._steps, 0)
         self._of_classes = [
             (claim.about, cube.domain.mask({claim.about: claim.level}), claim.class_diversity)
             for claim in about_attributes
@@ -63,7 +64,8 @@ class PrivacyConstraint(PruningConstraint):
             for claim in requirements.claims
             if not (isinstance(claim, CountClaim) and claim.is_about_single_margins)
         ]
-        self._margins: dict[Mask, tuple[Refusal | None, frozenset[str]]] = {}
+        self._margins: dict[Mask, Refusal | None] = {}
+        self._shared: dict[Mask, frozenset[str]] = {}
         self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[Claim, SensitiveGroup], Verdict] = {}
 
@@ -96,29 +98,14 @@ class PrivacyConstraint(PruningConstraint):
     def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
         """Return a refusal if more cliques than the policy allows show some sensitive attribute."""
         limit = self._max_sensitive_margins
-        if limit is None or len(sensitive) <= limit:
-            return None
-        shown = [0] * (limit + 1)  # the first steps that so many cliques and one more show
-        for clique in sensitive:
-            steps = clique & self._steps_of_sensitive
-            for times in range(limit, 0, -1):
-                shown[times] |= shown[times - 1] & steps
-            shown[0] |= steps
-        if not shown[limit]:
+        if limit is None or all(sum(bool(clique & step) for clique in sensitive) <= limit for step in self._steps):
             return None
         return Refusal(too_many_margins(limit), RefusalScope.LONGER)
 
     def of_margin(self, clique: Mask) -> Refusal | None:
         """Return the refusal of a margin by itself, which is one of everything that shows it."""
-        return self._of_margin(clique)[0]
-
-    def _of_margin(self, clique: Mask) -> tuple[Refusal | None, frozenset[str]]:
-        """Return the refusal of a margin, and the attributes of which a class of an allowed one has one coarse value."""
         if clique not in self._margins:
-            refusal = self._judge_margin(clique)
-            judged = self._of_classes if refusal is None and self._requirements.at_every_level else []
-            shared = frozenset(item[0] for item in judged if self._has_single(clique, *item))
-            self._margins[clique] = refusal, shared
+            self._margins[clique] = self._judge_margin(clique)
         return self._margins[clique]
 
     def _judge_margin(self, clique: Mask) -> Refusal | None:
@@ -139,12 +126,18 @@ class PrivacyConstraint(PruningConstraint):
                     return Refusal(f"a class that is not {diversity} in {about}", RefusalScope.FINER)
         return None
 
-    def _has_single(self, clique: Mask, about: str, level: Mask, diversity: Diversity) -> bool:
-        """Return whether a margin that shows an attribute coarser than it is judged has a class with one value alone.
+    def _with_one_value(self, clique: Mask) -> frozenset[str]:
+        """Return the attributes that an allowed margin shows coarser than they are judged, with a class of one value alone.
 
         Finer values in other margins can make the class diverse together; still the margin says of everybody in the class
         that they have the one coarse value.
         """
+        if clique not in self._shared:
+            judged = self._of_classes if self._requirements.at_every_level else []
+            self._shared[clique] = frozenset(item[0] for item in judged if self._has_single(clique, *item))
+        return self._shared[clique]
+
+    def _has_single(self, clique: Mask, about: str, level: Mask, diversity: Diversity) -> bool:
         domain = self._cube.domain
         if not level & ~clique or not clique & domain.attribute_masks[domain.index(about)]:
             return False
@@ -156,20 +149,23 @@ class PrivacyConstraint(PruningConstraint):
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """Return the refusal of cliques with a sensitive attribute, all of which are allowed by themselves."""
-        shared = {name for clique in cliques for name in self._of_margin(clique)[1]}
+        shared = {name for clique in cliques for name in self._with_one_value(clique)}
         for name in self._requirements.sensitive:
             if name in shared:
                 # Of this collection alone: a refinement may show finer values, of which the class has several.
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
-        trees: dict[SensitiveGroup, SensitiveTree | GroupTree] = {}
+        trees: dict[SensitiveGroup, Part] = {}
         groups = sensitive_groups(self._cube.domain, sorted(cliques), self._requirements.sensitive)
         for claim in self._of_collections:
             for part in self._parts(claim, cliques, groups):
                 if (claim, part) not in self._verdicts:
                     self._verdicts[claim, part] = self._verdict(claim, part, trees)
-                verdict = self._verdicts[claim, part]
-                if verdict is not Verdict.HOLDS:
-                    return _together(claim, verdict, self._finest_level(part.cliques, claim.about))
+                if (verdict := self._verdicts[claim, part]) is not Verdict.HOLDS:
+                    # What is undecided says nothing of other collections.
+                    level = self._finest_level(part.cliques, claim.about)
+                    reaches = verdict is Verdict.FAILS and level <= claim.failure_lasts_to
+                    reason = f"{claim.criterion} {verdict.value} for the margins together"
+                    return Refusal(reason, RefusalScope.LONGER if reaches else RefusalScope.ITSELF)
         return None
 
     def _parts(
@@ -183,13 +179,11 @@ class PrivacyConstraint(PruningConstraint):
             return [SensitiveGroup(sensitive, tuple(sorted(cliques)))]
         return (part for group in groups for part in claim.parts(SensitiveCliques(domain, group.cliques, sensitive)))
 
-    def _verdict(
-        self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, SensitiveTree | GroupTree]
-    ) -> Verdict:
+    def _verdict(self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, Part]) -> Verdict:
         """Return the verdict on one part of a claim. trees: those that are known of parts."""
         if claim.is_part_by_part:
             try:
-                tree = trees[part] = trees[part] if part in trees else self._tree(part)
+                tree = trees[part] = trees.get(part) or self._tree(part)
                 return claim.on_tree(tree, SEARCHING)
             except TooManyCellsError:
                 return Verdict.UNDECIDED
@@ -205,17 +199,10 @@ class PrivacyConstraint(PruningConstraint):
         domain = self._cube.domain
         return min(domain.margin(clique).get(attribute, domain.hierarchy(attribute).height) for clique in cliques)
 
-    def _tree(self, part: SensitiveGroup) -> SensitiveTree | GroupTree:
+    def _tree(self, part: SensitiveGroup) -> Part:
         """Return the tree of a part; of one sensitive attribute, it shares the classes of neighbouring collections."""
         if len(part.attributes) > 1:
             return GroupTree.of(self._cube, part)
         (sensitive,) = part.attributes
         tree = JunctionTree.of(self._cube.domain, part.cliques)
         return SensitiveTree.of(tree, sensitive, self._classes[sensitive])
-
-
-def _together(claim: Claim, verdict: Verdict, level: int) -> Refusal:
-    # What is undecided says nothing of other collections.
-    reaches = verdict is Verdict.FAILS and level <= claim.failure_lasts_to
-    reason = f"{claim.criterion} {verdict.value} for the margins together"
-    return Refusal(reason, RefusalScope.LONGER if reaches else RefusalScope.ITSELF)

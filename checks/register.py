@@ -24,7 +24,7 @@ from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
 from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
-from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.maxent_diversity import JOINED
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.arrays import FloatArray, IndexArray
@@ -67,15 +67,11 @@ class RegisterShares:
         """People whose value is known for certain; of fitted shares, all but certain."""
         return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
 
-    def labels(self, position: int) -> dict[str, str]:
-        """The published labels of a joint class."""
-        return self.cells.labels(position)
-
-    def worst(self, position: int, reached: float | None = None) -> WorstClass:
+    def worst(self, position: int, reached: float) -> WorstClass:
         """Return a joint class as that of a finding."""
         labels = self.values.hierarchy.labels[self.values.level]
         distribution = {label: share for label, share in zip(labels, self.shares[position].tolist()) if share}
-        return WorstClass(self.labels(position), distribution=distribution, reached=reached)
+        return WorstClass(self.cells.labels(position), distribution=distribution, reached=reached)
 
 
 # The tables of one sensitive attribute: which of them count, and whether they form a chain.
@@ -108,7 +104,7 @@ def without_others(
     """Return the tables of an attribute for a reader who knows no other sensitive attribute: these are summed out.
 
     That is possible if the tables of the other one form a chain: it has as many arrangements, whatever the others are. None
-    if some attribute linked to this one has no chain.
+    if some linked attribute has no chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
     remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
@@ -158,40 +154,30 @@ def register_shares(
     hierarchy = cube.domain.hierarchy(sensitive)
     if (cells := len(joint) * hierarchy.size(finest.level)) > (most := int(JOINED * budget.branches)):
         raise TooManyCellsError(f"{cells:,} joint classes and values are more than the {most:,} that are fitted")
-    tables = tuple(
+    tables = [
         SummedTable(
             joint.positions_in(class_),
             hierarchy.lift(finest.level, class_.level).astype(np.intp),
             class_.counts.astype(np.float64),
         )
         for class_ in classes
-    )
-    sums = ClassSums(joint.counts, tables)
-    counted = counted_shares(sums, budget.vectors, budget.deadline)
-    if counted is not None:
-        return RegisterShares(
-            joint,
-            joint.counts,
-            finest.values,
-            counted.shares,
-            Algorithm.ARRANGEMENTS,
-            lambda place: counted.exact[place],
-        )
+    ]
+    sums = ClassSums(joint.counts, tuple(tables))
+    known = joint, joint.counts, finest.values
+    if (counted := counted_shares(sums, budget.vectors, budget.deadline)) is not None:
+        return RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
     shares, distance = fitted_shares(sums, budget.deadline)
-    return RegisterShares(joint, joint.counts, finest.values, shares, Algorithm.ITERATIVE_FITTING, distance=distance)
+    return RegisterShares(*known, shares, Algorithm.ITERATIVE_FITTING, distance=distance)
 
 
 def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
     """Return the product of the shares of all tables, by class of the table with the finest classes."""
     junction = JunctionTree.of(cube.domain, masks)
     tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
-    attribute_mask = _own(cube.domain, sensitive)
-    finest = min(
-        range(len(tree.tree.cliques)), key=lambda place: (tree.tree.cliques[place] & attribute_mask).bit_count()
-    )
+    shown = [(clique & _own(cube.domain, sensitive)).bit_count() for clique in tree.tree.cliques]
+    finest = shown.index(min(shown))
     result = list(tree.combinations(tree.conditional_factors, np.multiply))
-    combinations = np.concatenate([part for part, _ in result])
-    vectors = np.concatenate([part for _, part in result])
+    combinations, vectors = (np.concatenate(parts) for parts in zip(*result))
     classes = tree.classes[finest]
     place_of = np.argsort(combinations[:, finest], kind="stable")
     combinations, vectors = combinations[place_of], vectors[place_of]
@@ -212,12 +198,11 @@ def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict
     slack = criterion.slack(reader_shares.shares)
     worst = int(slack.argmin())
     if reader_shares.exact is not None:
-        if slack[worst] < -BOUNDARY:
-            return Verdict.FAILS, worst
-        for position in np.flatnonzero(slack <= BOUNDARY).tolist():
-            if not criterion.decide(reader_shares.exact(position)):
-                return Verdict.FAILS, position
-        return Verdict.HOLDS, worst
+        close = np.flatnonzero(slack <= BOUNDARY).tolist() if slack[worst] >= -BOUNDARY else []
+        failing = next((place for place in close if not criterion.decide(reader_shares.exact(place))), None)
+        if failing is None:
+            return verdict_of(bool(slack[worst] >= -BOUNDARY)), worst
+        return Verdict.FAILS, failing
     if slack[worst] < -_GUARD:
         return Verdict.FAILS, worst
     holds = _holds_nearby(criterion, reader_shares, slack)
@@ -238,11 +223,11 @@ _BLOCK = 1 << 15
 
 
 def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: FloatArray) -> bool:
-    """Return whether all shares satisfy the criterion that can be the exact ones.
+    """Return whether all shares that can be the exact ones satisfy the criterion.
 
-    Passing shares are convex, since merging classes that pass gives one that does (`Diversity`). So it is enough that the
-    corners of the neighbourhood pass: some share moved from one value to another, with all values that could be absent
-    and without them. Shares of exactly 0 stay 0: the sums prove that.
+    Passing shares are convex, as merging classes keeps a criterion. So it is enough that the corners of the neighbourhood
+    pass: some share moved from one value to another, with all values that could be absent and without them. Shares of
+    exactly 0 stay 0: the sums prove that.
     """
     shares, distance = reader_shares.shares, 0.0 if reader_shares.distance is None else reader_shares.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
@@ -299,10 +284,7 @@ def register_diversity(
         if findings[-1].verdict is Verdict.FAILS:
             break
     # Where the files lack something its publisher can know it, so what is undecided for another reason comes first.
-    decisive = min(
-        findings,
-        key=lambda reader_finding: (DECISIVE.index(reader_finding.verdict), reader_finding.note in (UNKNOWN, UNLINKED)),
-    )
+    decisive = min(findings, key=lambda finding: (DECISIVE.index(finding.verdict), finding.note in (UNKNOWN, UNLINKED)))
     if decisive.verdict is Verdict.UNDECIDED:
         return decisive
     algorithms = dict.fromkeys(algorithm for finding in findings for algorithm in finding.algorithms)
@@ -344,15 +326,13 @@ def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollecti
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
     """Return a class of one table at the finest published level that fails a criterion; None if all pass.
 
-    If such a class fails, so do people in it: its shares are means of those of the joint classes, and passing classes can
-    be merged. Raises CriterionError.
+    Its people then fail too: its shares are means of those of the joint classes, and passing classes can be merged. Raises
+    CriterionError.
     """
     finest = collection.finest_level(attribute)
     for table in collection.tables:
         if table.margin.get(attribute) == finest:
             classes = equivalence_classes(table, attribute)
-            failing = np.flatnonzero(~satisfies(diversity.among(classes.values), classes.counts))
-            if len(failing):
-                place = int(failing[0])
+            for place in np.flatnonzero(~satisfies(diversity.among(classes.values), classes.counts)).tolist():
                 return WorstClass(classes.labels(place), classes.margin, distribution=classes.distribution(place))
     return None

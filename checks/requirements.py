@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from checks.claims import (
     Claim,
@@ -48,27 +47,28 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
                 f'diversity.{name} is a text such as "entropy:6", or a list of texts, one for each level from 0, not '
                 f"{by_level!r}"
             )
-        for level, text in enumerate(texts):
-            if text == "none":
-                continue
-            try:
-                demanded.append(MaxentDiversity(parse_diversity(text), name, level))
-            except CriterionError as error:
-                raise CriterionError(f"diversity.{name}: {error}") from None
+        try:
+            demanded += [
+                MaxentDiversity(parse_diversity(text), name, level)
+                for level, text in enumerate(texts)
+                if text != "none"
+            ]
+        except CriterionError as error:
+            raise CriterionError(f"diversity.{name}: {error}") from None
     return demanded
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """k-link, k-combinatorial, maxent diversity, a least cell, published or derivable, no small certain one; each optional.
+    """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each optional.
 
     diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
     that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
-    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level:
-    whether a margin that shows coarser sensitive values than a diversity judges may not have a class with one of them
-    alone, unless the criterion allows that of the coarse values. It is no claim: other margins can show finer values,
-    of which the class has several. Raises CriterionError for k below 1, a diversity without a sensitive attribute, or
-    one that cannot be decided of people, and for a register without a diversity or of people of several rows.
+    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level: no
+    margin that shows coarser sensitive values than a diversity judges may have a class with one of them alone, unless
+    the criterion allows that. It is no claim, since other margins can show several finer values of the class. Raises
+    CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people,
+    and for a register without a diversity or of people of several rows.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -120,11 +120,7 @@ class Requirements:
 
     @cached_property
     def class_size(self) -> int | None:
-        """Rows that every class of a table by itself must have; None where no count is demanded.
-
-        A combination of nonsensitive values can have no more rows there than its class has, and no cell has more, so
-        k-link, k-combinatorial and the least cell are all about classes.
-        """
+        """Rows that every class of a table by itself must have, as all counts demanded are about classes; None for none."""
         return max((claim.least_count for claim in self._count_claims), default=None)
 
     @cached_property
@@ -173,14 +169,14 @@ class Requirements:
             if claim.sensitive in sensitive_shown and claim.class_diversity is not None:
                 finding = table_diversity(table, claim.sensitive, claim.class_diversity)
                 findings.append(replace(finding, parameters=claim.parameters))
-        if self.rows_per_person is None:
+        rows = self.rows_per_person
+        if rows is None:
             return tuple(findings)
-        return tuple(replace(finding, parameters=self._of_people(finding.parameters)) for finding in findings)
-
-    def _of_people(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """What was demanded of rows as it is demanded of people."""
-        rows = self.rows_per_person or 1
-        return {**parameters, **({"k": parameters["k"] // rows} if "k" in parameters else {}), "rows_per_person": rows}
+        of_people = []
+        for finding in findings:
+            k = {"k": finding.parameters["k"] // rows} if "k" in finding.parameters else {}
+            of_people.append(replace(finding, parameters={**finding.parameters, **k, "rows_per_person": rows}))
+        return tuple(of_people)
 
     @property
     def claims(self) -> tuple[Claim, ...]:

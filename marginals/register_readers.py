@@ -79,7 +79,7 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         people,
         min(float(most.known.max()), 1.0),
         max(shares.certain for shares in known),
-        most.labels(place),
+        most.cells.labels(place),
         most.values.hierarchy.labels[most.values.level][value],
         most.algorithm.value,
     )

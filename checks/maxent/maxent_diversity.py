@@ -20,7 +20,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.known import Projected
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
-from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
+from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import NearTheTop, by_hull, by_supports, pairwise_ratios, relaxed_diversity
 from checks.maxent.sensitive_tree import (
