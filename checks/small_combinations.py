@@ -13,14 +13,14 @@ people: values of a level that no table shows, and more than three values at coa
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import chain, combinations, groupby, product
 from math import prod
 from operator import or_
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,11 @@ from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
-from models.errors import NotDecomposableError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
+from models.errors import TooManyCellsError
+from models.graphs.junction_tree import Collection, maximal_masks
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
-from models.tables.contingency_table import is_dense, look_up, pack
+from models.tables.contingency_table import look_up, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -93,24 +93,24 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
     The first are small, and the usual cycle, three tables of two attributes each, is of that kind. most: cells that some
     tables leave possible; None stands for questions about more.
     """
-    domain, union = public.domain, reduce(or_, public.masks, 0)
+    domain = public.domain
 
-    def of_few_values(margins: AnyCollection[Mask]) -> list[Mask]:
-        return sorted(margins, key=lambda margin: (domain.cell_count(margin), margin))
+    def of_few_values(margins: Iterable[Mask]) -> list[Mask]:
+        return sorted(set(margins), key=lambda margin: (domain.cell_count(margin), margin))
 
-    def levels(three: Mask) -> list[list[Mask]]:
-        own_masks = (domain.attribute_masks[place] for place in domain.places(three))
-        return [sorted({mask & own for mask in public.masks} - {0}) for own in own_masks]
+    def has_tree(by: Mask) -> bool:
+        return public.within(by).is_decomposable
 
-    finest = [union & domain.attribute_masks[place] for place in domain.places(union)]
-    threes = of_few_values([three for three in map(sum, combinations(finest, 3)) if not _has_tree(public, three)])
+    levels = [sorted({mask & own for mask in public.masks} - {0}) for own in domain.attribute_masks]
+    threes = {sum(own[-1] for own in some): some for some in combinations(filter(None, levels), 3)}
+    linked = [three for three in of_few_values(threes) if not has_tree(three)]
     coarse = (
         (margin, [margin])
-        for three in threes
-        for margin in of_few_values(set(map(sum, product(*levels(three)))))
-        if not _has_tree(public, margin)
+        for three in linked
+        for margin in of_few_values(map(sum, product(*threes[three])))
+        if not has_tree(margin)
     )
-    fine = ((three, of_few_values(set(map(sum, product(*([0, *own] for own in levels(three))))))) for three in threes)
+    fine = ((three, of_few_values(map(sum, product(*([0, *own] for own in threes[three]))))) for three in linked)
     for by, margins in chain(coarse, fine):
         try:
             cells = possible_cells(public.within(by), most)
@@ -118,14 +118,6 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
             yield None
             continue
         yield from ((cells, margin) for margin in margins if len(list(domain.places(margin))) > 1)
-
-
-def _has_tree(public: Collection, by: Mask) -> bool:
-    try:
-        JunctionTree.of(public.domain, {mask & by for mask in public.masks} - {0})
-    except NotDecomposableError:
-        return False
-    return True
 
 
 def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort) -> tuple[WorstClass | None, int, bool]:
@@ -157,199 +149,16 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     return WorstClass(cell=labels, margins=margins, count_between=between), len(places), True
 
 
-# Exchanges: other rows with the same tables of counts, found by exchanging values between rows that are alike enough.
+# Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
+# them by exchanging values; nothing of them is kept but which combinations they clear, since any of them is as possible as
+# the rows themselves. A combination that is not small needs none: the rows are a witness. Sensitive values follow their
+# people, since of one table with a sensitive attribute the class counts alone matter to who has which other values.
 #
 # Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
 # so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
 # other attribute, the exchange changes what is shown of the two attributes, and another exchange elsewhere, of the same
 # values the other way round, changes it back. Of three attributes with a table of each two, nothing but these moves
 # anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
-
-_MOST_GAIN = 2**14
-"""Those that gain more are as good."""
-
-_WORD = 64
-_SCATTER = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number: keys that differ stay different, and go all over the place."""
-
-
-class _Move(NamedTuple):
-    """Values of one attribute change places.
-
-    within: rows agree on it at this level. against: the one other attribute in which rows may differ, so that two exchanges
-    are needed; None where any order of the values will do.
-    """
-
-    attribute: str
-    within: int
-    against: str | None = None
-
-
-class _Exchanges(NamedTuple):
-    """Pairs of rows that exchange their values of an attribute.
-
-    one, two: places of rows, shape (pairs,), each row in one pair at most. of_one, of_two: the codes that they have before.
-    """
-
-    attribute: str
-    one: IndexArray
-    two: IndexArray
-    of_one: CodeArray
-    of_two: CodeArray
-
-    def some(self, chosen: IndexArray | BoolArray) -> "_Exchanges":
-        """Those at some places."""
-        return _Exchanges(self.attribute, self.one[chosen], self.two[chosen], self.of_one[chosen], self.of_two[chosen])
-
-
-class _ExchangedRows:
-    """Rows whose values may be exchanged, one move after the other, so that tables of them stay the same.
-
-    codes: by attribute at its finest level in any table, which `levels` gives, shape (rows,). tables: their margins.
-    """
-
-    def __init__(
-        self,
-        domain: Domain,
-        levels: Mapping[str, int],
-        codes: Mapping[str, CodeArray],
-        tables: Sequence[Mapping[str, int]],
-    ) -> None:
-        self._domain, self._levels, self._tables = domain, dict(levels), [dict(table) for table in tables]
-        self.codes = {a: np.array(code) for a, code in codes.items()}
-        self._rows = len(next(iter(self.codes.values()), ()))
-        self._columns: dict[tuple[str, int], CodeArray] = {}
-
-    @cached_property
-    def moves(self) -> list[_Move]:
-        """All that there are: those of one attribute alone, then those against another that some table shows with it."""
-        alone, against = [], []
-        for a in self._levels:
-            levels_told = {table[a] for table in self._tables if a in table and len(table) > 1}
-            # Within a level rows agree on what coarser tables show.
-            for level in sorted({*levels_told, self._domain.hierarchy(a).height} - {self._levels[a]}):
-                alone.append(_Move(a, level))
-                others = {b for table in self._tables if table.get(a, level) < level for b in table if b != a}
-                against += [_Move(a, level, b) for b in sorted(others)]
-        return alone + against
-
-    def make(self, move: _Move, rng: np.random.Generator, aim: "_Aim") -> None:
-        """Make a move at random, without the exchanges, or two opposite ones together, that lose by the aim."""
-        one, two = self._partners(move, rng)
-        values = self.codes[move.attribute]
-        of_one, of_two = values[one], values[two]
-        pairs = _Exchanges(move.attribute, one, two, of_one, of_two).some(np.flatnonzero(of_one != of_two))
-        gains = aim.gains(pairs)
-        made = pairs.some(gains >= 0 if move.against is None else self._balanced(move, move.against, pairs, gains))
-        aim.follow(made)
-        values[made.one], values[made.two] = made.of_two, made.of_one
-        for level in range(self._domain.hierarchy(move.attribute).height + 1):
-            self._columns.pop((move.attribute, level), None)
-
-    def _column(self, attribute: str, level: int) -> CodeArray:
-        column = self._columns.get((attribute, level))
-        if column is None:
-            lift = self._domain.hierarchy(attribute).lift(self._levels[attribute], level)
-            column = self._columns[attribute, level] = lift.astype(np.int32)[self.codes[attribute]]
-        return column
-
-    def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
-        """What tables show together with the attribute, finer than rows agree on it; of those beside another, or of all.
-
-        By attribute at the finest level of all these tables.
-        """
-        finest: dict[str, int] = {}
-        for table in self._tables:
-            if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
-                for a, level in table.items():
-                    finest[a] = min(level, finest.get(a, level))
-        return finest
-
-    def _keys(self, levels: Mapping[str, int]) -> CodeArray:
-        """Equal where rows agree on some attributes at some levels."""
-        columns = [self._column(a, level) for a, level in levels.items()]
-        radices = [self._domain.hierarchy(a).size(level) for a, level in levels.items()]
-        return pack(columns, radices, self._rows)[0]
-
-    def _partners(self, move: _Move, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
-        """Pairs of rows at random, each row in one at most, that agree on all but the values that the move changes."""
-        context = self._finest(move)
-        if move.against is not None:
-            context.pop(move.against, None)
-        keys = self._keys({**context, move.attribute: move.within})
-        order = _grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
-        ordered = keys[order]
-        is_same = ordered[1:] == ordered[:-1]
-        begins = np.r_[0, np.flatnonzero(~is_same) + 1].astype(np.int32)
-        lengths = np.diff(np.r_[begins, np.int32(len(ordered))])
-        place = np.arange(len(ordered), dtype=np.int32) - np.repeat(begins, lengths)
-        first = np.flatnonzero((place[:-1] & 1 == 0) & is_same)
-        return order[first], order[first + 1]
-
-    def _balanced(self, move: _Move, other: str, pairs: _Exchanges, gains: CountArray) -> BoolArray:
-        """Which exchanges are made: those that change no table, and two that change it in opposite ways.
-
-        Those that gain the most of one way are made with those that gain the most of the other.
-        """
-        one, two = pairs.one, pairs.two
-        both = self._finest(move, beside=other)
-        codes, beside = self._column(move.attribute, both[move.attribute]), self._column(other, both[other])
-        changes = np.flatnonzero((beside[one] != beside[two]) & (codes[one] != codes[two]))
-        made = gains >= 0
-        made[changes] = False
-        first, second = one[changes], two[changes]
-        rest = self._keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[first]
-        columns = [codes[first], codes[second], beside[first], beside[second]]
-        is_up = (columns[0] < columns[1]) == (columns[2] < columns[3])
-        ends = [pick(*pair) for pair in (columns[:2], columns[2:]) for pick in (np.minimum, np.maximum)]
-        kinds, _ = pack([*ends, rest], [int(column.max(initial=0)) + 1 for column in (*ends, rest)], len(rest))
-        ups, downs = _opposite(kinds, is_up, gains[changes])
-        gaining = gains[changes[ups]] + gains[changes[downs]] >= 0
-        made[changes[ups[gaining]]] = made[changes[downs[gaining]]] = True
-        return made
-
-
-def _grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
-    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
-
-    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
-    different keys may then stand among one another, seldom.
-    """
-    bits = max(len(keys) - 1, 1).bit_length()
-    size = 1 << bits
-    wide = keys.astype(np.uint64)
-    if int(keys.max(initial=0)).bit_length() + bits > _WORD:
-        wide *= _SCATTER
-        wide >>= np.uint64(bits)
-    wide <<= np.uint64(bits)
-    # Multiplied by an odd number, no two places below a power of two become one.
-    wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
-    wide.sort()
-    return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
-
-
-def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
-    """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
-    if not len(kinds):
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    by_gain = np.argsort(-gains.clip(-_MOST_GAIN, _MOST_GAIN).astype(np.int16), kind="stable")
-    by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
-    order = by_gain[_grouped(kinds[by_gain])]
-    ordered = kinds[order]
-    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    lengths = np.diff(np.r_[begins, len(ordered)])
-    downs = np.add.reduceat(~is_up[order], begins, dtype=np.intp)
-    # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
-    rank = np.arange(len(ordered)) - np.repeat(begins + downs, lengths)
-    has_partner = is_up[order] & (rank < np.repeat(downs, lengths))
-    up = np.flatnonzero(has_partner)
-    return order[up], order[np.repeat(begins, lengths)[up] + rank[up]]
-
-
-# Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
-# them by exchanging values; nothing of them is kept but which combinations they clear, since any of them is as possible as
-# the rows themselves. A combination that is not small needs none: the rows are a witness. Sensitive values follow their
-# people, since of one table with a sensitive attribute the class counts alone matter to who has which other values.
 
 MOST_MARGINS = 60_000
 """Of combinations that are looked at."""
@@ -381,8 +190,8 @@ _LOOKS = 3_000
 _BLOCK = 1 << 23
 """Cells of margins that are counted together."""
 
-_NO_GAIN = 1e-9
-"""Of a wanted table: it is left out before those that gain."""
+_EXACT_ROWS = 2**24
+"""Counts below this are exact as float32."""
 
 
 class Witnesses(NamedTuple):
@@ -406,54 +215,37 @@ class Witnesses(NamedTuple):
 
         gains: of the further tables. Left out is the one that does so for the most combinations for what it gains.
         """
-        waiting = Counter[frozenset[int]]()
+        waiting = Counter[frozenset[str]]()
         for some in self.waiting:
-            waiting[frozenset(map(domain.index, some.levels))] += len(some.keys)
-        shares = {}
-        for mask in gains:
-            table_places = frozenset(domain.places(mask))
-            shares[mask] = sum(number for places, number in waiting.items() if len(places & table_places) > 1)
+            waiting[frozenset(some.levels)] += len(some.keys)
+        shares = {
+            mask: sum(number for names, number in waiting.items() if len(names & domain.margin(mask).keys()) > 1)
+            for mask in gains
+        }
         blamed = [mask for mask, share in shares.items() if share]
-        return max(blamed, key=lambda mask: (shares[mask] / max(gains[mask], _NO_GAIN), mask), default=None)
+        return max(blamed, key=lambda mask: (shares[mask] / max(gains[mask], 1e-9), mask), default=None)
 
 
-class Runs(Protocol):
-    """How parts of a piece of work are done, side by side or not."""
+_Codes: TypeAlias = Mapping[str, CodeArray]
+"""By attribute the code of each row at the finest level of any table: shape (rows,)."""
 
-    def __call__(self, work: "Callable[[Part], Answer]", parts: "Sequence[Part]", /) -> "list[Answer]":
-        """What the work gives for each part, in their order."""
-        ...
+_Task: TypeAlias = "tuple[_Codes, np.random.Generator, tuple[OpenCells, ...], Sequence[Mapping[str, int]]]"
+"""Rows that a round begins with, what draws the moves, open combinations, and the tables whose counts stay as they are."""
+
+_Round: TypeAlias = tuple[_Codes, np.random.Generator, list[BoolArray]]
+"""Rows after the moves of a round, and of what has waited the longest, which open cells these rows do not clear."""
+
+Runs: TypeAlias = Callable[[Callable[[_Task], _Round], Sequence[_Task]], list[_Round]]
+"""How parts of a piece of work are done, side by side or not: the results, in their order."""
 
 
-def one_by_one(work: "Callable[[Part], Answer]", parts: "Sequence[Part]", /) -> "list[Answer]":
+def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
     """Parts of a piece of work done in their order.
 
     >>> one_by_one(abs, [1, -2])
     [1, 2]
     """
     return [work(part) for part in parts]
-
-
-class _Chain(NamedTuple):
-    """Rows that exchanges change more and more, by their codes, and what draws the next ones."""
-
-    codes: Mapping[str, CodeArray]
-    rng: np.random.Generator
-
-
-class _Task(NamedTuple):
-    """What a round begins with. waiting: open combinations. tables: the margins whose counts the moves leave as they are."""
-
-    chain: _Chain
-    waiting: "tuple[OpenCells, ...]"
-    tables: Sequence[Mapping[str, int]]
-
-
-class _Round(NamedTuple):
-    """A chain after the moves of a round. stays: of what has waited the longest, which open cells its rows do not clear."""
-
-    chain: _Chain
-    stays: list[BoolArray]
 
 
 class Witnessing:
@@ -478,37 +270,39 @@ class Witnessing:
         public = self._public(masks)
         self._finest = self._domain.margin(reduce(or_, public, 0))
         table = cube.table(self._domain.mask(self._finest))
-        codes = {
-            a: np.repeat(table.column(a, level), table.counts).astype(np.intp) for a, level in self._finest.items()
-        }
-        self._base = _Counted(self._domain, self._finest, codes)
+        codes = {a: table.column(a, level).repeat(table.counts).astype(np.intp) for a, level in self._finest.items()}
+        self._base = _Rows(self._domain, self._finest, codes)
         self._looked_at: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
         self._small = self._made = 0
-        self._chains = [_Chain(codes, rng) for rng in np.random.default_rng(seed).spawn(CHAINS)]
+        self._chains: list[tuple[_Codes, np.random.Generator]] = [
+            (codes, rng) for rng in np.random.default_rng(seed).spawn(CHAINS)
+        ]
         self._open(public)
 
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
         last, idle = self._made + rounds, 0
-        can_move = bool(_ExchangedRows(self._domain, self._finest, self._chains[0].codes, self._tables).moves)
+        can_move = bool(_moves(self._domain, self._finest, self._tables))
         while self._waiting and can_move and self._made < last and idle < _IDLE and not deadline.is_over:
-            done = self._run(self._round, [_Task(chain, tuple(self._waiting), self._tables) for chain in self._chains])
-            self._chains = [one.chain for one in done]
+            done = self._run(self._round, [(*chain, tuple(self._waiting), self._tables) for chain in self._chains])
+            self._chains = [(codes, rng) for codes, rng, _ in done]
             self._made += 1
-            idle = 0 if self._cleared([one.stays for one in done]) else idle + 1
+            idle = 0 if self._cleared([stays for _, _, stays in done]) else idle + 1
         return Witnesses(self._small, self._made, tuple(self._waiting))
 
     def _round(self, task: _Task) -> _Round:
-        """Make the moves of a round. Of this search only what stays the same is used: a process may have it as it was."""
-        rng = task.chain.rng
-        rows = _ExchangedRows(self._domain, self._finest, task.chain.codes, task.tables)
-        aim = _Aim(self._pulls(task.waiting, rng), rows.codes)
-        for place in rng.permutation(len(rows.moves))[:_MOVES].tolist():
-            rows.make(rows.moves[place], rng, aim)
-        counted = _Counted(self._domain, self._finest, rows.codes)
-        stays = [_small(some.counts_in(counted), self._k) for some in task.waiting[:_LOOKS]]
-        return _Round(_Chain(rows.codes, rng), stays)
+        """Make the moves of a round, by what stays the same in this search: a process may have it as it was."""
+        codes, rng, waiting, tables = task
+        rows = _Rows(self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables)
+        # Some of the margins whose combinations are open, those with many rather than others.
+        sizes = np.sqrt([len(some.keys) for some in waiting])
+        places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
+        pulls = [waiting[place].pull(rows, self._k, rng) for place in sorted(places.tolist())]
+        moves = _moves(self._domain, self._finest, tables)
+        for place in rng.permutation(len(moves))[:_MOVES].tolist():
+            rows.make(moves[place], rng, pulls)
+        return rows.codes, rng, [_small(some.counts_in(rows), self._k) for some in waiting[:_LOOKS]]
 
     def _cleared(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
         """Whether rows clear anything of what has waited the longest; what none of them clears waits again."""
@@ -520,12 +314,6 @@ class Witnessing:
             if stay.any():
                 self._waiting.append(replace(some, keys=some.keys[stay], counts=some.counts[stay]))
         return is_any
-
-    def _pulls(self, waiting: "Sequence[OpenCells]", rng: np.random.Generator) -> "list[_Pull]":
-        """Some of the margins whose combinations are open, those with many rather than others."""
-        sizes = np.sqrt([len(some.keys) for some in waiting])
-        places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
-        return [waiting[place].pull(self._base, self._k, rng) for place in sorted(places.tolist())]
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
@@ -546,143 +334,214 @@ class Witnessing:
         return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
 
 
-_ExactFloats: TypeAlias = NDArray[np.float32 | np.float64]
-"""Counts as floats of a size that holds each as it is."""
+class _Move(NamedTuple):
+    """Values of one attribute change places.
 
-_EXACT_ROWS = 2**24
-"""Counts below this are exact as float32."""
-
-_WIDE = 2**31 - 1
-"""Cells that int32 numbers."""
-
-
-class _Counted:
-    """Rows by their codes, counted by some attributes.
-
-    levels: of each attribute the finest, at which the codes are. codes: shape (rows,).
+    within: rows agree on it at this level. against: the one other attribute in which rows may differ, so that two exchanges
+    are needed; None where any order of the values will do.
     """
 
-    def __init__(self, domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> None:
-        self.domain, self.levels, self._codes = domain, levels, codes
-        self.rows = len(next(iter(codes.values())))
-        self._kept: tuple[Mask, _ExactFloats] | None = None
-        self._keys: list[tuple[str, int, CodeArray]] = []
-        self._exact: type[np.float32 | np.float64] = np.float32 if self.rows < _EXACT_ROWS else np.float64
+    attribute: str
+    within: int
+    against: str | None = None
+
+
+def _moves(domain: Domain, finest: Mapping[str, int], tables: Sequence[Mapping[str, int]]) -> list[_Move]:
+    """All moves that keep the counts of tables: those of one attribute alone, then those against another one."""
+    alone, against = [], []
+    for a in finest:
+        levels_told = {table[a] for table in tables if a in table and len(table) > 1}
+        # Within a level rows agree on what coarser tables show.
+        for level in sorted({*levels_told, domain.hierarchy(a).height} - {finest[a]}):
+            alone.append(_Move(a, level))
+            others = {b for table in tables if table.get(a, level) < level for b in table if b != a}
+            against += [_Move(a, level, b) for b in sorted(others)]
+    return alone + against
+
+
+class _Rows:
+    """Rows that are counted, and whose values may be exchanged so that the counts of tables stay the same.
+
+    levels: of each attribute the finest in any table, at which the codes are. tables: their margins.
+    """
+
+    def __init__(
+        self, domain: Domain, levels: Mapping[str, int], codes: _Codes, tables: Sequence[Mapping[str, int]] = ()
+    ) -> None:
+        self.domain, self.levels, self.codes, self._tables = domain, levels, codes, tables
+        self._rows = len(next(iter(codes.values())))
+        self._columns: dict[tuple[str, int], CodeArray] = {}
+        self._dense: tuple[Sequence[str], _ExactFloats] | None = None
 
     def lift(self, attribute: str, level: int) -> CodeArray:
         """Of each value of an attribute at its finest level the one above it at another."""
         return self.domain.hierarchy(attribute).lift(self.levels[attribute], level)
 
-    def keys(self, margin: Mask) -> CodeArray:
-        """Of each row the number of its cell of a margin: shape (rows,). Those of the first attributes are kept."""
-        levels = list(_levels(self.domain, margin).items())
-        shared = 0
-        while shared < min(len(levels), len(self._keys)) and self._keys[shared][:2] == levels[shared]:
-            shared += 1
-        del self._keys[shared:]
-        space = prod(self.domain.hierarchy(a).size(level) for a, level in levels[:shared])
-        for a, level in levels[shared:]:
-            size = self.domain.hierarchy(a).size(level)
-            space *= size
-            lift = self.lift(a, level)
-            keys: CodeArray = (lift.astype(np.int32) if space <= _WIDE else lift.astype(np.int64))[self._codes[a]]
-            if self._keys:
-                keys += self._keys[-1][2].astype(keys.dtype, copy=False) * size
-            self._keys.append((a, level, keys))
-        return self._keys[-1][2]
+    def _column(self, attribute: str, level: int) -> CodeArray:
+        column = self._columns.get((attribute, level))
+        if column is None:
+            column = self.lift(attribute, level).astype(np.int32)[self.codes[attribute]]
+            self._columns[attribute, level] = column
+        return column
 
-    def cells(self, margin: Mask, keys: CodeArray) -> CountArray:
+    def keys(self, levels: Mapping[str, int]) -> CodeArray:
+        """Of each row the number of its cell of a margin; some equal and ordered ones beyond _MOST_CELLS."""
+        radices = [self.domain.hierarchy(a).size(level) for a, level in levels.items()]
+        return pack([self._column(a, level) for a, level in levels.items()], radices, self._rows)[0]
+
+    def cells(self, levels: Mapping[str, int], keys: CodeArray) -> CountArray:
         """Counts of some cells of a margin: shape (len(keys),)."""
-        space = self.domain.cell_count(margin)
-        if is_dense(space, self.rows):
-            return np.bincount(self.keys(margin), minlength=space)[keys]
-        places, found = look_up(self.keys(margin), keys)
-        return np.bincount(places[found], minlength=len(keys))
+        places, is_known = look_up(self.keys(levels), keys)
+        return np.bincount(places[is_known], minlength=len(keys))
 
     def dense(self, names: Sequence[str]) -> "_ExactFloats":
         """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""
-        finest = self.domain.mask({a: self.levels[a] for a in names})
-        if self._kept is None or self._kept[0] != finest:
-            counts = np.bincount(self.keys(finest), minlength=self.domain.cell_count(finest))
-            self._kept = finest, counts.reshape(_radices(self.domain, finest)).astype(self._exact)
-        return self._kept[1]
+        if self._dense is None or self._dense[0] != names:
+            levels = {a: self.levels[a] for a in names}
+            shape = [self.domain.hierarchy(a).size(level) for a, level in levels.items()]
+            counts = np.bincount(self.keys(levels), minlength=prod(shape)).reshape(shape)
+            exact: type[np.float32 | np.float64] = np.float32 if self._rows < _EXACT_ROWS else np.float64
+            self._dense = names, counts.astype(exact)
+        return self._dense[1]
+
+    def make(self, move: _Move, rng: np.random.Generator, pulls: "Sequence[_Pull]") -> None:
+        """Make a move at random, without the exchanges, or two opposite ones together, that lose by the pulls."""
+        values = self.codes[move.attribute]
+        rows = self._partners(move, rng)
+        rows = rows.compress(values[rows[0]] != values[rows[1]], axis=1)
+        before = values[rows]
+        own = [pull for pull in pulls if move.attribute in pull.parts]
+        gains: CountArray = np.zeros(rows.shape[1], dtype=np.int64)
+        for pull in own:
+            gains += pull.gains(rows, pull.steps(move.attribute, before))
+        is_made = gains >= 0 if move.against is None else self._balanced(move, move.against, rows, gains)
+        rows, before = rows.compress(is_made, axis=1), before.compress(is_made, axis=1)
+        for pull in own:
+            pull.numbers[rows] += pull.steps(move.attribute, before)
+        values[rows] = before[::-1]
+        self._dense = None
+        for level in range(self.domain.hierarchy(move.attribute).height + 1):
+            self._columns.pop((move.attribute, level), None)
+
+    def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
+        """The finest levels that tables show together with the attribute, finer than rows agree on it.
+
+        beside: an attribute that these tables show, too.
+        """
+        finest: dict[str, int] = {}
+        for table in self._tables:
+            if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
+                for a, level in table.items():
+                    finest[a] = min(level, finest.get(a, level))
+        return finest
+
+    def _partners(self, move: _Move, rng: np.random.Generator) -> IndexArray:
+        """Pairs of rows at random that agree on all but the values that the move changes: shape (2, pairs)."""
+        agreed = {a: level for a, level in self._finest(move).items() if a != move.against}
+        keys = self.keys({**agreed, move.attribute: move.within})
+        order = _grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
+        ordered = keys[order]
+        places = np.arange(len(order)) - _begins(ordered)
+        first = np.flatnonzero((places[:-1] & 1 == 0) & (ordered[1:] == ordered[:-1]))
+        return np.stack([order[first], order[first + 1]])
+
+    def _balanced(self, move: _Move, other: str, rows: IndexArray, gains: CountArray) -> BoolArray:
+        """Which exchanges are made: those that change no table, and two that change it in opposite ways."""
+        both = self._finest(move, beside=other)
+        codes, beside = (self._column(a, both[a])[rows] for a in (move.attribute, other))
+        changes = np.flatnonzero((codes[0] != codes[1]) & (beside[0] != beside[1]))
+        made: BoolArray = gains >= 0
+        made[changes] = False
+        codes, beside, gains = codes[:, changes], beside[:, changes], gains[changes]
+        rest = self.keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[rows[0, changes]]
+        columns = [*np.sort(codes, axis=0), *np.sort(beside, axis=0), rest]
+        kinds, _ = pack(columns, [int(column.max(initial=0)) + 1 for column in columns], len(rest))
+        ups, downs = _opposite(kinds, (codes[0] < codes[1]) == (beside[0] < beside[1]), gains)
+        is_gaining = gains[ups] + gains[downs] >= 0
+        made[changes[ups[is_gaining]]] = made[changes[downs[is_gaining]]] = True
+        return made
 
 
-def _levels(domain: Domain, margin: Mask) -> dict[str, int]:
-    """The levels of a margin, in the order of the domain's attributes."""
-    levels = domain.margin(margin)
-    return {a: levels[a] for a in (domain.attributes[place] for place in domain.places(margin))}
+def _grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
+    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
+
+    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
+    different keys may then stand among one another, seldom.
+    """
+    bits = max(len(keys) - 1, 1).bit_length()
+    size = 1 << bits
+    wide = keys.astype(np.uint64)
+    if int(keys.max(initial=0)).bit_length() + bits > 64:
+        wide *= np.uint64(0x9E3779B97F4A7C15)  # by an odd number: keys that differ stay different
+        wide >>= np.uint64(bits)
+    wide <<= np.uint64(bits)
+    # Multiplied by an odd number, no two places below a power of two become one.
+    wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
+    wide.sort()
+    return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
 
 
-def _radices(domain: Domain, margin: Mask) -> list[int]:
-    return [domain.hierarchy(a).size(level) for a, level in _levels(domain, margin).items()]
+def _begins(ordered: CodeArray) -> IndexArray:
+    """Where the equal keys begin that each key stands among."""
+    places = np.arange(len(ordered))
+    places[1:][ordered[1:] == ordered[:-1]] = 0
+    return np.asarray(np.maximum.accumulate(places))
 
 
-def _strides(radices: Sequence[int]) -> list[int]:
-    """What one more of each digit adds to a number, the last digit the least."""
-    return [prod(radices[place + 1 :]) for place in range(len(radices))]
+def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
+    """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
+    by_gain = np.argsort(-gains.clip(-9_999, 9_999).astype(np.int16), kind="stable")  # sorted fast, as int16
+    by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
+    order = by_gain[_grouped(kinds[by_gain])]
+    begins, ups = _begins(kinds[order]), is_up[order]
+    # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
+    downs = np.cumsum(~ups)
+    downs += ~ups[begins] - downs[begins]
+    ranks = np.arange(len(order)) - begins - downs
+    chosen = np.flatnonzero(ups & (ranks < downs))
+    return order[chosen], order[begins[chosen] + ranks[chosen]]
+
+
+_ExactFloats: TypeAlias = NDArray[np.float32 | np.float64]
+"""Counts as floats of a size that holds each as it is."""
 
 
 def _small(counts: _ExactFloats | CountArray, k: int) -> BoolArray:
     return (counts > 0) & (counts < k)
 
 
-class _Pull(NamedTuple):
+class _Pull:
     """Combinations of some attributes that are to lose their rows, or to get more.
 
     parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
-    `keys` if there are any, whether a row more is better: 0 for all others.
+    `keys` if there are any, 1 or more if one more row is better, -1 or less if it is worse, else 0. numbers: the combination
+    that each row is in now.
     """
 
-    parts: Mapping[str, IndexArray]
-    weights: NDArray[np.int16]
-    keys: CodeArray | None = None
+    def __init__(
+        self, parts: Mapping[str, CodeArray], weights: NDArray[np.int16], keys: CodeArray | None, codes: _Codes
+    ) -> None:
+        self._weights, self._keys = weights, keys
+        dtype: type[np.int32 | np.int64] = np.int32 if keys is None else np.int64  # narrow ones are fast
+        self.parts = {a: part.astype(dtype) for a, part in parts.items()}
+        self.numbers: CodeArray = reduce(np.add, [part[codes[a]] for a, part in self.parts.items()])
 
-    def numbers(self, codes: Mapping[str, CodeArray]) -> CodeArray:
-        """The combination of each row: shape (rows,)."""
-        numbers = sum(part[codes[a]] for a, part in self.parts.items())
-        return np.asarray(numbers, dtype=np.intp if self.keys is not None else np.int32)
+    def steps(self, attribute: str, codes: CodeArray) -> CodeArray:
+        """What the numbers of rows grow by that exchange these codes: shape (2, pairs)."""
+        parts = self.parts[attribute][codes]
+        return parts[::-1] - parts
 
-    def step(self, exchanges: _Exchanges) -> CodeArray:
-        """What the first rows' combinations grow by."""
-        part = self.parts[exchanges.attribute]
-        step = part[exchanges.of_two] - part[exchanges.of_one]
-        return step if self.keys is not None else step.astype(np.int32)
-
-    def worth(self, numbers: CodeArray) -> NDArray[np.int16]:
-        """Whether a row more is better for some combinations: 1, or more, -1, or less."""
-        if self.keys is None:
-            return self.weights[numbers]
-        places, is_known = look_up(numbers, self.keys)
-        return np.where(is_known, self.weights[places], np.int16(0))
-
-
-class _Aim:
-    """What exchanges of rows are to bring about, by the combinations that their rows are in now."""
-
-    def __init__(self, pulls: Sequence[_Pull], codes: Mapping[str, CodeArray]) -> None:
-        self._pulls = [(pull, pull.numbers(codes)) for pull in pulls]
-
-    def gains(self, exchanges: _Exchanges) -> CountArray:
+    def gains(self, rows: IndexArray, steps: CodeArray) -> CountArray:
         """How many rows more are where more are better: shape (pairs,)."""
-        gains = np.zeros(len(exchanges.one), dtype=np.int64)
-        for pull, numbers in self._pulls:
-            if exchanges.attribute in pull.parts:
-                one, two = numbers[exchanges.one], numbers[exchanges.two]
-                step = pull.step(exchanges)
-                gains += pull.worth(one + step)
-                gains += pull.worth(two - step)
-                gains -= pull.worth(one)
-                gains -= pull.worth(two)
-        return gains
+        numbers = self.numbers[rows]
+        gains = self._worth(numbers + steps) - self._worth(numbers)
+        return np.asarray(gains[0] + gains[1])
 
-    def follow(self, exchanges: _Exchanges) -> None:
-        """The combinations after the exchanges."""
-        for pull, numbers in self._pulls:
-            if exchanges.attribute in pull.parts:
-                step = pull.step(exchanges)
-                numbers[exchanges.one] += step
-                numbers[exchanges.two] -= step
+    def _worth(self, numbers: CodeArray) -> NDArray[np.int16]:
+        if self._keys is None:
+            return self._weights[numbers]
+        places, is_known = look_up(numbers, self._keys)
+        return np.where(is_known, self._weights[places], np.int16(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -691,8 +550,8 @@ class OpenCells:
 
     levels: of each attribute, one for a margin. keys: of the cells, ascending, in a block with an axis for each attribute
     and along it the values of one level after the other. counts: of the rows themselves. is_block: whether they are counted
-    together. others: an attribute of which the rows counted have any other value than the cell's. There can be millions of
-    cells, which go to other processes each round, so the numbers are narrow.
+    together. others: an attribute of which the rows counted have any other value than the cell's; the last one of a margin.
+    There can be millions of cells, which go to other processes each round, so the numbers are narrow.
     """
 
     levels: Mapping[str, tuple[int, ...]]
@@ -702,141 +561,119 @@ class OpenCells:
     others: str | None = None
 
     @classmethod
-    def of_margin(cls, base: _Counted, margin: Mask, k: int, others: str | None = None) -> "OpenCells":
+    def of_margin(cls, base: _Rows, levels: Mapping[str, int], k: int, others: str | None) -> "OpenCells":
         """The small cells of a margin."""
-        keys = np.unique(base.keys(margin))
-        if others is not None:
-            keys = np.union1d(keys, _values_of_few(base, margin, others, k))
-        levels = {a: (level,) for a, level in _levels(base.domain, margin).items()}
-        every = cls(levels, keys, np.zeros(0, dtype=np.int64), is_block=False, others=others)
+        keys = np.unique(base.keys(levels))
+        if others is not None:  # also of a value that nobody has, beside values of the rest that few have
+            rest, rows = np.unique(base.keys(_without_last(levels)), return_counts=True)
+            values = np.arange(base.domain.hierarchy(others).size(levels[others]))
+            keys = np.union1d(keys, rest[rows < k].astype(np.int64)[:, None] * len(values) + values)
+        nothing = np.zeros(0, dtype=np.int64)
+        every = cls({a: (level,) for a, level in levels.items()}, keys, nothing, is_block=False, others=others)
         counts = every.counts_in(base)
         small = _small(counts, k)
         return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
 
     @classmethod
-    def of_block(cls, base: _Counted, margins: Sequence[Mask], k: int, others: str | None = None) -> "OpenCells":
+    def of_block(cls, base: _Rows, margins: Sequence[Mapping[str, int]], k: int, others: str | None) -> "OpenCells":
         """The small cells of several margins of the same attributes."""
-        told = [_levels(base.domain, margin) for margin in margins]
-        levels = {a: tuple(sorted({one[a] for one in told})) for a in told[0]}
-        block = cls(levels, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64), is_block=True, others=others)
-        counts = block._counts(base, [np.arange(length) for length in block._shape(base.domain)])
+        levels = {a: tuple(sorted({margin[a] for margin in margins})) for a in margins[0]}
+        nothing = np.zeros(0, dtype=np.int64)
+        block = cls(levels, nothing, nothing, is_block=True, others=others)
+        sizes = [[base.domain.hierarchy(a).size(level) for level in own] for a, own in levels.items()]
+        counts = block._counts(base, [np.arange(sum(of_levels)) for of_levels in sizes])
         asked = np.zeros(counts.shape, dtype=np.bool_)
-        for one in told:
-            asked[tuple(block._part(base.domain, a, level) for a, level in one.items())] = True
+        for margin in margins:
+            places = [own.index(level) for own, level in zip(levels.values(), margin.values())]
+            asked[tuple(slice(sum(s[:place]), sum(s[: place + 1])) for s, place in zip(sizes, places))] = True
         keys = np.flatnonzero(_small(counts, k) & asked)
         return replace(block, keys=keys.astype(np.int32), counts=counts.ravel()[keys].astype(smallest_code_dtype(k)))
 
-    def counts_in(self, counted: _Counted) -> CountArray | _ExactFloats:
+    def counts_in(self, rows: _Rows) -> CountArray | _ExactFloats:
         """Counts of the cells among other rows: shape (len(keys),)."""
         if self.is_block:
-            cells = np.unravel_index(self.keys, self._shape(counted.domain))
+            cells = np.unravel_index(self.keys, self._shape(rows.domain))
             used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
-            return np.asarray(self._counts(counted, used)[places])
-        margin = counted.domain.mask({a: level for a, (level,) in self.levels.items()})
-        counts = counted.cells(margin, self.keys)
+            return np.asarray(self._counts(rows, used)[places])
+        levels = {a: level for a, (level,) in self.levels.items()}
+        counts = rows.cells(levels, self.keys)
         if self.others is None:
             return counts
-        rest, size, stride = _without(counted.domain, margin, self.others)
-        sought, places = np.unique(self.keys // (size * stride) * stride + self.keys % stride, return_inverse=True)
-        return counted.cells(rest, sought)[places] - counts
+        rest = self.keys // rows.domain.hierarchy(self.others).size(levels[self.others])
+        distinct, inverse = np.unique(rest, return_inverse=True)
+        return np.asarray(rows.cells(_without_last(levels), distinct)[inverse] - counts)
 
-    def pull(self, base: _Counted, k: int, rng: np.random.Generator) -> _Pull:
+    def pull(self, rows: _Rows, k: int, rng: np.random.Generator) -> _Pull:
         """The open cells, each to be emptied or filled: rather the way that is shorter.
 
         In a block each cell at the finest levels has its part in as many open ones as it is in.
         """
-        directions = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
-        shape = self._shape(base.domain)
+        weights = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
+        shape = self._shape(rows.domain)
+        keys: CodeArray | None = self.keys
+        if prod(shape) <= _BLOCK:
+            keys, spread = None, np.zeros(prod(shape), dtype=np.int16)
+            spread[self.keys], weights = weights, spread
         if self.is_block:
-            block: _ExactFloats = np.zeros(shape, dtype=np.float32)
-            block.ravel()[self.keys] = directions
-            for axis, (a, levels) in enumerate(self.levels.items()):
-                block = _along(axis, self._is_above(base, a, levels).T, block)
-            strides = _strides(block.shape)
-            parts = {a: np.arange(size) * stride for a, size, stride in zip(self.levels, block.shape, strides)}
-            return _Pull(parts, block.ravel().astype(np.int16))
-        parts = {
-            a: base.lift(a, level) * np.intp(stride)
-            for (a, (level,)), stride in zip(self.levels.items(), _strides(shape))
-        }
-        if self.others is not None:  # the others are fewer where the cell has more
-            directions = -directions
-        if prod(shape) > _BLOCK:
-            return _Pull(parts, directions, self.keys)
-        weights = np.zeros(prod(shape), dtype=np.int16)
-        weights[self.keys] = directions
-        return _Pull(parts, weights)
-
-    def _part(self, domain: Domain, attribute: str, level: int) -> slice:
-        """Where the values of a level stand along an attribute's axis."""
-        before = sum(domain.hierarchy(attribute).size(other) for other in self.levels[attribute] if other < level)
-        return slice(before, before + domain.hierarchy(attribute).size(level))
+            factors = [self._is_above(rows, a).T for a in self.levels]
+            weights = _products(weights.reshape(shape).astype(np.float32), factors).ravel().astype(np.int16)
+            lifts: list[CodeArray] = [np.arange(rows.domain.hierarchy(a).size(rows.levels[a])) for a in self.levels]
+            shape = tuple(map(len, lifts))
+        else:
+            lifts = [rows.lift(a, level).astype(np.intp) for a, (level,) in self.levels.items()]
+            if self.others is not None:  # the others are fewer where the cell has more
+                weights = -weights
+        parts = {a: lift * prod(shape[place + 1 :]) for place, (a, lift) in enumerate(zip(self.levels, lifts))}
+        return _Pull(parts, weights, keys, rows.codes)
 
     def _shape(self, domain: Domain) -> tuple[int, ...]:
         return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
 
-    def _is_above(self, counted: _Counted, attribute: str, levels: Sequence[int]) -> NDArray[np.float32]:
+    def _is_above(self, rows: _Rows, attribute: str) -> NDArray[np.float32]:
         """1 where rows of a finest value count for one of the levels, else 0: shape (values along the axis, finest ones)."""
-        hierarchy = counted.domain.hierarchy(attribute)
-        parts = [counted.lift(attribute, level) == np.arange(hierarchy.size(level))[:, None] for level in levels]
-        is_above = np.concatenate(parts)
+        hierarchy, levels = rows.domain.hierarchy(attribute), self.levels[attribute]
+        is_above = np.vstack([rows.lift(attribute, n) == np.arange(hierarchy.size(n))[:, None] for n in levels])
         return (~is_above if attribute == self.others else is_above).astype(np.float32)
 
-    def _counts(self, counted: _Counted, used: Sequence[IndexArray]) -> _ExactFloats:
+    def _counts(self, rows: _Rows, used: Sequence[IndexArray]) -> _ExactFloats:
         """Counts of the block at some places of each axis."""
-        counts = counted.dense(tuple(self.levels))
-        sizes = counts.shape
-        # The axis first of which the fewest places are left of its values.
-        axes = sorted(range(len(sizes)), key=lambda axis: len(used[axis]) / sizes[axis])
-        for axis, (a, levels) in ((axis, list(self.levels.items())[axis]) for axis in axes):
-            if levels == (counted.levels[a],) and a != self.others:
-                counts = counts.take(used[axis], axis)
-                continue
-            counts = _along(axis, self._is_above(counted, a, levels)[used[axis]], counts)
-        return counts
+        factors = [self._is_above(rows, a)[places] for a, places in zip(self.levels, used)]
+        return _products(rows.dense(tuple(self.levels)), factors)
 
 
-def _along(axis: int, factors: NDArray[np.float32], counts: _ExactFloats) -> _ExactFloats:
-    """Sums of an array with an axis in whose place the rows of a matrix stand."""
-    before, length, after = counts.shape[:axis], counts.shape[axis], counts.shape[axis + 1 :]
-    if not after:
-        return counts @ factors.T
-    summed = factors @ counts.reshape(prod(before), length, prod(after))
-    return summed.reshape(*before, len(factors), *after)
+def _products(counts: _ExactFloats, factors: Sequence[NDArray[np.float32]]) -> _ExactFloats:
+    """Sums of an array with an axis in whose place the rows of each matrix stand."""
+    # The axis first of which the fewest places are left of its values.
+    for axis in sorted(range(len(factors)), key=lambda axis: len(factors[axis]) / factors[axis].shape[1]):
+        before, length, after = counts.shape[:axis], counts.shape[axis], counts.shape[axis + 1 :]
+        if not after:
+            counts = counts @ factors[axis].T
+        else:
+            summed = factors[axis] @ counts.reshape(prod(before), length, prod(after))
+            counts = summed.reshape(*before, len(factors[axis]), *after)
+    return counts
 
 
-def _without(domain: Domain, margin: Mask, attribute: str) -> tuple[Mask, int, int]:
-    """A margin without one of its attributes, how many values that has, and what one more of it adds to a cell's number."""
-    names = list(_levels(domain, margin))
-    radices = _radices(domain, margin)
-    place = names.index(attribute)
-    return margin & ~domain.attribute_masks[domain.index(attribute)], radices[place], _strides(radices)[place]
+def _without_last(levels: Mapping[str, int]) -> dict[str, int]:
+    return dict(list(levels.items())[:-1])
 
 
-def _values_of_few(base: _Counted, margin: Mask, attribute: str, k: int) -> CodeArray:
-    """The cells of every value of an attribute, also one that nobody has, beside values of the others that few have."""
-    rest, size, stride = _without(base.domain, margin, attribute)
-    without, counts = np.unique(base.keys(rest), return_counts=True)
-    few = without[counts < k].astype(np.int64)
-    first = few // stride * (size * stride) + few % stride
-    return np.asarray((first[:, None] + np.arange(size) * stride).ravel())
-
-
-def _opened(base: _Counted, margins: Sequence[Mask], k: int) -> Iterator[OpenCells]:
+def _opened(base: _Rows, masks: Sequence[Mask], k: int) -> Iterator[OpenCells]:
     """The small cells of some margins, which are all open. Margins of the same attributes stand together."""
     domain = base.domain
-    for names, same in groupby(margins, key=lambda margin: tuple(_levels(domain, margin))):
-        some = list(same)
-        levels = {a: {_levels(domain, margin)[a] for margin in some} for a in names}
-        cells = prod(sum(map(domain.hierarchy(a).size, levels[a])) for a in names)
-        finest = domain.cell_count(domain.mask({a: base.levels[a] for a in names}))
+    for places, same in groupby(masks, key=lambda mask: tuple(domain.places(mask))):
+        names = [domain.attributes[place] for place in places]
+        some = [{a: domain.margin(mask)[a] for a in names} for mask in same]
+        cells = prod(sum(map(domain.hierarchy(a).size, {margin[a] for margin in some})) for a in names)
+        is_block = max(cells, domain.size({a: base.levels[a] for a in names})) <= _BLOCK
         for others in (None, *(names if len(names) <= _AT_ALL_LEVELS else ())):
             # Of two values the others are those of the second, which is looked at itself.
-            asked = [margin for margin in some if others is None or _without(domain, margin, others)[1] > 2]
-            if len(asked) > 1 and max(cells, finest) <= _BLOCK:
+            asked = [m for m in some if others is None or domain.hierarchy(others).size(m[others]) > 2]
+            if asked and is_block and len(names) <= _AT_ALL_LEVELS:
                 opened = [OpenCells.of_block(base, asked, k, others)]
             else:
-                opened = [OpenCells.of_margin(base, margin, k, others) for margin in asked]
+                ordered = sorted(names, key=lambda a: a == others)
+                opened = [OpenCells.of_margin(base, {a: m[a] for a in ordered}, k, others) for m in asked]
             yield from (one for one in opened if len(one.keys))
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
+from typing import Any
 
-from checks.small_combinations import CHAINS, Answer, Part, Runs, Witnessing, one_by_one
+from checks.small_combinations import CHAINS, Runs, Witnessing, one_by_one
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, WorkerLostError
 from marginals.jobs import Workers
@@ -142,7 +143,7 @@ def _attestable(
     return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least, is_late=is_late)
 
 
-def _side_by_side(workers: Workers, work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
+def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
     """Parts of a piece of work, each in a process of its own; in this one where no more can be had, or one is killed."""
     try:
         return workers(work, parts)

@@ -14,7 +14,7 @@ from certain_combinations import Combination, combinations_of, open_combinations
 from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
 from checks.labels import crowded, label_counts
-from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Counted, combined_margins, refuted
+from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Rows, combined_margins, refuted
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask
 from strategies import Core, cores, cyclic_cores, further_masks
@@ -225,8 +225,8 @@ def test_combinations_beyond_32_bits_are_numbered_apart() -> None:
     """Two thousand values of each of three attributes, of which few are there."""
     domain = flat_domain(a=2000, b=2000, c=2000)
     codes = {name: np.array([0, 1, 1073, 1999]) for name in "abc"}
-    counted = _Counted(domain, dict.fromkeys("abc", 0), codes)
-    keys = counted.keys(domain.mask(dict.fromkeys("abc", 0)))
+    levels = dict.fromkeys("abc", 0)
+    keys = _Rows(domain, levels, codes).keys(levels)
     assert keys.tolist() == [(a * 2000 + a) * 2000 + a for a in codes["a"].tolist()]
 
 

@@ -70,12 +70,10 @@ AGAIN = {
         "checks.small_combinations _BLOCK": 1,
         "checks.small_combinations CHAINS": 1,
         "checks.small_combinations _EXACT_ROWS": 1,
-        "checks.small_combinations _MOST_GAIN": 1,
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept": {
         "checks.small_combinations _BLOCK": 1,
         "checks.small_combinations _LOOKS": 1,
-        "checks.small_combinations _WIDE": 1,
     },
     "checks/diversity/test_relative::test_the_distance_is_the_least_work_of_moving_rows": {
         "checks.diversity.relative _MOST": 2
