@@ -48,10 +48,10 @@ from models.intervals.linked_tables import IntervalTable as IntervalTable
 from models.intervals.linked_tables import LinkedTables as LinkedTables
 from models.intervals.linked_tables import linked_tables as linked_tables
 from models.intervals.proofs import proven_bounds as proven_bounds
-from models.programs.all_tables import all_tables as all_tables
 from models.programs.cell_bounds import CountBounds as CountBounds
 from models.programs.cell_bounds import extreme_count as extreme_count
 from models.programs.consistent_tables import UNBOUNDED as UNBOUNDED
+from models.programs.consistent_tables import all_tables as all_tables
 from models.programs.consistent_tables import possible_cells as possible_cells
 from models.search.exact import exact as exact
 from models.search.greedy import forward as forward

@@ -59,7 +59,7 @@ from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.class_shares import LISTED, ClassSums, SummedTable, counted_shares
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
-from models.programs.all_tables import MOST_TABLES, all_tables
+from models.programs.consistent_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack
 from models.tables.data_cube import DOUBTFUL, DataCube, interactions
 from models.tables.fitted_levels import FittedLadder, thresholds

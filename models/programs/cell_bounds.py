@@ -15,7 +15,7 @@ where those before it leave something open:
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from itertools import combinations
+from itertools import combinations, pairwise
 from operator import or_
 from typing import NamedTuple, TypeAlias
 
@@ -67,19 +67,14 @@ def known_parts_bounds(
     the margins. asked: induced attributes of which values are asked.
     """
     parts = maximal_masks(mask & asked for mask in masks)
-    lowest: dict[Mask, CountArray] = {}
 
+    @cache
     def lower(some: Mask) -> CountArray:
-        if some not in lowest:
-            lowest[some] = lower_by_parts(some)
-        return lowest[some]
-
-    def lower_by_parts(some: Mask) -> CountArray:
         shown = maximal_masks(part & some for part in parts)
         if not shown or shown[0] == some:
             return count(some)
         ear = next((part for part in shown if _partner(part, shown)), 0)
-        tried = shown[: _MOST_PARTS if len(lowest) < _MOST_ORDERS else 1]
+        tried = shown[: _MOST_PARTS if lower.cache_info().currsize < _MOST_ORDERS else 1]
         best: CountArray = np.zeros((), dtype=np.int64)
         for first, other in combinations(shown, 2):
             if first | other == some:
@@ -195,7 +190,7 @@ def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
-    below = [[n for n, table in enumerate(tables) if n and table.parent == number] for number in range(len(tables))]
+    below = _children(tables)
     if len(below[0]) > 2 or max(map(len, below[1:]), default=0) > 1:
         return None
     # The flow comes up the one branch of the first table, if it has two, and goes down the other.
@@ -222,12 +217,12 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
-    begins = _begins(tables)
+    begins, below = _begins(tables), _children(tables)
     gone = begins[-1]
     edges: _Edges = []
     nodes = gone + 1
     for number, (table, within) in enumerate(zip(tables, inside)):
-        ways = [(begins[n], child.above) for n, child in enumerate(tables) if child.parent == number and n]
+        ways = [begins[child] + tables[child].above for child in below[number]]
         entered = begins[number] + table.places
         if number:
             edges.append((entered[~within], np.full(np.count_nonzero(~within), gone), table.counts[~within]))
@@ -236,8 +231,7 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
             nodes += len(cells)
             edges.append((entered[within], cells[within], table.counts[within]))
             entered = cells
-        for begin, above in ways:
-            edges.append((entered[within], begin + above[within], table.counts[within]))
+        edges += [(entered[within], way[within], table.counts[within]) for way in ways]
     return int(tables[0].counts[inside[0]].sum()) - _largest_flow(edges, gone, nodes)
 
 
@@ -245,23 +239,26 @@ def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], dea
     """The most rows that can be in the given cells of every table, as `extreme_count`; the table is that of its program."""
     from scipy.sparse import csr_array  # slow to import, and few need it
 
-    chosen = [np.flatnonzero(within) for within in inside]
-    first = np.cumsum([0, *map(len, chosen)])
-    begins = _begins(tables)
+    chosen = np.flatnonzero(np.concatenate(inside))
+    first, begins = np.cumsum([0, *map(len, inside)]).tolist(), _begins(tables)
+    cells = [np.arange(*ends) for ends in pairwise(first)]
     rows, columns, signs = [], [], []
-    for number, table in enumerate(tables[1:], 1):
-        above = chosen[table.parent]
-        rows += [begins[number] - 1 + table.places[chosen[number]], begins[number] - 1 + table.above[above]]
-        columns += [first[number] + np.arange(len(chosen[number])), first[table.parent] + np.arange(len(above))]
-        signs += [np.ones(len(chosen[number]), dtype=np.int64), -np.ones(len(above), dtype=np.int64)]
+    for begin, own, table in zip(begins[1:], cells[1:], tables[1:]):
+        rows += [begin - 1 + table.places, begin - 1 + table.above]
+        columns += [own, cells[table.parent]]
+        signs += [np.ones_like(own), -np.ones_like(cells[table.parent])]
     entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
-    equations = csr_array(entries, shape=(begins[-1] - 1, int(first[-1])))
-    counts = [table.counts[cells] for table, cells in zip(tables, chosen)]
-    most = np.array([min(int(of_table.sum()) for of_table in counts)])
-    upper, right = np.concatenate(counts), np.zeros(begins[-1] - 1, dtype=np.int64)
-    asked = csr_array((np.arange(first[-1]) < first[1])[None].astype(np.int64))
-    unknowns = Unknowns(np.zeros_like(most), most, equations, right, most >= 0, asked, (np.zeros_like(upper), upper))
+    equations = csr_array(entries, shape=(begins[-1] - 1, first[-1]))[:, chosen]
+    most = np.array([min(int(table.counts[within].sum()) for table, within in zip(tables, inside))])
+    upper, right = np.concatenate([table.counts for table in tables])[chosen], np.zeros(begins[-1] - 1, dtype=np.int64)
+    asked = csr_array((chosen < first[1])[None].astype(np.int64))
+    ends = np.zeros_like(upper), upper
+    unknowns = Unknowns(np.zeros_like(most), most, equations, right, most >= 0, asked, ends)
     return _extreme(unknowns, 1, Effort(deadline=deadline))
+
+
+def _children(tables: Sequence[LinkedTable]) -> list[list[int]]:
+    return [[n for n, table in enumerate(tables) if n and table.parent == number] for number in range(len(tables))]
 
 
 def _begins(tables: Sequence[LinkedTable]) -> list[int]:

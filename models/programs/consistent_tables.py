@@ -1,5 +1,6 @@
 """Consistent tables: the least of a linear function over all nonnegative tables that have given marginals (HiGHS).
 
+Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together.
 HiGHS has called programs infeasible that have solutions, where its presolve had changed them. So no program is infeasible
 here before it was called so without presolve, too.
 """
@@ -8,10 +9,9 @@ import atexit
 import os
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from math import inf
 from threading import TIMEOUT_MAX, Lock, Timer
@@ -45,21 +45,12 @@ while True:
     except EOFError:
         break
     found = milp(*arguments, **settings)
-    pickle.dump((found.status, found.x, found.fun, found.mip_dual_bound), sys.stdout.buffer)
+    pickle.dump(found, sys.stdout.buffer)
     sys.stdout.buffer.flush()
 """
 
 
-class ProgramResult(NamedTuple):
-    """What `scipy.optimize.milp` tells of a program."""
-
-    status: int
-    x: FloatArray | None
-    fun: float | None
-    mip_dual_bound: float | None
-
-
-def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> ProgramResult | None:
+def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> Any:
     """`scipy.optimize.milp` in a process of its own; None where it did not answer within so many seconds."""
     global _solver
     if not _one_at_a_time.acquire(timeout=min(seconds, TIMEOUT_MAX)):
@@ -96,18 +87,17 @@ class _Solver:
         """Whether it waits for a program: it runs, and no fork of this process asks it, too."""
         return self._parent == os.getpid() and self._process.poll() is None
 
-    def answer(self, program: bytes, seconds: float) -> ProgramResult | None:
+    def answer(self, program: bytes, seconds: float) -> Any:
         """None where it did not answer in time, or failed; it has ended then."""
         questions, answers = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         clock = Timer(min(seconds, TIMEOUT_MAX), self._kill)
         clock.start()
         result = None
         try:
-            questions.write(program)
-            questions.flush()
-            result = ProgramResult(*pickle.load(answers))
-        except (OSError, EOFError, pickle.UnpicklingError):
-            pass
+            with suppress(OSError, EOFError, pickle.UnpicklingError):
+                questions.write(program)
+                questions.flush()
+                result = pickle.load(answers)
         finally:
             clock.cancel()
             clock.join()
@@ -155,12 +145,11 @@ class PossibleCells:
     @cached_property
     def propagated(self) -> tuple[CountArray, CountArray]:
         """Bounds on the count of each cell that follow equation by equation: lower and upper, shape (cells,) each."""
-        size, counted = len(self), self.constraints.shape[0]
         from scipy.sparse import eye_array, hstack  # slow to import, and few need them
 
         # Counts are unknowns, too, of which both ends are known.
-        equations = hstack([-self.constraints, eye_array(counted)], format="csr").astype(np.int64)
-        counts = self.counts.astype(np.int64)
+        equations = hstack([-self.constraints, eye_array(len(self.counts))], format="csr").astype(np.int64)
+        size, counts = len(self), self.counts.astype(np.int64)
         known = np.concatenate([np.zeros(size, dtype=np.int64), counts])
         most = np.concatenate([np.full(size, self.total, dtype=np.int64), counts])
         lower, upper = propagated(equations, known, most)
@@ -188,6 +177,8 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
 
     Raises TooManyCellsError when the join, or a step towards it, exceeds `limit`.
     """
+    from scipy.sparse import csr_array  # slow to import, and few need it
+
     domain = collection.domain
     tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
     parts = [*tables, *(support.cells for support in collection.supports)]
@@ -195,24 +186,16 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     joined = Cells(domain, Margin({}), (), np.ones(1))
     while waiting:
         # The table that shares most with what is joined already keeps the steps small.
-        cells = max(
-            waiting, key=lambda open_cells: (sum(a in joined.margin for a in open_cells.margin), -len(open_cells))
-        )
+        cells = max(waiting, key=lambda part: (sum(a in joined.margin for a in part.margin), -len(part)))
         waiting.remove(cells)
         joined = joined.join(cells, limit)
-    rows, counts, offset = [], [], 0
-    for table in tables:
-        rows.append(offset + joined.positions_in(table))
-        counts.append(table.counts)
-        offset += len(table)
-    places = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
+    begins = np.cumsum([0, *map(len, tables)]).tolist()
+    places = np.array([begin + joined.positions_in(table) for begin, table in zip(begins, tables)], dtype=np.intp)
     columns = np.tile(np.arange(len(joined)), len(tables))
-    from scipy.sparse import csr_array  # slow to import, and few need it
-
+    constraints = csr_array((np.ones(places.size), (places.ravel(), columns)), shape=(begins[-1], len(joined)))
+    counts = np.concatenate([np.zeros(0), *(table.counts for table in tables)])
     codes = dict(zip(joined.attributes, joined.codes))
-    constraints = csr_array((np.ones(len(places)), (places, columns)), shape=(offset, len(joined)))
-    total = np.concatenate(counts).astype(np.float64) if counts else np.zeros(0)
-    return PossibleCells(domain, Margin(joined.margin), codes, tables, constraints, total, collection.cube.total)
+    return PossibleCells(domain, Margin(joined.margin), codes, tables, constraints, counts, collection.cube.total)
 
 
 ALL_NODES = 2**31 - 1
@@ -242,15 +225,8 @@ class Solution(NamedTuple):
 UNSOLVED = Solution(-inf, None)
 
 
-class _Status(Enum):
-    """Status codes of scipy."""
-
-    OPTIMAL = 0
-    LIMIT = 1
-    INFEASIBLE = 2
-    UNBOUNDED = 3
-    OTHER = 4
-
+_OPTIMAL, _STOPPED, _INFEASIBLE, _OTHER = 0, 1, 2, 4
+"""Status codes of scipy."""
 
 _CELLS_IN_TIME = 500
 """Most numbers of an integer program that HiGHS surely ends in about the time that it has."""
@@ -266,37 +242,31 @@ def solve(objective: FloatArray, program: Program, seconds: float = inf, nodes: 
         return UNSOLVED
     solver = _solved_in_whole_numbers if nodes else _solved
     status, solution = solver(objective, program, seconds, nodes, presolve=True)
-    if status in (_Status.INFEASIBLE, _Status.OTHER):
+    if status in (_INFEASIBLE, _OTHER):
         again, solution = solver(objective, program, seconds, nodes, presolve=False)
-        if status is again is _Status.INFEASIBLE:
+        if status == again == _INFEASIBLE:
             raise ContradictionError("no table has these marginals")
     return solution
 
 
 def _solved(
     objective: FloatArray, program: Program, seconds: float, _nodes: int, *, presolve: bool
-) -> tuple[_Status, Solution]:
+) -> tuple[int, Solution]:
     from scipy.optimize import linprog  # slow to import, and few need it
 
     settings: dict[str, Any] = {"time_limit": seconds} if seconds < inf else {}
     minimize: Any = linprog  # its stubs know no sparse matrices
-    answer = minimize(
-        objective,
-        A_eq=program.matrix,
-        b_eq=program.right,
-        bounds=np.stack([program.lower, program.upper], axis=1),
-        method="highs",
-        options={"presolve": presolve, **settings},
-    )
-    status = _Status(answer.status)
-    if status is not _Status.OPTIMAL or answer.x is None:  # a program that was stopped proves nothing that scipy tells
-        return status, UNSOLVED
-    return status, Solution(float(answer.fun), answer.x, answer.eqlin.marginals)
+    ends = np.stack([program.lower, program.upper], axis=1)
+    options = {"presolve": presolve, **settings}
+    answer = minimize(objective, A_eq=program.matrix, b_eq=program.right, bounds=ends, method="highs", options=options)
+    if answer.status != _OPTIMAL or answer.x is None:  # a program that was stopped proves nothing that scipy tells
+        return answer.status, UNSOLVED
+    return answer.status, Solution(float(answer.fun), answer.x, answer.eqlin.marginals)
 
 
 def _solved_in_whole_numbers(
     objective: FloatArray, program: Program, seconds: float, nodes: int, *, presolve: bool
-) -> tuple[_Status, Solution]:
+) -> tuple[int, Solution]:
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import, and few need them
 
     # Numbers near 0 are more exact.
@@ -309,19 +279,15 @@ def _solved_in_whole_numbers(
         "integrality": np.ones(len(objective)),
         "options": options,
     }
-    answer: Any
-    if seconds < inf and len(objective) > _CELLS_IN_TIME:
-        answer = milp_until_killed(objective, seconds=seconds, **settings)
-        if answer is None:
-            return _Status.LIMIT, UNSOLVED
-    else:
-        answer = milp(objective, **settings)
-    status = _Status(answer.status)
-    if status not in (_Status.OPTIMAL, _Status.LIMIT):
-        return status, UNSOLVED
+    is_killed = seconds < inf and len(objective) > _CELLS_IN_TIME
+    answer = milp_until_killed(objective, seconds=seconds, **settings) if is_killed else milp(objective, **settings)
+    if answer is None:
+        return _STOPPED, UNSOLVED
+    if answer.status not in (_OPTIMAL, _STOPPED):
+        return answer.status, UNSOLVED
     dual = answer.mip_dual_bound
     bound = float(dual + objective @ program.lower) if dual is not None and np.isfinite(dual) else -inf
-    return status, Solution(bound, None if answer.x is None else answer.x + program.lower)
+    return answer.status, Solution(bound, None if answer.x is None else answer.x + program.lower)
 
 
 UNBOUNDED = 2**60
@@ -388,3 +354,66 @@ def ranges_left(equations: Equations, lower: CountArray, upper: CountArray) -> t
         new_low[~np.where(is_total, bounded_above, bounded_below)] = 0
         new_high[~np.where(is_total, bounded_below, bounded_above)] = UNBOUNDED
     return new_low, new_high
+
+
+# All tables with given marginals, one by one, as long as they are few. Their number grows fast, so the search counts its
+# work and gives up, always at the same place.
+
+MOST_TABLES = 20_000
+"""Tables that are looked for, unless somebody says otherwise."""
+
+_MOST_NUMBERS = 4_000_000
+"""Counts of all tables that are begun at the same time."""
+
+
+def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: int = MOST_TABLES) -> CountArray | None:
+    """Every table of nonnegative whole numbers with some marginals: shape (tables, cells); None where they are too many.
+
+    keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal its
+    counts, shape (places,). most: tables, and tables that are begun, beyond which the search gives up. The order is that of
+    the counts of the first cell, then of the second, and so on.
+
+    Cell after cell is filled, each with at most what its places have left, and at least with what the cells to come could
+    not hold. Raises ValueError where there is no marginal.
+
+    >>> rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> all_tables([rows, columns], [np.array([2, 1]), np.array([1, 2])]).tolist()
+    [[0, 2, 1, 0], [1, 1, 0, 1]]
+    """
+    if not keys:
+        raise ValueError("tables without a marginal are without number")
+    cells = len(keys[0])
+    if cells * 2 > _MOST_NUMBERS:
+        return None
+    caps = np.min([total[key] for key, total in zip(keys, totals)], axis=0).astype(np.int64)
+    later = [_held_later(key, caps, len(total)) for key, total in zip(keys, totals)]
+    # Places in which no cell counts must be empty, or no table has the marginals.
+    if any(np.any(total[np.bincount(key, minlength=len(total)) == 0]) for key, total in zip(keys, totals)):
+        return np.zeros((0, cells), dtype=np.int64)
+    filled: CountArray = np.zeros((1, 0), dtype=np.int64)
+    remaining = [np.asarray(total, dtype=np.int64)[None, :] for total in totals]
+    for cell in range(cells):
+        rest = [remainder[:, key[cell]] for remainder, key in zip(remaining, keys)]
+        upper = np.min(rest, axis=0)
+        lower = np.maximum(0, np.max([remainder - held[cell] for remainder, held in zip(rest, later)], axis=0))
+        ways = np.maximum(upper - lower + 1, 0)
+        number = int(ways.sum())
+        if number > most or number * (cell + 1 + sum(map(len, totals))) > _MOST_NUMBERS:
+            return None
+        state = np.repeat(np.arange(len(ways)), ways)
+        counts = lower[state] + np.arange(number) - np.repeat(np.cumsum(ways) - ways, ways)
+        filled = np.column_stack([filled[state], counts])
+        remaining = [remainder[state] for remainder in remaining]
+        for remainder, key in zip(remaining, keys):
+            remainder[:, key[cell]] -= counts
+    return filled
+
+
+def _held_later(key: IndexArray, caps: CountArray, places: int) -> CountArray:
+    """For each cell how much the cells after it that count in the same place can hold together: shape (cells,)."""
+    sums = np.zeros(places, dtype=np.int64)
+    held = np.zeros(len(key), dtype=np.int64)
+    for cell in range(len(key) - 1, -1, -1):
+        held[cell] = sums[key[cell]]
+        sums[key[cell]] += caps[cell]
+    return held

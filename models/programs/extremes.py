@@ -119,11 +119,8 @@ class Unknowns(Ranges):
         numbers = np.rint(table).astype(np.int64)
         lower, upper = self.number_ends
         is_near = np.abs(table - numbers).max(initial=0.0) <= _WHOLE
-        if (
-            is_near
-            and ((numbers >= lower) & (numbers <= upper)).all()
-            and np.array_equal(self.equations @ numbers, self.right)
-        ):
+        is_within = ((numbers >= lower) & (numbers <= upper)).all()
+        if is_near and is_within and np.array_equal(self.equations @ numbers, self.right):
             self.table = numbers
             counts = numbers if self.sums is None else self.sums @ numbers
             self.see(np.where((self.upper >= UNBOUNDED) & (counts >= _HUGE // 2), UNBOUNDED, counts))
@@ -133,6 +130,13 @@ class Unknowns(Ranges):
     def objective(self, weights: CountArray) -> CountArray:
         """Weights of the numbers that weigh the counts so. weights: shape (counts,)."""
         return weights if self.sums is None else np.asarray(self.sums.T @ weights)
+
+    def objective_of(self, choice: tuple[int, int] | None) -> CountArray:
+        """The objective whose least value is a lower bound, side 0, or the negative of an upper one; zeros for none."""
+        weights = np.zeros(len(self), dtype=np.int64)
+        if choice is not None:
+            weights[choice[1]] = -1 if choice[0] else 1
+        return self.objective(weights)
 
 
 IsOpen = Callable[[Unknowns], BoolArray]
@@ -147,7 +151,8 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
     """
     from scipy.sparse import block_diag  # slow to import, and few need it
 
-    matrix = block_diag([block.equations for block in blocks], format="csr")
+    equations = [block.equations for block in blocks]
+    matrix = (equations[0] if len(blocks) == 1 else block_diag(equations, format="csr")).astype(np.float64)
     rng = np.random.default_rng(0)
     waiting = [is_open(block) for block in blocks]
     count, settled = _count(waiting), 0
@@ -168,7 +173,7 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
         chosen = [_first(is_open(block) & (block.tried == 0)) for block in blocks]
         if not any(chosen):
             break
-        objectives = [block.objective(_one(len(block), choice)) for block, choice in zip(blocks, chosen)]
+        objectives = [block.objective_of(choice) for block, choice in zip(blocks, chosen)]
         proven = _solved_together(blocks, matrix, objectives, effort)
         for number, (block, choice) in enumerate(zip(blocks, chosen)):
             if choice:
@@ -191,14 +196,6 @@ def _first(waiting: BoolArray) -> tuple[int, int] | None:
     return divmod(int(np.argmax(waiting)), waiting.shape[1]) if waiting.any() else None
 
 
-def _one(size: int, choice: tuple[int, int] | None) -> CountArray:
-    """The count of a choice, or its negative for the upper side: shape (size,); zeros for none."""
-    weights = np.zeros(size, dtype=np.int64)
-    if choice is not None:
-        weights[choice[1]] = -1 if choice[0] else 1
-    return weights
-
-
 def _solved_together(
     blocks: Sequence[Unknowns], matrix: Equations, objectives: Sequence[CountArray], effort: Effort
 ) -> list[int] | None:
@@ -210,7 +207,7 @@ def _solved_together(
     # Without any end, one block could make the program of all unbounded.
     upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
     right = np.concatenate([block.right for block in blocks])
-    program = Program(matrix.astype(np.float64), right.astype(np.float64), lower, upper)
+    program = Program(matrix, right.astype(np.float64), lower, upper)
     solution = solve(np.concatenate(objectives).astype(np.float64), program, effort.spend())
     if solution.table is None or solution.multipliers is None:
         return None
@@ -234,7 +231,7 @@ def _try_in_whole_numbers(block: Unknowns, is_open: IsOpen, effort: Effort) -> b
     lower, upper = (end.astype(np.float64) for end in block.number_ends)
     upper[upper >= UNBOUNDED] = np.inf
     program = Program(block.equations.astype(np.float64), block.right.astype(np.float64), lower, upper)
-    objective = block.objective(_one(len(block), choice)).astype(np.float64)
+    objective = block.objective_of(choice).astype(np.float64)
     solution = solve(objective, program, min(effort.spend(), effort.whole_seconds), effort.nodes)
     if solution.table is not None:
         block.take(solution.table)

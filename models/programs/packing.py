@@ -12,9 +12,10 @@ attribute at any levels, two attributes with their pairs, and pairs along a path
 linear program bounds what is left, then the integer program decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import floor
 from typing import NamedTuple
 
@@ -99,11 +100,9 @@ class Packing:
 
         enough: rows after which it is not told how many more fit.
         """
-        pieces = max(_NUMBERS // max(self.width, self.joint_cells), 1)
-        screened = [self._screened(limits[i : i + pieces], enough) for i in range(0, len(limits), pieces)]
-        if not screened:
-            return FitScreen(np.zeros(0, dtype=bool), np.zeros(0))
-        return FitScreen(*map(np.concatenate, zip(*screened)))
+        at_once = max(_NUMBERS // max(self.width, self.joint_cells), 1)
+        pieces = np.split(limits, range(at_once, len(limits), at_once))
+        return FitScreen(*map(np.concatenate, zip(*(self._screened(piece, enough) for piece in pieces))))
 
     def _screened(self, limits: FloatArray, enough: float) -> FitScreen:
         fitting = limits[:, self.places[0]]
@@ -142,8 +141,8 @@ class Packing:
 
         Proven below by a flow or a table of whole numbers that was checked.
         """
-        if self.chain is not None and self.takes_flow(limits):
-            exactly = self._largest_flow(limits, self.chain)
+        if self.takes_flow(limits):
+            exactly = self._largest_flow(limits)
             return PackedRows(exactly, exactly, 0)
         fitting = limits[self.places].min(axis=0)
         cells = np.flatnonzero(fitting > 0)
@@ -185,38 +184,28 @@ class Packing:
     @cached_property
     def chain(self) -> tuple[int, ...] | None:
         """The margins in an order in which what any two share is in all between them; None where there is none."""
-        return _in_a_chain(self.masks) if len(self.masks) <= _IN_A_CHAIN else None
+        return next(_chains(self.masks, (), 0), None) if len(self.masks) <= _IN_A_CHAIN else None
 
-    def _largest_flow(self, limits: FloatArray, chain: Sequence[int]) -> int:
-        whole = limits.astype(np.int64)
-        tables = [
-            LinkedTable(whole[self.begins[margin] : self.begins[margin + 1]], place - 1, *self._shared[place])
-            for place, margin in enumerate(chain)
-        ]
+    def _largest_flow(self, limits: FloatArray) -> int:
+        whole = np.split(limits.astype(np.int64), self.begins[1:-1])
+        tables = [LinkedTable(whole[margin], place - 1, *at) for place, (margin, *at) in enumerate(self._links)]
         return most_in_chain(tables, [table.counts > 0 for table in tables]) or 0
 
     @cached_property
-    def _shared(self) -> list[tuple[IndexArray, IndexArray]]:
-        """For each margin of the chain the cells that it shares with the one before: where its own and that one's fall."""
+    def _links(self) -> list[tuple[int, IndexArray, IndexArray]]:
+        """The margins of the chain, and where its cells and those of the one before fall among what they share."""
         chain = self.chain or ()
-        shared = [(np.zeros(len(self.tables[chain[0]]), dtype=np.intp), np.zeros(0, dtype=np.intp))]
-        for before, margin in zip(chain, chain[1:]):
+        links = [(chain[0], np.zeros(len(self.tables[chain[0]]), dtype=np.intp), np.zeros(0, dtype=np.intp))]
+        for before, margin in pairwise(chain):
             cells = self.cube.table(self.masks[before] & self.masks[margin])
-            shared.append((self.tables[margin].positions_in(cells), self.tables[before].positions_in(cells)))
-        return shared
+            links.append((margin, self.tables[margin].positions_in(cells), self.tables[before].positions_in(cells)))
+        return links
 
 
-def _in_a_chain(masks: Sequence[Mask]) -> tuple[int, ...] | None:
-    """An order in which each mask shares with all before it no more than with the last one."""
-
-    def continued(order: tuple[int, ...], seen: Mask) -> tuple[int, ...] | None:
-        if len(order) == len(masks):
-            return order
-        for place, mask in enumerate(masks):
-            if place not in order and (not order or not seen & mask & ~masks[order[-1]]):
-                result = continued((*order, place), seen | mask)
-                if result is not None:
-                    return result
-        return None
-
-    return continued((), 0)
+def _chains(masks: Sequence[Mask], order: tuple[int, ...], seen: Mask) -> Iterator[tuple[int, ...]]:
+    """The orders in which each mask shares with all before it no more than with the last one."""
+    if len(order) == len(masks):
+        yield order
+    for place, mask in enumerate(masks):
+        if place not in order and (not order or not seen & mask & ~masks[order[-1]]):
+            yield from _chains(masks, (*order, place), seen | mask)

@@ -118,8 +118,7 @@ REFUSED = {
 ELSEWHERE = {
     "marginals/test_interchange": {"models.inference.beside_core": "_MOST_SWEEPS"},
     "models/programs/test_consistent_tables": {
-        "models.programs.all_tables": "MOST_TABLES",
-        "models.programs.consistent_tables": "_CELLS_IN_TIME",
+        "models.programs.consistent_tables": "MOST_TABLES _CELLS_IN_TIME",
     },
     "checks/test_limits": {
         "models.inference.calibrated_tree": "_WEIGHTS_AT_ONCE",
@@ -132,7 +131,7 @@ ELSEWHERE = {
         "models.search.greedy": "MOST_ATTRIBUTES",
     },
     "models/tables/test_hierarchy": {"models.tables.hierarchy": "MAX_LABELS MAX_LEVELS _MAX_GRID"},
-    "models/test_limits": {"models.programs.all_tables": "_MOST_NUMBERS"},
+    "models/test_limits": {"models.programs.consistent_tables": "_MOST_NUMBERS"},
 }
 """Limits beyond which other tests go by themselves."""
 
@@ -163,7 +162,7 @@ def test_of_all_tables_all_are_given_or_none(monkeypatch):
     every = all_tables([rows, columns], totals)
     given = []
     for most in (11, 12, 30, 60, 100, 200, 400):
-        set_limit(monkeypatch, "models.programs.all_tables _MOST_NUMBERS", most)
+        set_limit(monkeypatch, "models.programs.consistent_tables _MOST_NUMBERS", most)
         given.append(all_tables([rows, columns], totals))
     is_given = [tables is not None for tables in given]
     assert is_given == sorted(is_given)
