@@ -32,20 +32,15 @@ CELLS = 1 << 25
 _CELLS_OF_SOME = 1 << 22
 """Cells that are laid out to fit some attributes."""
 
-_SWEEPS = 5_000
-_SWEEPS_OF_ALL = 100
+_SWEEPS, _CONVERGED = 5_000, 1e-10
+_SWEEPS_OF_ALL, _CONVERGED_OF_ALL = 100, 1e-4
+"""Of fits of some attributes, and of all: ended by so many sweeps, or by such a misfit of each count, as a share of it."""
+
 _TOGETHER = 3
 """Attributes from which on all others help to answer."""
 
-_CONVERGED = 1e-10
-_CONVERGED_OF_ALL = 1e-4
-"""Largest misfit of a count, as a share of it, at which fitting ends."""
-
-_MOST_SWEEPS = 100
-"""Times that the weights of candidates are fitted to every table."""
-
-_NEAR = 1e-4
-"""Share of all rows by which the weighted candidates may miss the tables, absolute differences summed."""
+_MOST_SWEEPS, _NEAR = 100, 1e-4
+"""Of fits of weighted candidates: ended by so many sweeps, or by misses of such a share of all rows, summed."""
 
 _CANDIDATES = 5
 """Rows that are drawn from the core for each that is wanted."""
@@ -68,13 +63,12 @@ class Grid:
     @classmethod
     def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
         """The values that have rows by the tables of a collection, the attribute with the most values last."""
-        masks = {a: collection.domain.mask({a: level}) for a, level in levels.items()}
-        suppressed = np.zeros(1, dtype=np.intp)
-        codes = {
-            a: np.asarray(collection.cube.table(mask).codes[0]) if mask else suppressed for a, mask in masks.items()
-        }
-        order = sorted(levels, key=lambda a: (len(codes[a]), collection.domain.index(a)))
-        return cls(collection.domain, {a: levels[a] for a in order}, codes)
+        domain, codes = collection.domain, {}
+        for a, level in levels.items():
+            mask = domain.mask({a: level})
+            codes[a] = np.asarray(collection.cube.table(mask).codes[0] if mask else np.zeros(1, dtype=np.intp))
+        order = sorted(levels, key=lambda a: (len(codes[a]), domain.index(a)))
+        return cls(domain, {a: levels[a] for a in order}, codes)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -95,12 +89,9 @@ class Grid:
 
     def along(self, table: ContingencyTable) -> FloatArray:
         """The counts of a table that shows axes of the grid, no finer: an array that broadcasts along the others."""
-        shown = [a for a in self.levels if a in table.margin]
-        counts = _dense(table, shown)[np.ix_(*(self._lifted(a, table.margin[a]) for a in shown))]
-        return counts.reshape([len(self.codes[a]) if a in table.margin else 1 for a in self.levels])
-
-    def _lifted(self, attribute: str, level: int) -> CodeArray:
-        return self.domain.hierarchy(attribute).lift(self.levels[attribute], level)[self.codes[attribute]]
+        sums, counts = self._target(table)
+        shape = [length if a in table.margin else 1 for a, length in zip(self.levels, self.shape)]
+        return counts[sums.places].reshape(shape)
 
     def fit(
         self,
@@ -112,8 +103,7 @@ class Grid:
     ) -> None:
         """Fit the weights of the cells, in their place, to tables that show axes of the grid, no finer.
 
-        Tables whose attributes an earlier one shows are fitted right after it. enough: misfit, as a share of a count. Its
-        parameters are the equations, and when to stop.
+        Tables whose attributes an earlier one shows are fitted right after it. enough: misfit, as a share of a count.
         """
         groups: dict[frozenset[str], list[Target]] = {}
         for table in tables:
@@ -126,7 +116,8 @@ class Grid:
         shown = [a for a in self.levels if a in table.margin]
         counts, places = _dense(table, shown), np.zeros(1, dtype=np.intp)
         for a, size in zip(shown, counts.shape):
-            places = (places[:, None] * size + self._lifted(a, table.margin[a]).astype(np.intp)).reshape(-1)
+            above = self.domain.hierarchy(a).lift(self.levels[a], table.margin[a])[self.codes[a]]
+            places = (places[:, None] * size + above.astype(np.intp)).reshape(-1)
         gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
         return Sums(counts.size, places, gone), counts.ravel()
 
@@ -201,8 +192,8 @@ class ModelBesideCore(MarginalModel):
         return float(reduce(np.multiply, shares, table.counts.astype(np.float64)).sum())
 
     @cached_property
-    def _maximal(self) -> tuple[Mask, ...]:
-        return tuple(maximal_masks(self.collection.masks))
+    def _maximal(self) -> list[Mask]:
+        return maximal_masks(self.collection.masks)
 
     @cached_property
     def _hanging(self) -> Mapping[str, Mask]:
@@ -221,11 +212,11 @@ class ModelBesideCore(MarginalModel):
         """
         domain = self.domain
         domain.mask(margin)
-        levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
-        if domain.size(margin) > _CELLS_OF_SOME:
+        if (cells := domain.size(margin)) > _CELLS_OF_SOME:
             raise TooManyCellsError(
-                f"a margin of {domain.size(margin):,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
+                f"a margin of {cells:,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
             )
+        levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
         counts, are_all = self._shown({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
         return read_only(spread(domain, counts, levels, margin)), are_all
 
@@ -245,8 +236,13 @@ class ModelBesideCore(MarginalModel):
         if prod(grid.shape) > _CELLS_OF_SOME:
             return self.of_core.expected(margin), False
         weights = grid.cut(self.of_core.expected(grid.levels))
-        grid.fit(weights, self._tables_of(grid.levels), _SWEEPS, _CONVERGED, self.deadline)
-        return self._contracted(grid, weights, margin), False
+        return self._contracted(grid, self._fitted(grid, weights, _SWEEPS, _CONVERGED), margin), False
+
+    def _fitted(self, grid: Grid, weights: FloatArray, sweeps: int, enough: float) -> FloatArray:
+        """Fit weights, in their place, to what all tables show of the axes."""
+        part = self.collection.within(self._of(grid.levels))
+        grid.fit(weights, map(part.cube.table, maximal_masks(part.masks)), sweeps, enough, self.deadline)
+        return weights
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
         """The attributes that an answer is fitted over: not those that hang on a margin, but what else that shows."""
@@ -261,25 +257,14 @@ class ModelBesideCore(MarginalModel):
         asked = self._of(attributes)
         return all(any(not asked & mask & ~shown for shown in self.core.masks) for mask in self.collection.masks)
 
-    def _tables_of(self, attributes: Iterable[str]) -> Iterable[ContingencyTable]:
-        """All tables, without other attributes than some."""
-        part = self.collection.within(self._of(attributes))
-        return map(part.cube.table, maximal_masks(part.masks))
-
     @cached_property
     def _all_fitted(self) -> tuple[Grid, FloatArray] | None:
         """All attributes that do not hang on one margin, fitted to all tables; None where these are too many cells."""
-        levels = {
-            a: level
-            for a, level in self.finest_levels.items()
-            if a not in self._hanging and level < self.domain.hierarchy(a).height
-        }
-        grid = Grid.of(self.collection, levels)
+        names = [a for a in self.finest_levels if a not in self._hanging and self.collection.shows(a)]
+        grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in names})
         if prod(grid.shape) > self.cells:
             return None
-        weights = self._of_core_over(grid)
-        grid.fit(weights, self._tables_of(levels), _SWEEPS_OF_ALL, _CONVERGED_OF_ALL, self.deadline)
-        return grid, weights
+        return grid, self._fitted(grid, self._of_core_over(grid), _SWEEPS_OF_ALL, _CONVERGED_OF_ALL)
 
     def _of_core_over(self, grid: Grid) -> FloatArray:
         """The distribution of the core over a grid without attributes that hang on a margin, which its cliques lose."""
@@ -316,7 +301,7 @@ class ModelBesideCore(MarginalModel):
         number = max(min(max(rows * _CANDIDATES, _FEWEST), _MOST), rows) if rows else 0
         drawn = self.of_core.draw(number, rng)
         base = drawn_leaves(domain, self.of_core.finest_levels, drawn, number, rng)
-        levels = {a: level for a, level in self.finest_levels.items() if level < domain.hierarchy(a).height}
+        levels = {a: level for a, level in self.finest_levels.items() if self.collection.shows(a)}
         codes = {
             a: domain.hierarchy(a).lift(0, level)[base[a]].astype(smallest_code_dtype(domain.hierarchy(a).size(level)))
             for a, level in levels.items()
@@ -325,14 +310,11 @@ class ModelBesideCore(MarginalModel):
             return codes
         weights = np.full(number, self.total / number)
         candidates = Cells.of(domain, levels, codes, np.ones(number))
-        targets = [_target(self.collection.cube.table(mask), candidates) for mask in self._maximal]
+        targets = []
+        for table in map(self.collection.cube.table, self._maximal):
+            places, is_counted = candidates.look_up(table)
+            counts = np.append(table.counts.astype(np.float64), 0.0)  # candidates in cells without rows have none
+            targets.append((Sums(len(counts), np.where(is_counted, places, len(table))), counts))
         fit(weights, targets, _MOST_SWEEPS, _NEAR * self.total, missed_rows)
         chosen = rng.choice(number, size=rows, p=weights / weights.sum())
         return {a: code[chosen] for a, code in codes.items()}
-
-
-def _target(table: ContingencyTable, candidates: Cells) -> Target:
-    """The counts of a table, and 0 for the candidates in cells without rows."""
-    places, is_counted = candidates.look_up(table)
-    counts = np.append(table.counts.astype(np.float64), 0.0)
-    return Sums(len(counts), np.where(is_counted, places, len(table))), counts
