@@ -102,10 +102,8 @@ def further_tables(
 
 
 _Waiting = tuple[float, int, Mask, tuple[int, int], FurtherTable | None]
-"""A pair that may gain, in the order of the queue: the largest gain first, then the fewest cells.
-
-Minus the gain of its best table, or minus the error of its answer before tables were tried; the cells and the mask of the
-table; the places of its attributes; the table, None before tables were tried.
+"""A pair that may gain: minus the gain of its best table, or the error of its answer before tables were tried; the cells and
+the mask of the table; the places of its attributes; the table, None before tables were tried.
 """
 
 
@@ -135,15 +133,13 @@ class _Choice:
         return self._limits.tables is not None and len(self.tables) >= self._limits.tables
 
     def _fits(self, mask: Mask) -> bool:
-        """Whether there is room for the cells of a margin."""
         masks = (mask, *(table.mask for table in self.tables))
         return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
 
     def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
         """The total variation between the data of some attributes and the answer about them beside one more table.
 
-        whole: the attributes. shown: the part of all published tables that shows them. The answer is at the finest published
-        levels; the values below a published one share its count equally.
+        shown: the part of all published tables that shows them. Values below a published one share its count equally.
         """
         part = Collection.of(shown.cube, (*shown.masks, candidate))
         data, names = self._core.collection.cube.table(whole), tuple(self._domain.margin(whole))
