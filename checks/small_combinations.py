@@ -522,8 +522,8 @@ class _Pull:
         self, parts: Mapping[str, CodeArray], weights: NDArray[np.int16], keys: CodeArray | None, codes: _Codes
     ) -> None:
         self._weights, self._keys = weights, keys
-        dtype: type[np.int32 | np.int64] = np.int32 if keys is None else np.int64  # narrow ones are fast
-        self.parts = {a: part.astype(dtype) for a, part in parts.items()}
+        dtype = np.dtype(np.int32 if keys is None else np.int64)  # narrow ones are fast
+        self.parts: Mapping[str, CodeArray] = {a: part.astype(dtype) for a, part in parts.items()}
         self.numbers: CodeArray = reduce(np.add, [part[codes[a]] for a, part in self.parts.items()])
 
     def steps(self, attribute: str, codes: CodeArray) -> CodeArray:
