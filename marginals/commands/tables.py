@@ -452,8 +452,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
+    from marginals.config.guessed_table import Chosen
     from marginals.config.presets import PRESETS
-    from marginals.config.roles import Chosen
     from marginals.names import column_name
     from marginals.tables.attribute import Role
 
@@ -465,17 +465,17 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     config.keep_apart(out, table)
     if not target.force:
         config.refuse_to_replace(out)
-    files = config.write(out)
+    files, described = config.write(out), config.guessed.table
     if as_json:
-        person = {} if config.person is None else {"person": config.person.column}
-        decimal = {"decimal": config.decimal.sign} if config.decimal.why else {}
+        person = {} if config.guessed.person is None else {"person": config.guessed.person.column}
+        decimal = {"decimal": described.decimal.sign} if described.decimal.why else {}
         print_json(
             {
                 "out": str(out),
                 "hierarchies": list(map(str, files[:-1])),
                 "attributes": config,
                 "questions": config.questions,
-                "missing": dict(config.missing.cells),
+                "missing": dict(described.missing.cells),
                 **({"numbers": dict(config.formats)} if config.formats else {}),
                 **person,
                 **decimal,
@@ -484,23 +484,23 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         return
     for question in config.questions:
         click.echo(f"? {question}")
-    if config.decimal.why:
-        click.echo(f"Numbers are read with a decimal comma: {config.decimal.why}.")
+    if described.decimal.why:
+        click.echo(f"Numbers are read with a decimal comma: {described.decimal.why}.")
     for column, words in config.formats.items():
         click.echo(f"The numbers of {column} are read with {words}.")
-    if config.missing.cells:
-        click.echo(str(config.missing))
-    for token, why in config.missing.why.items():
+    if described.missing.cells:
+        click.echo(str(described.missing))
+    for token, why in described.missing.why.items():
         click.echo(f"{token} is taken for a missing value: {why}.")
     for name, guess in config.guesses.items():
         click.echo(f"{guess.role.value:>16}  {column_name(name)}: {guess.why}")
-    if config.person is not None:
+    if config.guessed.person is not None:
         counts = (
             "One row of each counts, drawn at random"
-            if config.rows_of_each == 1
-            else f"Up to {config.rows_of_each} rows of each count"
+            if config.counted.rows_of_each == 1
+            else f"Up to {config.counted.rows_of_each} rows of each count"
         )
-        click.echo(f"{config.person}. {counts}; see person in the config.")
+        click.echo(f"{config.guessed.person}. {counts}; see person in the config.")
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         click.echo("No column looked sensitive; if one is, say so in the config.")
     them = "it" if len(files) == 1 else "them"

@@ -12,7 +12,7 @@ from marginals.names import column_name
 from marginals.tables.attribute import Role
 
 if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comments of a config without it
-    from marginals.config.column_guess import Guess
+    from marginals.config.rules import Guess
 
 _WIDTH = 118
 
@@ -78,12 +78,18 @@ def questions_text(guesses: "Mapping[str, Guess]") -> str:
         return ""
     lines = ["#", "# Questions that only you can answer, by giving a column another role below:"]
     for question in asked:
-        lines += wrap(_printable(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
+        lines += wrap(one_line(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
     return "\n".join(lines) + "\n"
 
 
-def _printable(text: str) -> str:
+def one_line(text: str) -> str:
+    """Put a text into one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def quoted(text: str) -> str:
+    """Spell a text as TOML does."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @dataclass(frozen=True)
@@ -99,9 +105,13 @@ _GUESSED, _ASKED = "Guessed: ", "Asked: "
 
 def guess_comments(guessed: "Guess") -> list[str]:
     """The lines of a section of a config that say why a column has its role."""
-    said = [f"{_GUESSED}{_printable(guessed.why)}."]
-    said += [f"{_ASKED}{_printable(guessed.question)}."] if guessed.question else []
+    said = [f"{_GUESSED}{one_line(guessed.why)}."]
+    said += [f"{_ASKED}{one_line(guessed.question)}."] if guessed.question else []
     return [line for text in said for line in wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")]
+
+
+_SECTION = re.compile(r"^\[attributes\.(.*)\]\s*?\n((?:#.*\n?)*)", re.MULTILINE)
+_REASON = re.compile(rf"^#\s*({_GUESSED}|{_ASKED})(.*?)\.?\s*$", re.MULTILINE)
 
 
 def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]:
@@ -111,44 +121,15 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
     >>> found["age"].why
     'ages'
     """
-    comments = _comments_by_header(text)
-    unconfirmed_guesses = {}
+    comments = dict(_SECTION.findall("\n".join(text.splitlines())))
+    guesses = {}
     for name in names:
-        for header in (name, json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f"), f"'{name}'"):
-            if guess := _guess_of(comments.get(header, [])):
-                unconfirmed_guesses[name] = guess
+        for header in (name, quoted(name), f"'{name}'"):
+            reasons = dict(_REASON.findall(re.sub(r"\s*\n#   \s*", " ", comments.get(header, ""))))
+            if _GUESSED in reasons:
+                guesses[name] = Unconfirmed(reasons[_GUESSED], reasons.get(_ASKED, ""))
                 break
-    return unconfirmed_guesses
-
-
-def _comments_by_header(text: str) -> dict[str, list[str]]:
-    """The comments right below each header of a section of attributes."""
-    comments: dict[str, list[str]] = {}
-    comment_lines: list[str] | None = None
-    for line in text.splitlines():
-        if header := re.fullmatch(r"\[attributes\.(.*)\]\s*", line):
-            comment_lines = comments.setdefault(header[1], [])
-        elif comment_lines is not None and line.startswith("#"):
-            comment_lines.append(line)
-        else:
-            comment_lines = None
-    return comments
-
-
-def _guess_of(lines: list[str]) -> Unconfirmed | None:
-    said: list[str] = []
-    for line in lines:
-        if line.startswith("#   ") and said:
-            said[-1] += f" {line[4:].strip()}"
-        else:
-            said.append(line[1:].strip())
-    told = {
-        key: line.removeprefix(key).removesuffix(".")
-        for key in (_GUESSED, _ASKED)
-        for line in said
-        if line.startswith(key)
-    }
-    return Unconfirmed(told[_GUESSED], told.get(_ASKED, "")) if _GUESSED in told else None
+    return guesses
 
 
 def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str, Role], config: str) -> Iterator[str]:

@@ -1,16 +1,12 @@
-"""What the words of a name, a description or a value are about, by the table of words in `special_categories.toml`."""
+"""What the words of a name, a description or a value are about, by the table of words."""
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
 
 from marginals.tables.attribute import Column, Role, words_in_order
-
-_TABLE = Path(__file__).with_name("special_categories.toml")
+from marginals.tables.words import sections
 
 _SHORTEST = 5
 """Letters of a word, at least, of which the end tells something: `hhninc`, not `inc` in `zinc`."""
@@ -45,36 +41,35 @@ class Kind:
     """One kind of what nobody should learn about a person, and the words that tell it; as in the table of words."""
 
     about: str
-    words: frozenset[str] = frozenset()
-    pairs: tuple[frozenset[str], ...] = ()
-    begins: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
-    maybe: frozenset[str] = frozenset()
-    excluded: frozenset[str] = frozenset()
-    values: tuple[str, ...] = ()
-    texts: frozenset[str] = frozenset()
-    default: Role = Role.SENSITIVE
-    pervades: bool = False
+    words: frozenset[str]
+    pairs: tuple[frozenset[str], ...]
+    begins: tuple[str, ...]
+    ends: tuple[str, ...]
+    short: tuple[str, ...]
+    values: tuple[str, ...]
+    maybe: frozenset[str]
+    excluded: frozenset[str]
+    texts: frozenset[str]
+    default: Role
+    pervades: bool
 
     @classmethod
     def of(cls, entry: Mapping[str, str]) -> "Kind":
         """A section of the table."""
-        listed = {
-            key: tuple(entry.get(key, "").split()) for key in entry if key not in ("about", "default", "pervades")
-        }
-        words = listed.get("words", ())
+        words, begins, ends, short, values, maybe, excluded, texts = (
+            tuple(entry.get(key, "").split())
+            for key in ("words", "begins", "ends", "short", "values", "maybe", "not", "texts")
+        )
         return cls(
             entry["about"],
-            frozenset(word for word in words if "+" not in word),
-            tuple(frozenset(word.split("+")) for word in words if "+" in word),
-            listed.get("begins", ()),
-            listed.get("ends", ()),
-            listed.get("short", ()),
-            frozenset(listed.get("maybe", ())),
-            frozenset(listed.get("not", ())),
-            listed.get("values", ()),
-            frozenset(listed.get("texts", ())),
+            *_single_and_pairs(words),
+            begins,
+            ends,
+            short,
+            values,
+            frozenset(maybe),
+            frozenset(excluded),
+            frozenset(texts),
             Role(entry.get("default", Role.SENSITIVE.value)),
             entry.get("pervades") == "yes",
         )
@@ -110,7 +105,7 @@ _LONG_ENOUGH = 5
 @cache
 def _around(length: int) -> re.Pattern[str]:
     """What may stand before and after an abbreviation of so many letters, with a figure in its place."""
-    said: dict[str, str] = _read()["abbreviations"]
+    said: dict[str, str] = sections()["abbreviations"]
     whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
     before = f"({whose}|{letters})*" if length >= _LONG_ENOUGH else f"(({letters})?({whose})+)?"
     return re.compile(f"{before}0({after}){{0,2}}")
@@ -130,8 +125,7 @@ def _abbreviates(word: str, stem: str) -> bool:
 @cache
 def _common() -> frozenset[str]:
     """Words, and how words begin, that are no matter of a person, and those by which people are recognized."""
-    listed: str = _read()["common"]["words"]
-    return frozenset(listed.split()) | _recognizable()[0]
+    return frozenset(sections()["common"]["words"].split()) | _recognizable()[0]
 
 
 @cache
@@ -149,8 +143,7 @@ def _cut_short(word: str) -> tuple[str, str] | None:
 @cache
 def kinds() -> tuple[Kind, ...]:
     """All kinds, in the order of the table."""
-    entries: dict[str, dict[str, str]] = _read()["kinds"]
-    return tuple(map(Kind.of, entries.values()))
+    return tuple(map(Kind.of, sections()["kinds"].values()))
 
 
 @cache
@@ -161,15 +154,13 @@ def pervading() -> frozenset[str]:
 
 @cache
 def _recognizable() -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
-    listed: str = _read()["recognizable"]["words"]
-    words = listed.split()
-    single = frozenset(word for word in words if "+" not in word)
-    return single, tuple(frozenset(word.split("+")) for word in words if "+" in word)
+    return _single_and_pairs(sections()["recognizable"]["words"].split())
 
 
-@cache
-def _read() -> dict[str, Any]:
-    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+def _single_and_pairs(words: Iterable[str]) -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
+    """The words that stand alone, and those that tell something together, in whatever order: `net+income`."""
+    parts = [frozenset(word.split("+")) for word in words]
+    return frozenset(word for part in parts if len(part) == 1 for word in part), tuple(p for p in parts if len(p) > 1)
 
 
 @lru_cache(maxsize=10_000)

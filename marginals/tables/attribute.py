@@ -418,7 +418,7 @@ class Column:
         gone = sum(occurring.pop(text, 0) for text in set(missing))
         return cls(name, tuple(occurring), np.array(list(occurring.values()), dtype=np.int64), gone)
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Rows with a value."""
         return int(self.counts.sum())
@@ -443,7 +443,7 @@ class Column:
         )
         return read if read and len(read) == len(self.values) else None
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """The words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
         return words_of(self.name)

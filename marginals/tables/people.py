@@ -24,6 +24,7 @@ from marginals.tables.distinct_rows import (
     merged,
 )
 from marginals.tables.values import POINT
+from marginals.tables.words import people_words
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 
@@ -33,65 +34,8 @@ from models.tables.contingency_table import pack
 # not be read any further: names of columns are printed, written into configs and published.
 
 
-_KEYS = """
-    id ids nr idcode idno idnr idnum uid guid uuid pid ptid patid patno patnr patientid subjid usubjid subjectid personid
-    caseid userid memberid clientid customerid mrn ssn nhs nino passport
-    personennummer patientennummer versichertennummer kundennummer personnummer bsn
-"""
-"""Words in the names of columns that number somebody or something."""
-
-_PEOPLE = """
-    patient person subject subj participant respondent proband client customer member beneficiary insuree insured
-    policyholder user student pupil employee worker donor inmate defendant applicant borrower
-    patientin kunde versicherter schueler mitarbeiter paciente persona paziente
-"""
-"""Words for people, which name a key where there are many of them."""
-
-_OTHERS = """
-    hospital clinic ward site center centre doctor physician provider practice region county country state district
-    municipality city town zip postal postcode school class classroom teacher store shop product item order invoice
-    transaction visit event encounter episode claim row household hh family house building station device batch study trial
-    phy phys physicians doc doctors md prov hosp sch dept office agent interviewer
-    test question drug medication atc icd diagnosis type group category status code age sex gender race choice party
-    segment tract zone precinct village block plot species movie film book song course task room hotel flight airline
-    airport route
-"""
-"""Words for what is no person, though it may be numbered."""
-
-STRATA_AND_UNITS = "strat stratum strata stratification psu ssu"
-"""Words for strata and units of a sample that hardly mean anything else."""
-
-SAMPLING = f"{STRATA_AND_UNITS} cluster replicate schicht strate estrato strato"
-"""Words for the parts that a sample was drawn from."""
-
-_NO_IDS = """
-    hid paid unpaid aid acid fluid liquid solid valid invalid covid medicaid bid mid grid hybrid rapid void avoid said humid
-    rigid
-"""
-"""Words that end as names of keys do."""
-
-_NAMES = """
-    name names firstname lastname forename surname address street phone telephone mobile fax birthday birth dob date comment
-    comments note notes text fullname givenname maidenname nickname vorname nachname familienname adresse anschrift strasse
-    telefon handy nom prenom rue nombre apellido apellidos direccion calle telefono cognome indirizzo via naam voornaam
-    achternaam adres straat telefoon imie nazwisko nazwa ulica
-    geburtsdatum geburtstag naissance nacimiento nascita geboortedatum urodzenia
-"""
-"""Words for what names or describes people, and can be that of several."""
-
-_NUMBERED = "no num nr number nummer numero ref reference key hash pseudonym token code index idx"
-"""Words that end the name of a column which numbers people."""
-
-_HOW_MANY = "number num no nr nb n count total sum mean avg average max min days weeks months years hours times"
-"""Words that begin the name of a column which counts or measures what stands last in it: `number_customer_service_calls`."""
-
-_MEASURES = """
-    calls count counts score scores rating ratings satisfaction weight height hours salary income wage wages pay size rank
-    amount amounts spend spending revenue usage tenure share rate percent experience performance feedback segment value
-    visits years months days minutes level lifetime alter gehalt einkommen gewicht anzahl salaire revenu poids edad ingresos
-    salario peso eta reddito stipendio leeftijd inkomen salaris gewicht wiek dochod
-"""
-"""Words that end the name of a column which tells something of people: `customer_satisfaction`."""
+_NO_PEOPLE = ("others", "strata_and_units", "sampling")
+"""Keys of the words for what is no person, though it may be numbered."""
 
 _MANY = 10
 """Different values of a column that is called after people."""
@@ -150,7 +94,7 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
 
 def is_called_otherwise(column: str) -> bool:
     """Whether a column is called after something that is no person, as `hospital_id` or `hhid`, or what several share."""
-    is_other = words_of(column) & {*_NAMES.split(), *_OTHERS.split(), *SAMPLING.split()}
+    is_other = words_of(column) & people_words("names", *_NO_PEOPLE)
     return bool(is_other or other_numbered(column))
 
 
@@ -160,28 +104,27 @@ def other_numbered(column: str) -> str:
     >>> other_numbered("hhid"), other_numbered("respid"), other_numbered("opioid")
     ('hhid', '', '')
     """
-    return " ".join(f"{what}id" for what in _numbered_in(column) & {*_OTHERS.split(), *SAMPLING.split()})
+    return " ".join(f"{what}id" for what in _numbered_in(column) & people_words(*_NO_PEOPLE))
 
 
 def _is_called_after_people(column: str) -> bool:
     """Whether a column is called after people, and not after what it tells of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
-    people = set(_PEOPLE.split())
-    if not people & set(words):
+    if not people_words("people") & set(words):
         return False
-    numbers_them = words[-1] in people or words[-1] in (*_KEYS.split(), *_NUMBERED.split())
-    return numbers_them or not (words[-1] in _MEASURES.split() or words[0] in _HOW_MANY.split())
+    numbers_them = words[-1] in people_words("people", "keys", "numbered")
+    return numbers_them or not (words[-1] in people_words("measures") or words[0] in people_words("counting"))
 
 
 def _is_number_of_somebody(column: str) -> bool:
     """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
-    return bool(words_of(column) & set(_KEYS.split()) or _numbered_in(column) - {*_OTHERS.split(), *SAMPLING.split()})
+    return bool(words_of(column) & people_words("keys") or _numbered_in(column) - people_words(*_NO_PEOPLE))
 
 
 def _numbered_in(column: str) -> set[str]:
     """What one word of a column's name says that it numbers: `hh` of `hhid`, `resp` of `respid`, nothing of `paid`."""
-    ends = {word.removesuffix("id") for word in words_of(column) if word.endswith("id") and word not in _NO_IDS.split()}
-    return ends - {""}
+    ends = {word for word in words_of(column) if word.endswith("id")} - people_words("no_ids")
+    return {word.removesuffix("id") for word in ends} - {""}
 
 
 def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
@@ -193,7 +136,7 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
             raise
         except InputError:  # lists and the like are no keys
             continue
-        least = 2 if words_of(key) & set(_KEYS.split()) and rows <= _ROWS_OF_FEW * values else _MANY
+        least = 2 if words_of(key) & people_words("keys") and rows <= _ROWS_OF_FEW * values else _MANY
         if least <= values < rows:
             yield RepeatingKey(key, values, rows)
 

@@ -1,6 +1,9 @@
 """Counts behind the guesses, against their definitions: codes, copies, sums, missing values, associations, people."""
 
+import os
+import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -12,12 +15,20 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from first_configs import init
-from marginals.config.column_choice import are_associated, associations
-from marginals.config.column_guess import likely_prefixes
-from marginals.config.copies import Values, copies, determines, sums
-from marginals.config.structural_missing import StructurallyMissing, structurally_missing
+from marginals.config import beside, rules
+from marginals.config.facts import likely_prefixes
+from marginals.config.relations import (
+    Values,
+    are_associated,
+    associations,
+    copies,
+    determines,
+    structurally_missing,
+    sums,
+)
 from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.people import worth_counting
+from project import ROOT
 
 OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in range(1, 5) for unit in range(1, 4)]
 
@@ -92,7 +103,7 @@ def test_every_sum_is_found_whatever_is_missing_and_nothing_but_sums(seed: int, 
     total[rng.random(400) < gone] = np.nan
     numbers = {f"c{place}": own for place, own in enumerate(drawn)} | {"total": total}
     columns = {name: Values(np.arange(400), own) for name, own in numbers.items()}
-    found = {one.total: one.parts for one in sums(columns)}
+    found = sums(columns)
     assert found["total"] == tuple(f"c{place}" for place in range(size))
     assert set(found) <= {"total", *found["total"]}
     for name, parts in found.items():
@@ -107,7 +118,7 @@ def test_independent_columns_give_nothing_away() -> None:
     numbers = {name: rng.integers(0, size, 2000) for name, size in (("a", 2), ("b", 40), ("c", 1900), ("d", 5))}
     columns = {name: Values(own.astype(np.intp), own.astype(float)) for name, own in numbers.items()}
     assert copies(columns, list(columns)) == []
-    assert sums(columns) == []
+    assert sums(columns) == {}
 
 
 @given(st.lists(st.tuples(st.integers(-1, 2), st.booleans()), min_size=1, max_size=12), st.integers(1, 4))
@@ -121,7 +132,7 @@ def test_a_value_is_missing_exactly_where_another_column_says_so(rows: list[tupl
     is_function = len(by_value) > 1 and all(len(lacks) == 1 for lacks in by_value.values())
     enough = least <= gone.sum() <= len(rows) - least and any(code >= 0 and lacks for code, lacks in rows)
     found = structurally_missing({"x": gone}, {"by": codes}, least)
-    assert found == ([StructurallyMissing("x", "by")] if is_function and enough else [])
+    assert found == ({"x": "by"} if is_function and enough else {})
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5, 0.9, 1.0])
@@ -194,3 +205,33 @@ def test_several_rows_of_each_person_count_where_that_keeps_many_more_rows(each:
     enough = min(r for r in kept if kept[r] >= 0.95 * sum(each))
     worth = [r for r in kept if r <= enough and kept[r] >= 1.5 * len(each) and 2 * kept[r] >= r * len(each)]
     assert list(worth_counting(np.array(each))) == sorted(worth, reverse=True)
+
+
+def rule_rows(table: Sequence[rules.Rule]) -> Iterator[str]:
+    yield "| if | role | steps | asked |"
+    yield "|---|---|---|---|"
+    for rule in table:
+        condition = rule.condition or re.sub(r"\{[^}]*\}", "…", rule.why.removeprefix("{why}; "))
+        steps = ", ".join(step.removeprefix("is_") for step in rule.steps if step not in ("start", "apart"))
+        yield f"| {condition} | {rule.role.value} | {steps} | {'yes' if rule.question else ''} |"
+
+
+def test_the_page_of_init_shows_its_rules() -> None:
+    """Renewed by MARGINALS_WORDS=renew."""
+    page, beginning = (
+        ROOT / "docs" / "init.md",
+        "<!-- made by: tests/marginals/config/test_guesses_by_brute_force.py -->",
+    )
+    tables = {
+        "The role of a column by itself": list(rule_rows(rules.ROLES)),
+        "The steps of a quasi-identifier": list(rule_rows(rules.STEPS)),
+        "The steps of a sensitive column": list(rule_rows(rules.SENSITIVE_STEPS)),
+        "Columns beside each other": ["| if | then |", "|---|---|"]
+        + [f"| {rule.condition} | {rule.result} |" for rule in beside.RULES],
+    }
+    made = "".join("\n".join([f"\n## {title}\n", *rows, ""]) for title, rows in tables.items())
+    text = page.read_text(encoding="utf-8")
+    current = f"{text.partition(beginning)[0]}{beginning}\n{made}\n<!-- end -->\n"
+    if os.environ.get("MARGINALS_WORDS") == "renew":
+        page.write_text(current, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == current

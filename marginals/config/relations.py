@@ -1,10 +1,11 @@
-"""Columns that give a sensitive one away: copies, codes, what determines it or follows from it, and parts of a sum.
+"""What columns say of each other, by counting on some rows: of nearly all rows, never of all.
 
-All is found by counting on some rows, so it is said of nearly all rows, never of all.
+Copies, codes, what determines another column or follows from it, parts of a sum, associations, and values that are missing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import pandas as pd
 
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
-from models.arrays import IndexArray
+from models.arrays import BoolArray, IndexArray
 
 Numbers = npt.NDArray[np.float64]
 
@@ -34,6 +35,18 @@ _PARTS = 8
 
 _IN_SUM = 0.95
 """Share of the rows, at least, in which the parts add up."""
+
+_NEARLY_NONE = 1e-7
+"""Share of the spread of a column, below which what is left of it is rounding."""
+
+_MOST_GROUPS = 20
+"""Groups of a column whose association with another is judged; rarer values are one group together."""
+
+_BEYOND_CHANCE = 5.0
+"""Standard deviations from what chance shows, from which on two columns are associated: about 3 pairs in ten million."""
+
+MOST_VALUES = 12
+"""Values of a column that says where another one lacks a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +103,8 @@ class Copy:
     @property
     def why(self) -> str:
         """In words."""
-        if self.tells and self.follows:
-            return f"in nearly all rows it says the same as {self.of}"
         if self.tells:
-            return f"in nearly all rows it tells {self.of}"
+            return f"in nearly all rows it {'says the same as' if self.follows else 'tells'} {self.of}"
         return f"in nearly all rows {self.of} tells it, so it would tell much of that"
 
 
@@ -107,14 +118,13 @@ def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Co
     """
     fine = {name: values.fine for name, values in columns.items()}
     coarse = {name: values.coarse for name, values in columns.items()}
-    results = []
-    for secret in sensitive:
-        for name in columns:
-            if name != secret:
-                tells, follows = determines(fine[name], coarse[secret]), determines(fine[secret], coarse[name])
-                if tells or follows:
-                    results.append(Copy(name, secret, tells, follows))
-    return results
+    pairs = [
+        Copy(name, secret, determines(fine[name], coarse[secret]), determines(fine[secret], coarse[name]))
+        for secret in sensitive
+        for name in columns
+        if name != secret
+    ]
+    return [pair for pair in pairs if pair.tells or pair.follows]
 
 
 def determines(one: IndexArray, other: IndexArray) -> bool:
@@ -140,20 +150,13 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     return right - without >= _DETERMINED * (1 - without)
 
 
-@dataclass(frozen=True)
-class Sum:
-    """That numbers add up in nearly all rows. total: of the columns `parts`, some of which may be taken off."""
-
-    total: str
-    parts: tuple[str, ...]
-
-
-def sums(columns: Mapping[str, Values]) -> list[Sum]:
-    """The columns of numbers that are the sum of two or more others, some of them taken off, in nearly all rows.
+def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
+    """The columns of numbers that are the sum of two or more others, some of them taken off, in nearly all rows, each with
+    its parts.
 
     >>> pay, rent = np.arange(300.0) * 7 % 101, np.arange(300.0) * 11 % 89
     >>> drawn = {"pay": pay, "rent": rent, "all": pay + rent}
-    >>> [found.parts for found in sums({name: Values(numbers.astype(int), numbers) for name, numbers in drawn.items()})]
+    >>> list(sums({name: Values(numbers.astype(int), numbers) for name, numbers in drawn.items()}).values())
     [('rent', 'all'), ('pay', 'all'), ('pay', 'rent')]
     """
     numbers = {
@@ -162,22 +165,18 @@ def sums(columns: Mapping[str, Values]) -> list[Sum]:
         if values.numbers is not None and len(np.unique(values.codes)) > 2
     }
     if len(numbers) < 2:
-        return []
+        return {}
     names, matrix = list(numbers), np.array(list(numbers.values()))
     of_rows: dict[bytes, _Products] = {}
-    results = []
+    results = {}
     for total, name in enumerate(names):
         present = ~np.isnan(matrix[total])
         rows = present.tobytes()
         if rows not in of_rows:
             of_rows[rows] = _Products.of(np.nan_to_num(matrix[:, present]))
         if parts := of_rows[rows].parts(total):
-            results.append(Sum(name, tuple(names[part] for part in parts)))
+            results[name] = tuple(names[part] for part in parts)
     return results
-
-
-_NEARLY_NONE = 1e-7
-"""Share of the spread of a column, below which what is left of it is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,24 +215,86 @@ class _Products:
             explained = np.asarray(np.linalg.lstsq(inner, self.inner[chosen, total], rcond=None)[0], dtype=np.float64)
             signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
             are_parts = len(chosen) >= 2 and bool((np.abs(signs) == 1).all())
-            if are_parts and _adds_up(self.numbers[total], self.numbers[chosen], signs):
+            if are_parts and self._adds_up(total, chosen, signs):
                 return tuple(sorted(chosen))
         return ()
 
+    def _adds_up(self, total: int, parts: Sequence[int], signs: Numbers) -> bool:
+        target = self.numbers[total]
+        close = np.abs(target - signs @ self.numbers[parts]) <= 1e-6 * np.maximum(1.0, np.abs(target))
+        return bool(close.mean() >= _IN_SUM)
 
-def _adds_up(target: Numbers, parts: Numbers, signs: Numbers) -> bool:
-    close = np.abs(target - signs @ parts) <= 1e-6 * np.maximum(1.0, np.abs(target))
-    return bool(close.mean() >= _IN_SUM)
 
+def structurally_missing(
+    lacking: Mapping[str, BoolArray], codes: Mapping[str, IndexArray], least: int
+) -> dict[str, str]:
+    """Which columns lack a value exactly where another says so, each with the first such one of those with fewest values.
 
-def kept_of(pairs: Sequence[Copy], order: Sequence[str]) -> dict[str, Copy]:
-    """The columns to leave out so that none is left that gives a sensitive one away, each with one that it gives away.
+    A value must say so: that both columns lack one in the same rows, as questions that the same people skip, says nothing.
+    lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of few
+    values. least: rows that lack one, and that have one, at least.
 
-    order: of the columns, those first that are to stay rather than the others.
+    >>> dead, year = np.array([0, 1, 1, 0, 1]), np.array([True, False, False, True, False])
+    >>> structurally_missing({"year": year}, {"dead": dead}, 2)
+    {'year': 'dead'}
     """
-    place = {name: i for i, name in enumerate(order)}
-    copy_of: dict[str, Copy] = {}
-    for pair in sorted(pairs, key=lambda pair: (place[pair.of], place[pair.column])):
-        if pair.of not in copy_of and pair.column not in copy_of:
-            copy_of[pair.column] = pair
-    return copy_of
+    distinct = {name: len(np.unique(code)) for name, code in codes.items()}
+    few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_VALUES), key=distinct.__getitem__)
+
+    def says(code: IndexArray, gone: BoolArray) -> bool:
+        rows, without = np.bincount(code + 1), np.bincount(code[gone] + 1, minlength=int(code.max()) + 2)
+        return bool(((without == 0) | (without == rows)).all() and without[1:].any())
+
+    found = {
+        name: next((by for by in few if by != name and says(codes[by], gone)), "")
+        for name, gone in lacking.items()
+        if least <= gone.sum() <= len(gone) - least
+    }
+    return {name: by for name, by in found.items() if by}
+
+
+def associations(values: Mapping[str, Values]) -> dict[str, int]:
+    """With how many of the others each column is associated more than chance would show."""
+    groups = np.array([_frequent(value.coarse) for value in values.values()])
+    number = np.zeros(len(values), dtype=np.intp)
+    for place in range(len(values)):
+        related = are_associated(groups[place], groups[:place])
+        number[place] += related.sum()
+        number[:place] += related
+    return dict(zip(values, number.tolist()))
+
+
+def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
+    """Which of some columns go together with one more than chance would show: shape (columns,).
+
+    one: the group of each row, -1 for no value, shape (rows,). others: those of the columns, shape (columns, rows). By the
+    chi-squared test, its statistic made normal (Wilson and Hilferty 1931).
+
+    >>> first = np.arange(600) % 3
+    >>> are_associated(first, np.array([first > 0, np.arange(600) // 3 % 2]).astype(int))
+    array([ True, False])
+    """
+    if not others.size:
+        return np.zeros(len(others), dtype=np.bool_)
+    size = (len(others), int(one.max()) + 2, int(others.max()) + 2)
+    cells = (np.arange(size[0])[:, None] * size[1] + one + 1) * size[2] + others + 1
+    counts = np.bincount(cells.ravel(), minlength=prod(size)).reshape(size)[:, 1:, 1:]
+    of_one, of_other = counts.sum(axis=2), counts.sum(axis=1)
+    rows = of_one.sum(axis=1)
+    freedom = ((of_one > 0).sum(axis=1) - 1) * ((of_other > 0).sum(axis=1) - 1)
+    both = np.maximum(of_one[:, :, None] * of_other[:, None, :], 1)
+    statistic = rows * ((counts / both * counts).sum(axis=(1, 2)) - 1)
+    able = (rows > 0) & (freedom > 0)
+    spread = 2 / (9 * np.where(able, freedom, 1))
+    ratio = np.where(able, np.maximum(statistic, 0) / np.where(able, freedom, 1), 0)
+    return np.asarray(able & (np.cbrt(ratio) - (1 - spread) > _BEYOND_CHANCE * np.sqrt(spread)))
+
+
+def _frequent(codes: IndexArray) -> IndexArray:
+    """The most frequent values, each by itself, and all others together; -1 stays for no value."""
+    counts = np.bincount(codes[codes >= 0])
+    frequent = np.argsort(-counts, kind="stable")[:_MOST_GROUPS]
+    place = np.full(len(counts) + 1, len(frequent), dtype=np.intp)
+    place[frequent] = np.arange(len(frequent))
+    place[-1] = -1
+    return np.asarray(place[codes])

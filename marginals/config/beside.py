@@ -1,0 +1,384 @@
+"""Rules for columns beside each other: what the others say of a column, what several say together, and what gives a
+sensitive one away. Each rule sees what the rules before it made of the guesses.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from marginals.config import UNKNOWN
+from marginals.config.facts import Facts
+from marginals.config.guessed_table import GuessedTable
+from marginals.config.relations import Copy, associations, copies, determines, sums
+from marginals.config.rules import Guess, weighs_rows
+from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
+from marginals.names import column_name
+from marginals.tables.attribute import Role
+from marginals.tables.words import column_pattern, column_words, people_words
+
+MOST_COLUMNS = 80
+"""Columns that are published: a search of the default time goes through all pairs of as many."""
+
+_FEWEST_SURE = 3
+"""Words of columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
+_MANY_MORE = 2
+"""Times as many as those by which people are recognized, at least."""
+_SHORTEST_STEM = 3
+"""Letters of a name, at least, by which another one is called like it."""
+_FEWEST_ANSWERS, _FEWEST_QUESTIONS = 4, 3
+"""Different answers, and columns that have them, from which on these are the questions of a survey."""
+_SHORTEST_ANSWER = 3
+"""Letters of an answer in words, at least."""
+_ALIKE = 0.75
+"""Share of the answers of two columns that both have, at least, where they are the same."""
+_EXACT = 100
+"""Different numbers of a coordinate, from which on it says where somebody is more exactly than a district does."""
+_FEWEST_NAMES = 10
+"""Different values of a part of a name, at least."""
+
+Change = Callable[[GuessedTable], Mapping[str, Guess]]
+
+
+@dataclass(frozen=True)
+class BesideRule:
+    """One row of the table of rules. condition, result: in words. change: the guesses that it changes."""
+
+    condition: str
+    result: str
+    change: Change
+
+
+# What the others say of a column of which nothing is known.
+
+
+def _like_sensitive_ones(guessed: GuessedTable) -> Mapping[str, Guess]:
+    evidence = _numbered_along(guessed) | _same_answers(guessed)
+    return {name: guessed.protected(name, why, why) for name, why in evidence.items()}
+
+
+def _numbered_along(guessed: GuessedTable) -> dict[str, str]:
+    """Why columns are sensitive that are called as a sensitive one, but for figures or a last letter: `readk`, `read1`."""
+    stems = {name: "".join(guessed.facts[name].words_in_order) for name in guessed.guesses}
+    secret = reversed(guessed.of_role(Role.SENSITIVE))
+    of_stem = {stems[name]: name for name in secret if len(stems[name]) >= _SHORTEST_STEM}
+    result: dict[str, str] = {}
+    for name in _open(guessed):
+        like = of_stem.get(stems[name]) or of_stem.get(stems[name][:-1])
+        if like is not None and any(c.isdigit() for c in name + like):
+            result[name] = f"it is called like {like}, which is sensitive"
+    return result
+
+
+def _same_answers(guessed: GuessedTable) -> dict[str, str]:
+    """Why columns are sensitive that have the same answers in words, as the questions of a survey have."""
+    sets: dict[frozenset[str], list[str]] = {}
+    for name in guessed.used:
+        labels = guessed.guesses[name].said.values
+        answers = frozenset(labels.get(text, text).strip().lower() for text in guessed.facts[name].values)
+        spoken = sum(len(re.findall(r"[^\W\d_]", answer)) >= _SHORTEST_ANSWER for answer in answers)
+        if len(answers) >= _FEWEST_ANSWERS and 2 * spoken > len(answers):
+            near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
+            sets.setdefault(next(near, answers), []).append(name)
+    why = "it has the same answers as other columns, as questions about opinions or health have"
+    asked = [
+        names
+        for names in sets.values()
+        if len(names) >= _FEWEST_QUESTIONS and not any(_is_known(guessed.facts[name]) for name in names)
+    ]
+    return {name: why for names in asked for name in names if guessed.guesses[name].is_open}
+
+
+def _is_known(facts: Facts) -> bool:
+    """Whether a name, or what is left of it without a last letter, is one by which people are recognized."""
+    return facts.is_recognizable or is_recognizable("".join(facts.words_in_order)[:-1])
+
+
+def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
+    sure = [name for name in guessed.of_role(Role.SENSITIVE) if not guessed.guesses[name].question]
+    known = [name for name in guessed.of_role(Role.QUASI_IDENTIFIER) if not guessed.guesses[name].question]
+    meanings = [meaning_of(name) or meaning_of(guessed.guesses[name].said.description) for name in sure]
+    # Four charges, of day, evening, night and abroad, say one thing of a table.
+    different = len({name if meaning is None else meaning.word for name, meaning in zip(sure, meanings)})
+    abouts = [meaning.about for meaning in meanings if meaning is not None]
+    about = max(abouts, key=abouts.count, default="")
+    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading():
+        return {}
+    why = f"{UNKNOWN}; most other columns are sensitive by their names, as those about {about}"
+    return {name: replace(guessed.protected(name, why, why), is_unknown=True) for name in _open(guessed)}
+
+
+def _open(guessed: GuessedTable) -> list[str]:
+    return [name for name, guess in guessed.guesses.items() if guess.is_open]
+
+
+# What several columns say together. What is left of them when one is left out can be as exact as all: one coordinate is a
+# line across a town.
+
+
+def _together(
+    guessed: GuessedTable, names: Sequence[str], what: str, role: Role, others: Sequence[str] = ()
+) -> dict[str, Guess]:
+    """The guesses on columns that say something together with others, but for those of which somebody chose the role."""
+    result = {}
+    for name in names:
+        if name not in guessed.chosen.roles and guessed.guesses[name].role.is_used:
+            beside = " and ".join(column_name(other) for other in (*names, *others) if other != name)
+            decided = guessed.guesses[name].decided(f"together with {beside} it says {what}", role=role)
+            result[name] = replace(decided, is_coarse=False)
+    return result
+
+
+def _coordinates(guessed: GuessedTable) -> Mapping[str, Guess]:
+    def is_axis(facts: Facts) -> bool:
+        return bool(facts.says("axes") or (facts.says("axes", "axis_letters") and facts.says("beside_axes")))
+
+    filled = guessed.filled
+    is_named = any(facts.says("places") for facts in filled.values())
+    named = [
+        name
+        for name, facts in filled.items()
+        if facts.says("places") or is_axis(facts) or (is_named and "long" in facts.words)
+    ]
+    places = [name for name in named if filled[name].numbers is not None]
+    are_exact = len(places) >= 2 and any(filled[name].distinct > _EXACT for name in places)
+    return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if are_exact else {}
+
+
+def _days_of_birth(guessed: GuessedTable) -> Mapping[str, Guess]:
+    born = column_pattern("born")
+    used = {name: facts for name, facts in guessed.filled.items() if guessed.guesses[name].role.is_used}
+    parts: dict[str, list[str]] = {"days": [], "months": [], "years": []}
+    for name, facts in used.items():
+        if any(word in column_words("births") or born.search(word) for word in facts.words):
+            words = {part for word in facts.words for part in (word, born.sub("", word))}
+            for part, found in parts.items():
+                found += [name] if words & column_words(part) else []
+    years = [*parts["years"], *(name for name, facts in used.items() if facts.says("ages"))]
+    if not (parts["days"] and parts["months"] and years):
+        return {}
+    others = (parts["months"][0], years[0])
+    return _together(guessed, parts["days"], "on which day somebody was born", Role.IGNORED, others)
+
+
+def _names_of_people(guessed: GuessedTable) -> Mapping[str, Guess]:
+    texts = {
+        name: facts.words
+        for name, facts in guessed.filled.items()
+        if facts.numbers is None and facts.distinct >= _FEWEST_NAMES and facts.words
+    }
+    first = [name for name, words in texts.items() if words <= column_words("first_names")]
+    last = [name for name, words in texts.items() if words <= column_words("last_names")]
+    return _together(guessed, [*first, *last], "what somebody is called", Role.IDENTIFIER) if first and last else {}
+
+
+def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
+    street = column_pattern("streets")
+    houses = [
+        name
+        for name, facts in guessed.filled.items()
+        if facts.says("house_numbers") or (facts.says("houses") and facts.says("numbers"))
+    ]
+    streets = [
+        name
+        for name, facts in guessed.filled.items()
+        if name not in houses and facts.numbers is None and any(map(street.search, facts.words))
+    ]
+    addresses = [*streets, *houses]
+    return _together(guessed, addresses, "where somebody lives", Role.IDENTIFIER) if houses and streets else {}
+
+
+def _sampling_design(guessed: GuessedTable) -> Mapping[str, Guess]:
+    weights = [name for name in guessed.of_role(Role.IGNORED) if weighs_rows(guessed.facts[name])]
+    if not weights:
+        return {}
+    why = (
+        f"its name says that it is part of the design of a sample, which readers need for variances, together with "
+        f"{weights[0]}; alone it says from which part of the population somebody was drawn"
+    )
+    return {
+        name: guessed.guesses[name].decided(why, role=Role.IGNORED)
+        for name in guessed.of_role(Role.QUASI_IDENTIFIER)
+        if name not in (*guessed.chosen.roles, *guessed.chosen.wanted) and _says_sampling_design(guessed.facts[name])
+    }
+
+
+def _says_sampling_design(facts: Facts) -> bool:
+    """Whether a name is that of strata or of sampling units, as `psuid` or `sample_strata`, and says nothing else."""
+    units = "|".join(people_words("strata_and_units"))
+    design = [word for word in facts.words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)]
+    return bool(design) and facts.words <= {*design, *column_words("beside_design")}
+
+
+# What gives a sensitive column away.
+
+
+def _parts_of_sums(guessed: GuessedTable) -> Mapping[str, Guess]:
+    result: dict[str, Guess] = {}
+    for total, parts in sums(guessed.values(guessed.used)).items() if guessed.of_role(Role.SENSITIVE) else ():
+        members = (total, *parts)
+        roles = {name: (result.get(name) or guessed.guesses[name]).role for name in members}
+        secret = next((name for name in members if roles[name] is Role.SENSITIVE), "")
+        for name in members if secret else ():
+            is_public = name in guessed.chosen.roles or guessed.facts[name].is_recognizable
+            if roles[name] is Role.QUASI_IDENTIFIER and not is_public:
+                others = " and ".join(other for other in members if other != name)
+                result[name] = guessed.protected(name, f"it adds up with {others}, of which {secret} is sensitive", "")
+    return result
+
+
+def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
+    """What says the same as a sensitive column, tells it or follows from it.
+
+    What everybody may know, as an age, stays: then what it tells is no secret that could be kept. Where somebody chose both,
+    both stay.
+    """
+    secret, chosen = guessed.of_role(Role.SENSITIVE), guessed.chosen
+    pairs = []
+    for pair in copies(guessed.values(guessed.used), secret) if secret else ():
+        is_open = guessed.guesses[pair.column].role is Role.QUASI_IDENTIFIER
+        stays = pair.column in chosen.roles or (is_open and guessed.facts[pair.column].is_recognizable)
+        if not stays:
+            pairs.append(pair)
+        elif pair.of not in chosen.roles:
+            pairs.append(Copy(pair.of, pair.column, pair.follows, pair.tells))
+
+    def rank(name: str) -> tuple[bool, bool, bool]:
+        return name not in chosen.roles, name not in chosen.wanted, bool(guessed.guesses[name].question)
+
+    result = {}
+    for name, pair in to_leave_out(pairs, sorted(guessed.used, key=rank)).items():
+        guess = guessed.guesses[name]
+        if guessed.guesses[pair.of].role is Role.QUASI_IDENTIFIER:
+            why = f"{pair.why}, which others may know"
+            result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
+        else:
+            why = f"{pair.why}, which nobody should learn"
+            result[name] = set_apart(guessed, name, f"{why}, so it has a table of its own only", why)
+    return result
+
+
+def to_leave_out(pairs: Sequence[Copy], order: Sequence[str]) -> dict[str, Copy]:
+    """The columns to leave out so that none is left that gives a sensitive one away, each with one that it gives away.
+
+    order: of the columns, those first that are to stay rather than the others.
+    """
+    place = {name: i for i, name in enumerate(order)}
+    copy_of: dict[str, Copy] = {}
+    for pair in sorted(pairs, key=lambda pair: (place[pair.of], place[pair.column])):
+        if pair.of not in copy_of and pair.column not in copy_of:
+            copy_of[pair.column] = pair
+    return copy_of
+
+
+def set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Guess:
+    """The guess on a column that gives a sensitive one away: it is sensitive too, and has a table of its own only.
+
+    Such a table has everybody in one class. So whoever knows how the two columns go together, but neither value of anybody,
+    concludes of a class of another table what the shares of the other column say there: each value of this one has its share
+    of the rows, divided as that of the other one. What follows from the other column is then as uncertain as its values are;
+    what determines it splits their shares, which leaves no criterion of shares worse.
+    """
+    apart = guessed.protected(name, f"{guessed.guesses[name].why}; {why}", question)
+    return replace(apart, is_alone=apart.role.is_used)
+
+
+def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
+    known = [
+        name
+        for name in guessed.of_role(Role.QUASI_IDENTIFIER)
+        if not guessed.guesses[name].question and guessed.facts[name].is_recognizable
+    ]
+    fine, result = {name: guessed.table.values_of(name).fine for name in known}, {}
+    for name in _open(guessed):
+        coarse = guessed.table.values_of(name).coarse
+        if told := next((other for other in known if determines(fine[other], coarse)), ""):
+            guess = guessed.guesses[name]
+            result[name] = guess.decided(f"{guess.why}; in nearly all rows {told} tells it")
+    return result
+
+
+def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
+    """The columns beyond the most that a search can do in its time.
+
+    First come columns that are wanted, then sensitive ones, then those by which people are recognized, such as their age or
+    town, and of others those that go together with most columns.
+    """
+    used = guessed.used
+    if len(used) <= MOST_COLUMNS:
+        return {}
+    associated = associations(guessed.values(used))
+    preferred = (*guessed.chosen.wanted, *guessed.chosen.roles)
+
+    def rank(name: str) -> tuple[bool, bool, bool, int]:
+        is_sensitive = guessed.guesses[name].role is Role.SENSITIVE
+        return name not in preferred, not is_sensitive, not guessed.facts[name].is_recognizable, -associated[name]
+
+    result = {}
+    for name in sorted(used, key=rank)[MOST_COLUMNS:]:
+        guess, number = guessed.guesses[name], associated[name]
+        what = f"it goes together with {number} of the other {len(used) - 1} columns, no more than each that stays"
+        why = f"{guess.why}; left out, as a search of {MOST_COLUMNS} columns takes its time already, and {what}"
+        result[name] = guess.decided(why, role=Role.IGNORED)
+    return result
+
+
+RULES = (
+    BesideRule(
+        "Nothing is known of it, and it is called like a sensitive column but for figures or a last letter, or three "
+        "columns or more have the same answers in words",
+        "sensitive, and asked",
+        _like_sensitive_ones,
+    ),
+    BesideRule(
+        "Nothing is known of it, and most columns whose names say something are about health, crime or the like",
+        "sensitive, and asked",
+        _like_most_others,
+    ),
+    BesideRule("Coordinates that say together exactly where somebody is", "ignored", _coordinates),
+    BesideRule("The day of a birth, beside its month and its year or an age", "ignored", _days_of_birth),
+    BesideRule("A first name beside a last name", "identifier", _names_of_people),
+    BesideRule("A street beside the number of a house", "identifier", _addresses),
+    BesideRule("Strata and units of a sample whose weights are left out", "ignored", _sampling_design),
+    BesideRule("It adds up with a sensitive column", "sensitive", _parts_of_sums),
+    BesideRule(
+        "It says the same as a sensitive column, tells it or follows from it",
+        "sensitive, in a table of its own, and asked; ignored if others may know what it tells",
+        _copies,
+    ),
+    BesideRule(
+        "Nothing is known of it, and it follows from what others may know", "not asked about", _known_from_others
+    ),
+    BesideRule(f"More than {MOST_COLUMNS} columns are published", "ignored", _within_limit),
+)
+"""Rules for columns beside each other, each for the guesses that those before it made."""
+
+
+def by_the_others(guessed: GuessedTable) -> GuessedTable:
+    """The guesses after all rules."""
+    for rule in RULES:
+        guessed = guessed.changed(rule.change(guessed))
+    return guessed
+
+
+def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable:
+    """The guesses, where that a value of a column is missing says no more than another column does. by: that one.
+
+    Where that is sensitive, the column would give it away in every class and has a table of its own only, unless it is among
+    those that somebody chose: that a value is missing is kept uncertain by nothing. One that is sensitive only since most
+    others are is not, so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value.
+    """
+    for name, other in by.items():
+        guess, telling = guessed.guesses[name], guessed.guesses[other]
+        lacks = f"it lacks a value exactly where {other} says so"
+        changed: dict[str, Guess] = {}
+        if telling.role is Role.SENSITIVE and telling.is_unknown and other not in guessed.chosen.roles:
+            says = f"{UNKNOWN}; it says where {name} lacks a value, which would give it away"
+            changed[other] = telling = telling.decided(says, says, Role.QUASI_IDENTIFIER)
+        if telling.role is not Role.SENSITIVE:
+            says = f"{guess.why}; {lacks}, so that it is missing tells nothing else, and both belong in one table"
+            changed[name] = replace(guess, why=says, missing="as a value")
+        elif name not in guessed.chosen.roles:
+            gives_away = f"{lacks}, so it would give that away beside others, and has a table of its own only"
+            changed[name] = replace(set_apart(guessed, name, gives_away, ""), missing="as a value")
+        guessed = guessed.changed(changed)
+    return guessed

@@ -1,0 +1,392 @@
+"""Facts of a column of an unknown table, each counted once, by which the rules of `init` decide what it is."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from marginals.config import RARE
+from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, meaning_of_values
+from marginals.errors import InputError
+from marginals.tables.attribute import Attribute, Column, Role, words_in_order
+from marginals.tables.distinct_rows import PandasFrame
+from marginals.tables.sensitive_groups import (
+    bands_begin,
+    in_groups,
+    inner_range,
+    last_decimal,
+    round_width,
+    without_spike,
+)
+from marginals.tables.values import MOST_CONSECUTIVE, date_text, in_order, missing_among
+from marginals.tables.words import column_words, people_words
+from models.arrays import CountArray
+
+# How dates are spelled. Prefixes of 2023-11-12 are its month and its year; those of 12.11.2023 would be days of all years.
+
+_MOST_YEARS = 200
+"""Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
+_DAYS_BY_DAY = 200
+"""Dates within so many days may be published by the day."""
+_SPELLED = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
+_SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
+
+HierarchyRows = tuple[tuple[str, ...], ...]
+
+
+def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
+    """What dates are cut to, the finest unit first: days where they lie within some months; None where some are no dates,
+    or lie too far apart.
+
+    >>> likely_units(["2023-11-12", "2001-02-03"]), likely_units(["12.11.2023", "28.12.2023"]), likely_units(["11/12/2023"])
+    (('month', 'quarter', 'year'), ('day', 'month', 'quarter', 'year'), None)
+    """
+    days = [text[:10] for value in values if (text := date_text(value)) is not None]
+    if not days or len(days) < len(values):
+        return None
+    span = date.fromisoformat(max(days)) - date.fromisoformat(min(days))
+    if span.days > _MOST_YEARS * 366:
+        return None
+    units = ("month", "quarter", "year")
+    return ("day", *units) if span.days <= _DAYS_BY_DAY else units
+
+
+def _spelled(when: date, day_first: bool, sign: str, digits: str) -> str:
+    first, second = (when.day, when.month) if day_first else (when.month, when.day)
+    return f"{first:{digits}}{sign}{second:{digits}}{sign}{when.year:04d}"
+
+
+def calendar_rows(values: Sequence[str]) -> HierarchyRows | str:
+    """The hierarchy `day, month, year, *` of dates that end with the year, or, in words that quote none, why there is none.
+
+    It holds all days of the decades that occur, so that it tells nothing of single days.
+    """
+    rewrite = "rewrite them as YYYY-MM-DD in the table, to be cut to months, then years"
+    fields = [match.groups() for value in values if (match := _SPELLED.fullmatch(value))]
+    if len(fields) < len(values):
+        return f"dates with two digits for the year; {rewrite}"
+
+    def is_spelled(value: str, parts: tuple[str, ...], spelling: tuple[bool, str, str]) -> bool:
+        first, second, year = int(parts[0]), int(parts[2]), int(parts[3])
+        day, month = (first, second) if spelling[0] else (second, first)
+        try:
+            return _spelled(date(year, month, day), *spelling) == value
+        except ValueError:
+            return False
+
+    signs = {sign for _, sign, _, _ in fields}
+    orders = (True,) if "." in signs else (True, False)  # nobody writes the month first with points
+    spellings = [
+        spelling
+        for spelling in product(orders, signs, ("02d", "d"))
+        if all(is_spelled(value, parts, spelling) for value, parts in zip(values, fields))
+    ]
+    if len({day_first for day_first, _, _ in spellings}) == 2:
+        return f"dates of which the day and the month cannot be told apart; {rewrite}"
+    if not spellings:
+        return f"dates, but some are spelled in another way or are no days of the calendar; {rewrite}"
+    years = [int(year) for *_, year in fields]
+    first, last = min(years) // 10 * 10, max(years) // 10 * 10 + 9
+    if last - first >= _MOST_YEARS or first < 1:
+        return "dates that lie too far apart; leave those empty in the table that stand for unknown ones"
+    begin = date(first, 1, 1)
+    days = [begin + timedelta(days) for days in range((date(last, 12, 31) - begin).days + 1)]
+    return tuple((_spelled(day, *spellings[0]), f"{day:%Y-%m}", f"{day:%Y}", "*") for day in days)
+
+
+# How numbers and codes are coarsened.
+
+_BANDS = 100
+"""About so many finest bands hold most rows; a fitted ladder merges from there."""
+_MOST_BANDS = 20_000
+_SINGLE_VALUES = 200
+"""Whole numbers that most rows lie within so many of are merged from single values on."""
+
+
+def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) -> tuple[int | Decimal, ...]:
+    """The width of the bands that a fitted ladder of numbers begins with; none for single whole values.
+
+    A round one, of which a hundred or so hold most rows; of ages with decimals whole years.
+
+    >>> whole = list(map(Decimal, range(5001)))
+    >>> each = np.ones(5001, dtype=np.int64)
+    >>> finest_width(whole, each, False), finest_width(whole[:99], each[:99], True)
+    ((50,), ())
+    >>> finest_width([Decimal("0.4"), Decimal("0.9"), Decimal("21.6")], np.array([50, 50, 1]), False)
+    (Decimal('0.1'),)
+    """
+    unit = last_decimal(numbers)
+    numbers, counts = without_spike(numbers, counts)
+    are_whole = all(number == number.to_integral_value() for number in numbers)
+    low, high = inner_range(numbers, counts)
+    span = max(numbers) - min(numbers)
+    if are_whole and high - low <= _SINGLE_VALUES and span < MOST_CONSECUTIVE:
+        return ()
+    wished = max((high - low) / _BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
+    width = max(round_width(wished), unit)
+    return (int(width),) if are_whole else (width,)
+
+
+_MOST_LEVELS = 3
+_LARGE_ENOUGH = 0.5
+"""Share of the rows that are to be in groups which are not rare, at the longest prefix."""
+
+
+def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tuple[int, ...]:
+    """Falling lengths at which codes branch: the longest one at which half of the rows are in groups that are not rare, then
+    such as halve the number of groups; none where no prefix puts some codes together and keeps others apart.
+
+    codes: distinct, of one length. counts: rows of each, shape (codes,). rare: rows, fewer of which are rare.
+
+    >>> likely_prefixes(["PT-1480", "PT-1485", "PT-3063", "PT-3068"], np.array([9, 9, 9, 9]), 10)
+    (6,)
+    """
+    groups: dict[int, Counter[str]] = {length: Counter() for length in range(len(codes[0]), 0, -1)}
+    for code, rows in zip(codes, counts.tolist()):
+        for length, group in groups.items():
+            group[code[:length]] += rows
+    branching = [length - 1 for length in groups if length > 1 and 1 < len(groups[length - 1]) < len(groups[length])]
+    large = (n for n in branching if sum(r for r in groups[n].values() if r >= rare) >= _LARGE_ENOUGH * counts.sum())
+    chosen = [next(large, branching[-1])] if branching else []
+    for length in branching:
+        if length < chosen[-1] and 2 * len(groups[length]) <= len(groups[chosen[-1]]):
+            chosen.append(length)
+    return tuple(chosen[:_MOST_LEVELS])
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """What a file says of a column in words: a description, and the label of each code."""
+
+    description: str = ""
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+UNSAID = ColumnDescription()
+
+
+class ValueKind(Enum):
+    """The way in which the values of a column can be coarsened."""
+
+    NUMBERS = "numbers"
+    DATES = "dates"
+    SPELLED_DATES = "dates that end with the year"
+    CODES = "codes of one length"
+    TEXTS = "texts"
+
+
+_CODE_OF_ONE_LENGTH = re.compile(r"[A-Za-z0-9./-]*[0-9][A-Za-z0-9./-]*")
+_CODE_OF_A_THING = re.compile(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*")
+_FEWEST_CODES, _MOST_CODES = 21, 100_000
+_ROUND = 0.6
+"""Share of the rows with numbers that five divides, at least, where people name amounts; of keys a fifth have such ones."""
+MOST_CATEGORIES = 100
+_MOST_NAMED = 500
+"""So many values may be named where there are more."""
+_LONG_TEXT = 40
+_LONG_CATEGORY = 60
+"""As long a text may be that enough rows share, and half the values of a list that was chosen from."""
+_LONGEST_CATEGORY = 200
+"""As long one value of such a list may be, most of whose values enough rows share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts(Column):
+    """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare."""
+
+    said: ColumnDescription = UNSAID
+    rare: int = RARE
+
+    @classmethod
+    def read(cls, frame: pd.DataFrame, name: str) -> "Facts":
+        """The values of a column, in their order, as publishing would read them; cells without a text are missing."""
+        try:
+            rows = PandasFrame(frame[[name]]).distinct_rows([name])
+        except (InputError, TypeError):  # none that could be counted
+            return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))
+        counts: Counter[str] = Counter()
+        for code, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
+            if (text := rows.values[name][code]) is not None:
+                counts[text] += count
+        values = in_order(counts)
+        sizes = np.array([counts[text] for text in values], dtype=np.int64)
+        return cls(name, tuple(values), sizes, len(frame) - int(sizes.sum()))
+
+    def without(self, missing: Collection[str]) -> "Facts":
+        """Count some values as missing."""
+        absent = missing_among(self.values, missing, self.decimal)
+        places = [i for i, value in enumerate(self.values) if value not in absent]
+        gone = self.rows - int(self.counts[places].sum())
+        values = tuple(self.values[i] for i in places)
+        return replace(self, values=values, counts=self.counts[places], missing=self.missing + gone)
+
+    def says(self, *keys: str) -> str:
+        """The words of the name that stand under some keys of the table of words."""
+        return " ".join(sorted(self.words & column_words(*keys)))
+
+    def are(self, pattern: re.Pattern[str]) -> bool:
+        """Whether all values are spelled in one way."""
+        return all(map(pattern.fullmatch, self.values))
+
+    @cached_property
+    def distinct(self) -> int:
+        """Different values."""
+        return len(self.values)
+
+    @cached_property
+    def words_in_order(self) -> list[str]:
+        """The words of the name."""
+        return words_in_order(self.name)
+
+    @cached_property
+    def values_meaning(self) -> Meaning | None:
+        """What most values are, where nobody should learn it about a person."""
+        return meaning_of_values(self, [self.said.values[value] for value in self.values if value in self.said.values])
+
+    @property
+    def is_of_something(self) -> bool:
+        """Whether the name surely says what its numbers are: an income, a score."""
+        meaning = meaning_of(self.name)
+        return meaning is not None and meaning.is_sure
+
+    @cached_property
+    def is_recognizable(self) -> bool:
+        """Whether the name says that people are recognized by it."""
+        return is_recognizable(self.name)
+
+    @property
+    def sampling(self) -> frozenset[str]:
+        """The words of the name that say how a sample was drawn."""
+        return self.words & people_words("strata_and_units", "sampling")
+
+    @cached_property
+    def is_labelled(self) -> bool:
+        """Whether most values have labels."""
+        return 2 * sum(value in self.said.values for value in self.values) > self.distinct
+
+    @cached_property
+    def whole(self) -> tuple[Decimal, ...]:
+        """The values as numbers, where all are whole, such as 5 or 5.0; else none."""
+        numbers = self.numbers or ()
+        return numbers if all(number == number.to_integral_value() for number in numbers) else ()
+
+    @property
+    def has_decimals(self) -> bool:
+        """Whether all values are numbers and some not whole."""
+        return self.numbers is not None and not self.whole
+
+    @cached_property
+    def are_numbers_of_things(self) -> bool:
+        """Whether all values are whole numbers, or codes with a digit."""
+        return bool(self.whole) or self.are(_CODE_OF_A_THING)
+
+    @property
+    def are_amounts(self) -> bool:
+        """Whether round numbers are much more frequent than others, as amounts are and keys are not."""
+        is_round = np.array([number % 5 == 0 for number in self.whole], dtype=bool)
+        return bool(self.whole and not is_round.all() and self.counts[is_round].sum() > _ROUND * self.counts.sum())
+
+    @cached_property
+    def is_coded(self) -> bool:
+        """Whether all values are codes of one length, with a digit each."""
+        return len(self.values[0]) >= 3 and len(set(map(len, self.values))) == 1 and self.are(_CODE_OF_ONE_LENGTH)
+
+    @cached_property
+    def begin_with_year(self) -> bool:
+        """Whether all values are dates such as 2023-11-12, with or without a time of the day."""
+        return all(value[:4].isdecimal() and date_text(value) is not None for value in self.values)
+
+    @cached_property
+    def end_with_year(self) -> bool:
+        """Whether all values are spelled like 12.11.2023, 12/11/2023, 12-11-2023 or with two digits of the year."""
+        return self.are(_SPELLED) or self.are(_SHORT_YEAR)
+
+    @cached_property
+    def units(self) -> tuple[str, ...] | None:
+        """What dates are cut to."""
+        return likely_units(self.values)
+
+    @property
+    def units_of_births(self) -> tuple[str, ...]:
+        """What dates of birth are cut to, whose day is never published."""
+        return tuple(unit for unit in self.units or () if unit != "day")
+
+    @cached_property
+    def kind(self) -> ValueKind:
+        """The way in which the values can be coarsened. Numbers can be names: codes of one length, or few things."""
+        is_number = any(word.endswith(("num", "code", "nr")) for word in self.words) or self.says("codes")
+        are_names = (is_number and self.is_coded) or (self.says("categories") and self.distinct > 2)
+        if self.numbers and not self.is_labelled and not (are_names and self.whole):
+            return ValueKind.NUMBERS
+        if self.units is not None:
+            return ValueKind.DATES
+        if self.end_with_year:
+            return ValueKind.SPELLED_DATES
+        return ValueKind.CODES if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else ValueKind.TEXTS
+
+    @cached_property
+    def calendar(self) -> HierarchyRows | str:
+        """The hierarchy of dates that end with the year, or why there is none."""
+        return calendar_rows(self.values) if self.kind is ValueKind.SPELLED_DATES else ""
+
+    @cached_property
+    def prefixes(self) -> tuple[int, ...]:
+        """The lengths that codes are cut to."""
+        return likely_prefixes(self.values, self.counts, self.rare)
+
+    @cached_property
+    def are_ages(self) -> bool:
+        """Whether the numbers are ages in years."""
+        low, high = min(self.numbers or (Decimal(-1),)), max(self.numbers or (Decimal(-1),))
+        return bool(self.says("ages")) and high - low >= 10 and low >= 0 and high < 130
+
+    @cached_property
+    def widths(self) -> tuple[int | Decimal, ...]:
+        """The width of the bands of numbers; none for single whole values."""
+        return finest_width(self.numbers or (), self.counts, self.are_ages)
+
+    @cached_property
+    def start(self) -> int | Decimal:
+        """Where the bands of numbers are counted from."""
+        return bands_begin(self.numbers or (), self.counts) if self.widths else 0
+
+    @cached_property
+    def groups(self) -> Attribute | None:
+        """How the values are published in groups where they are sensitive; None where only some can be read."""
+        try:
+            return in_groups(Attribute(Role.SENSITIVE, values=self.said.values), self.values, self.counts, self.format)
+        except InputError:
+            return None
+
+    @cached_property
+    def uncommon(self) -> int:
+        """Values that fewer rows have than can be named."""
+        return int((self.counts < self.rare).sum())
+
+    @property
+    def has_rare_values(self) -> bool:
+        """Whether some of three values or more are uncommon."""
+        return self.distinct > 2 and self.uncommon > 0
+
+    def are_mostly_named(self, share: float) -> bool:
+        """Whether there are some values that enough rows have, not too many, and that share of the rows has one of them."""
+        named_rows = self.counts[self.counts >= self.rare].sum()
+        return 2 <= self.distinct - self.uncommon <= _MOST_NAMED and bool(named_rows >= share * self.counts.sum())
+
+    def are_long(self, fewest: int = 0) -> bool:
+        """Whether some values of so many rows may be what somebody wrote: long, and not those of a short list of choices."""
+        looked_at = self.counts >= fewest
+        lengths, are_rare = np.array(list(map(len, self.values)))[looked_at], self.counts[looked_at] < self.rare
+        if not (lengths > np.where(are_rare, _LONG_TEXT, _LONG_CATEGORY)).any():
+            return False
+        are_chosen = 2 * are_rare.sum() <= len(lengths) <= MOST_CATEGORIES
+        are_short = 2 * (lengths <= _LONG_CATEGORY).sum() >= len(lengths) and lengths.max() <= _LONGEST_CATEGORY
+        return not (are_chosen and are_short)

@@ -1,0 +1,274 @@
+"""The table of a first config, how its cells are written and whose its rows are, and with a guess on each column."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from marginals.config.cells import ALWAYS, WORDS, DecimalSign, MissingTokens, likely_decimal, missing_tokens
+from marginals.config.facts import UNSAID, ColumnDescription, Facts
+from marginals.config.person_keys import differs_within, keys_by_content
+from marginals.config.relations import Values
+from marginals.config.rules import Guess, protected
+from marginals.errors import InputError
+from marginals.messages import did_you_mean
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.distinct_rows import PandasFrame, factorized
+from marginals.tables.files import CsvForm, column_labels, files_of, frame_of
+from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.source import refuse_record
+from models.arrays import BoolArray, IndexArray
+
+_REPEATED = 4
+"""Rows of each text of a column on average, at least, where each is kept once."""
+
+_LOOKED_AT = 4_000
+"""Rows by which it is told which columns go together."""
+
+_NO_VALUES = (*ALWAYS, *WORDS)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What somebody says of a table before anything is guessed: the roles of some columns, and whose the rows are.
+
+    wanted: columns that an analysis needs. person: the column that says whose row it is. Raises InputError for a column that
+    is named twice.
+    """
+
+    sensitive: tuple[str, ...] = ()
+    quasi_identifiers: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    person: str | None = None
+    wanted: tuple[str, ...] = ()
+    roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        by_role = {
+            Role.SENSITIVE: self.sensitive,
+            Role.QUASI_IDENTIFIER: self.quasi_identifiers,
+            Role.IGNORED: self.ignored,
+            Role.IDENTIFIER: () if self.person is None else (self.person,),
+        }
+        roles: dict[str, Role] = {}
+        for role, names in by_role.items():
+            for name in names:
+                if roles.setdefault(name, role) is not role:
+                    raise InputError(f"{name!r} is given two roles; name it once")
+        object.__setattr__(self, "roles", roles)
+
+    def check(self, columns: Sequence[str], table: str) -> None:
+        """Raise InputError for a column that the table lacks. table: what messages call it."""
+        for name, named in [*((name, "wanted") for name in self.wanted), *((name, "named") for name in self.roles)]:
+            if name not in columns:
+                similar = did_you_mean(name, list(columns)) or f"it has {len(columns)} others"
+                raise InputError(f"{table} has no column {name!r}, which is {named}; {similar}")
+
+
+NOTHING_CHOSEN = Chosen()
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedTable:
+    """A table of which nothing is guessed but how its cells are written, and which columns number people.
+
+    columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
+    tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
+    likely: columns that may tell whose row it is, with what says so, where no key does.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    columns: Mapping[str, Facts]
+    keys: Sequence[RepeatingKey]
+    shared: Mapping[str, str]
+    likely: Mapping[str, str]
+    missing: MissingTokens
+    decimal: DecimalSign
+    rare: int
+
+    @cached_property
+    def gone(self) -> Callable[[str], BoolArray]:
+        """Which rows lack a value of a column: shape (rows,)."""
+        return cache(lambda name: self.codes(str(name))[0] < 0)
+
+    @cached_property
+    def values_of(self) -> Callable[[str], Values]:
+        """The values of a column in some rows."""
+        some = self.frame.iloc[:: max(1, len(self.frame) // _LOOKED_AT)]
+        return cache(lambda name: Values.of(some[str(name)], self.missing.texts, self.columns[name].decimal))
+
+    def codes(self, name: str) -> tuple[IndexArray, Sequence[str]]:
+        """The values of a column: of each row the place of its text, -1 for none, and the texts."""
+        return factorized(self.frame[name], self.missing.texts)
+
+    def keys_among(self, guesses: Mapping[str, Guess]) -> list[RepeatingKey]:
+        """The columns that look like keys of people by the guesses, and repeat."""
+        return _keys(self.frame, guesses, self.missing.texts)
+
+    @classmethod
+    def read(cls, source: Path, form: CsvForm, rare: int, chosen: Chosen) -> "DescribedTable":
+        """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
+        files = files_of(source, form)
+        if len(set(files.columns)) < len(files.columns):
+            raise InputError(
+                f"{source.name} has two columns of one name, or no header line; give each column its own name"
+            )
+        refuse_record(files, files.columns, _NO_VALUES)
+        chosen.check(files.columns, source.name)
+        frame = frame_of(files)
+        frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
+        cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
+        read = [column.without(ALWAYS) for column in cells]
+        keys, likely = _people(frame, read) if chosen.person is None else (_said_key(read, chosen.person), {})
+        keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
+        shared = {} if chosen.person is not None else shared_keys(frame, keys, read)
+        keys = [key for key in keys if key.column not in shared]
+        if keys:
+            read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(ALWAYS) for c in read]
+        decimal = likely_decimal(read)
+        read = [replace(column, decimal=decimal.sign, rare=rare) for column in read]
+        tokens = missing_tokens(read).counted_in(cells)
+        said = {
+            name: ColumnDescription(label.description, label.values) for name, label in column_labels(source).items()
+        }
+        columns = {c.name: replace(c.without(tokens.texts), said=said.get(c.name, UNSAID)) for c in read}
+        likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
+        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare)
+
+
+def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    if not isinstance(column.dtype, pd.StringDtype):
+        return column
+    codes, texts = pd.factorize(column)
+    if _REPEATED * len(texts) > len(column):
+        return column
+    return pd.Series(pd.Categorical.from_codes(codes, texts), index=column.index, name=column.name)
+
+
+# Whose rows these are.
+
+
+def _people(frame: pd.DataFrame, columns: Sequence[Facts]) -> tuple[list[RepeatingKey], Mapping[str, str]]:
+    """The columns that number people who have several rows, by their names or, where these do not tell, by their values;
+    and columns that may do so, with what says so.
+    """
+    by_content = keys_by_content(frame, columns, _NO_VALUES)
+    by_name = [key for key in _keys(frame, {}, _NO_VALUES) if key.column not in by_content.numbering]
+    keys = by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
+    return keys, {name: why for name, why in by_content.likely.items() if not is_called_otherwise(name)}
+
+
+def _said_key(columns: Sequence[Facts], person: str) -> list[RepeatingKey]:
+    return [RepeatingKey(person, c.distinct, c.rows, "you said so") for c in columns if c.name == person]
+
+
+def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
+    """The columns that look like keys of people and repeat, the one with most values first. guesses: those made so far."""
+    identifiers = {name: Attribute(Role.IDENTIFIER) for name, own in guesses.items() if own.role is Role.IDENTIFIER}
+    keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
+    return sorted(keys, key=lambda key: -key.values)
+
+
+def shared_keys(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequence[Facts]) -> dict[str, str]:
+    """Those keys that number what several people share, each with the column that says so."""
+    differing = {key.column: differs_within(frame, key.column, columns, _NO_VALUES) for key in keys}
+    return {key: column for key, column in differing.items() if column}
+
+
+def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey) -> pd.DataFrame:
+    """A column, without the rows that repeat a value of a person, so that what is counted is people."""
+    if name == person.column:
+        return frame[[name]]
+    both = frame[[person.column, name]]
+    try:
+        return both.loc[~both.duplicated(), [name]]
+    except TypeError:  # lists and the like
+        return frame[[name]]
+
+
+@dataclass(frozen=True, eq=False)
+class GuessedTable:
+    """A table with a guess on each column. person: the column that says whose row it is. chosen: what somebody said before.
+
+    belong: pairs of columns that belong in one table, since one lacks a value where the other says so.
+    """
+
+    table: DescribedTable
+    chosen: Chosen
+    guesses: Mapping[str, Guess]
+    person: RepeatingKey | None
+    belong: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def used(self) -> dict[str, Guess]:
+        """The guesses on the columns that are published."""
+        return {name: guess for name, guess in self.guesses.items() if guess.role.is_used}
+
+    @property
+    def facts(self) -> Mapping[str, Facts]:
+        """The facts of each column."""
+        return self.table.columns
+
+    @property
+    def filled(self) -> dict[str, Facts]:
+        """The facts of the columns that have a value."""
+        return {name: facts for name, facts in self.facts.items() if facts.values}
+
+    def values(self, names: Collection[str]) -> dict[str, Values]:
+        """The values of some columns in some rows, each read once."""
+        return {name: self.table.values_of(name) for name in names}
+
+    def protected(self, name: str, why: str, question: str) -> Guess:
+        """Return the guess on a column that is sensitive for some reason."""
+        guess = self.guesses[name]
+        return replace(protected(self.facts[name], why, question), missing=guess.missing, said=guess.said)
+
+    def of_role(self, role: Role) -> list[str]:
+        """The columns of a role."""
+        return [name for name, guess in self.guesses.items() if guess.role is role]
+
+    def changed(self, guesses: Mapping[str, Guess]) -> "GuessedTable":
+        """Change some guesses."""
+        return replace(self, guesses={**self.guesses, **guesses})
+
+    @cached_property
+    def lacking(self) -> dict[str, BoolArray]:
+        """Which rows lack a value of each used column that some lack: shape (rows,)."""
+        return {name: self.table.gone(name) for name in self.used if self.table.columns[name].missing}
+
+    @cached_property
+    def complete(self) -> BoolArray:
+        """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
+        complete = np.ones(len(self.table.frame), dtype=bool)
+        if self.person is not None:
+            complete &= ~self.table.gone(self.person.column)
+        for name, gone in self.lacking.items():
+            if self.guesses[name].missing == "drop":
+                complete &= ~gone
+        return complete
+
+    @property
+    def nothing_published(self) -> InputError:
+        """The refusal of a table of which nothing can be published."""
+        # Columns are not named: without a header their names are the values of a row.
+        reasons = Counter(guess.why for guess in self.guesses.values()).most_common(3)
+        told = "; ".join(f"{why} ({columns} of {len(self.guesses)} columns)" for why, columns in reasons)
+        return InputError(f"no column of {self.table.name} can be published as it is: {told}")
+
+    @property
+    def complete_rows(self) -> pd.DataFrame:
+        """The first row of each person of those that lack no value that is needed."""
+        frame = self.table.frame[self.complete] if not self.complete.all() else self.table.frame
+        return frame if self.person is None else frame[~frame.duplicated(self.person.column)]
+
+    @property
+    def several_rows(self) -> list[str]:
+        """Keys that repeat and number no people, where each row is taken for a person of its own."""
+        keys = self.table.keys_among(self.guesses) if self.person is None else []
+        return [key.column for key in keys if not self.guesses[key.column].question]

@@ -1,0 +1,542 @@
+"""Rules by which `init` guesses what a column is, and how its values may be coarsened: the first that applies decides.
+
+Guesses err on the side of publishing less. What they say of a column names no value of it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from marginals.config import UNKNOWN
+from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, HierarchyRows, ValueKind
+from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
+from marginals.tables.attribute import COUNT, Role, words_in_order
+from marginals.tables.people import other_numbered
+from marginals.tables.words import column_words, sections
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A role, at most one way to generalize, and why, in words that quote no value.
+
+    hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
+    values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
+    knows the table can answer, which leaves the role open; empty where the guess is sure. is_unknown: whether nothing at all
+    is known. is_coarse: whether the values themselves are never published, since they tell people apart, but only what they
+    are cut to. start: where intervals are counted from. is_alone: whether it is published in a table of its own only, since
+    it would give a sensitive column away. apart: numbers that are groups by themselves.
+    """
+
+    role: Role
+    why: str
+    intervals: tuple[int | Decimal, ...] = ()
+    prefixes: tuple[int, ...] = ()
+    hierarchy: HierarchyRows = ()
+    missing: str = "drop"
+    said: ColumnDescription = UNSAID
+    dates: tuple[str, ...] = ()
+    is_fitted: bool = False
+    question: str = ""
+    is_unknown: bool = False
+    is_coarse: bool = False
+    start: int | Decimal = 0
+    is_alone: bool = False
+    apart: tuple[int | Decimal, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether others may know it since nothing says anything else."""
+        return self.is_unknown and self.role is Role.QUASI_IDENTIFIER
+
+    def decided(self, why: str, question: str = "", role: Role | None = None) -> "Guess":
+        """Decide for another reason, and another role if one is given."""
+        return replace(self, role=role or self.role, why=why, question=question, is_unknown=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values, without a value of the table."""
+        plain: dict[str, Any] = {
+            "role": self.role.value,
+            "why": self.why,
+            "intervals": [float(w) if isinstance(w, Decimal) else w for w in self.intervals],
+            "prefixes": list(self.prefixes),
+            "dates": list(self.dates),
+            "ladder": "fitted" if self.is_fitted else "",
+            "question": self.question,
+            "missing": "" if self.missing == "drop" else self.missing,
+            "hierarchy": bool(self.hierarchy),
+        }
+        return {key: value for key, value in plain.items() if value}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of a table of rules.
+
+    when: what it finds in the facts of a column; nothing where it does not apply. why: in words, with {found}, {f} for
+    the facts, and {why} for why a column is sensitive. steps: fields of a guess, each a value or the name of a fact.
+    question: what is asked then. condition: when it applies, in words, where that is not why.
+    """
+
+    role: Role
+    when: Callable[[Facts], object]
+    why: str
+    steps: Mapping[str, object] = field(default_factory=dict)
+    question: str = ""
+    condition: str = ""
+
+    def guess(self, facts: Facts, found: object, why: str = "") -> Guess:
+        """Return what it says of a column."""
+        steps: dict[str, Any] = {
+            key: attrgetter(step)(facts) if isinstance(step, str) else step for key, step in self.steps.items()
+        }
+        reason, question = (text.format(found=found, f=facts, why=why) for text in (self.why, self.question))
+        return Guess(self.role, reason, question=question, **steps)
+
+
+def _applying(rules: Sequence[Rule], facts: Facts, why: str = "") -> Iterator[tuple[Rule, Guess]]:
+    return ((rule, rule.guess(facts, found, why)) for rule in rules if (found := rule.when(facts)))
+
+
+# What rules look for that takes more than a line.
+
+_FEWEST_NAMES = 10
+"""Different values, at least, of a column called `name`, or of telephones, where they may be those of people."""
+_NAMES = frozenset({"name", "names"})
+_ALMOST_UNIQUE = 0.9
+_FEWEST_KEYS = 30
+_HEAVIEST = 500
+"""Pounds that people weigh, at most."""
+_MOST_ROWS = 0.9
+"""So many rows have one of the values that are named, where there are many and nobody chose from a list."""
+_WIDEST_RANGE = 10**8
+_SHORT_DESCRIPTION = 5
+"""Words of a description, at most, that is a name; in a question whatever it is about others can be mentioned."""
+_MOST_EACH = 20
+"""Rows of each value on average, at most, of a key; what says how many there are of something has more."""
+_UNEVEN = 10
+"""Times as many rows as half the values have, at least, that the most frequent of counts has; keys repeat more evenly."""
+_HEAPED = 0.1
+"""Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
+_MOST_OTHER = 0.1
+"""Share of the rows, at most, whose value is no code among those of diagnoses."""
+_DIAGNOSIS = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?")
+_BLOCK = re.compile(r"[0-9]{5}-[0-9]{4}")
+_FEW_NUMBERS = 20
+_SCALES = {(1, 5), (0, 10), (1, 10), (1, 7), (1, 11)}
+"""The ends of the scales on which people are asked to judge, most of them."""
+
+
+def _names_people(f: Facts) -> str:
+    if f.says("no_person") or f.distinct < 3 or f.has_decimals:
+        return ""
+    if by_name := f.says("naming"):
+        return by_name
+    if f.words & _NAMES and f.says("parts_of_names"):
+        return " ".join(word for word in f.words_in_order if word in column_words("parts_of_names") | _NAMES)
+    called = f.says("called_name") if len(f.words) == 1 else ""
+    return called if f.distinct >= _FEWEST_NAMES and f.numbers is None else ""
+
+
+def _is_mail(value: str) -> bool:
+    return "@" in value and re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", value) is not None
+
+
+def _is_phone(value: str) -> bool:
+    """Whether a value is spelled as a number of a telephone, or of a person, with signs between its digits."""
+    is_divided = value[:1] in ("+", "(") or sum(map(value.count, " -/.")) >= 2
+    if not is_divided or not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value):
+        return False
+    return sum(c.isdigit() for c in value) >= 9 and not re.fullmatch(r"[0-9]{5}-[0-9]{4}", value)
+
+
+def _repeat_like_keys(f: Facts) -> bool:
+    return f.distinct >= _FEWEST_KEYS and f.rows >= 2 * f.distinct and f.are_numbers_of_things and not f.has_decimals
+
+
+def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
+    first, *others = f.words_in_order or [""]
+    says_how_many = first in column_words("how_many") and others and others[-1] not in column_words("numbering")
+    # Counts repeat often, very unevenly, or 0 is among them.
+    is_uneven = f.counts.max() >= _UNEVEN * np.median(f.counts)
+    look_counted = is_uneven or f.rows >= _MOST_EACH * f.distinct or (first and f.words_in_order[-1].endswith("s"))
+    are_counts = says_how_many and (look_counted or "0" in f.values)
+    numbering = f.says("numbering") or other_numbered(f.name)
+    is_key = numbering and _repeat_like_keys(f) and not f.says("categories") and not are_counts
+    return (numbering, f.rows / f.distinct) if is_key else None
+
+
+def _numbers_files(f: Facts) -> tuple[str, float] | None:
+    if not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers")) or f.rows > _MOST_EACH * f.distinct:
+        return None
+    words = (word for word in f.words_in_order if word in column_words("files", "file_numbers"))
+    return " ".join(words), f.rows / f.distinct
+
+
+def _repeats_evenly(f: Facts) -> bool:
+    is_other = f.says("ages", "times") or f.sampling or f.is_of_something or f.are_amounts
+    return _repeat_like_keys(f) and bool(f.counts.min() == f.counts.max()) and not is_other
+
+
+def weighs_rows(f: Facts) -> str:
+    """The word of its name by which the numbers of a column say how much a row counts; or nothing."""
+    begins = tuple(sections()["columns"]["survey_weights"].split())
+    sure = next((word for word in f.words_in_order if word.startswith(begins)), "")
+    word = sure or next((word for word in f.words_in_order if word in column_words("weights")), "")
+    if not word or f.numbers is None or f.distinct < 3:
+        return ""
+    mean = sum(number * count for number, count in zip(f.numbers, f.counts.tolist())) / f.rows
+    # else what somebody weighs, in kilograms, pounds or, of the newborn, grams
+    is_weight = f.has_decimals and (Decimal("0.5") <= mean <= Decimal("1.5") or mean > _HEAVIEST)
+    return word if sure or is_weight else ""
+
+
+def _is_almost_unique(f: Facts) -> bool:
+    """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
+    if f.has_decimals or f.begin_with_year or f.end_with_year:
+        return False
+    if f.whole:
+        return f.distinct == f.rows >= 100
+    return f.rows >= 20 and f.distinct > _ALMOST_UNIQUE * f.rows
+
+
+def _may_be(role: Role) -> Callable[[Facts], str]:
+    """Find what the name, or else the description, may be about, where such a column is given a role until it is known."""
+
+    def when(f: Facts) -> str:
+        by, meaning = "name", meaning_of(f.name)
+        if meaning is None:
+            by, meaning = "description", meaning_of(f.said.description)
+        if meaning is None or meaning.default is not role:
+            return ""
+        return f"the {by} says {meaning.word}, which can be about {meaning.about}"
+
+    return when
+
+
+def _fills_scale(f: Facts) -> bool:
+    if not f.whole or f.distinct < 5:
+        return False
+    low, high = int(min(f.whole)), int(max(f.whole))
+    return (low, high) in _SCALES and f.distinct == high - low + 1 and f.rows >= 10 * f.distinct
+
+
+def _is_described_as_recognizable(f: Facts) -> bool:
+    is_short = len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION
+    return is_short and is_recognizable(f.said.description)
+
+
+def _surely(text: str) -> Meaning | None:
+    meaning = meaning_of(text)
+    return meaning if meaning is not None and meaning.is_sure else None
+
+
+def _are_diagnoses(f: Facts) -> bool:
+    """Whether nearly all rows have codes of the International Classification of Diseases, of several chapters."""
+    are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
+    letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
+    return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)
+
+
+def _is_too_wide(f: Facts) -> bool:
+    return (
+        f.kind is ValueKind.NUMBERS and f.distinct > 2 and bool(f.whole) and max(f.whole) - min(f.whole) > _WIDEST_RANGE
+    )
+
+
+def _bands(f: Facts) -> str:
+    """What numbers are called that bands go with; a few with decimals are merged by how frequent they are."""
+    if f.kind is not ValueKind.NUMBERS or (not f.whole and f.distinct <= _FEW_NUMBERS):
+        return ""
+    kind = (
+        "ages" if f.are_ages else f"{f.distinct:,} different {'whole numbers' if f.whole else 'numbers with decimals'}"
+    )
+    return f"{kind}, in bands that hold enough rows"
+
+
+def _bands_of_heaps(f: Facts) -> str:
+    """That many rows share a number with enough others, and numbers can stay as they are."""
+    are_heaped = f.counts[f.counts >= f.rare].sum() >= _HEAPED * f.counts.sum()
+    return _bands(f) if are_heaped and not (f.whole and (f.are_ages or not f.widths)) else ""
+
+
+def _bands_of_all(f: Facts) -> str:
+    return bands + (", 0 by itself" if f.start else "") if (bands := _bands(f)) else ""
+
+
+def _categories(f: Facts) -> str:
+    if f.kind is ValueKind.NUMBERS:
+        kind = "different numbers"
+    elif f.numbers:
+        kind = f"numbers that stand for names, as its {'labels say' if f.is_labelled else 'name says'}"
+    else:
+        kind = "categories"
+    return f"{f.distinct:,} {kind}"
+
+
+def _uncommon(f: Facts) -> str:
+    return f"{_categories(f)}, of which {f.uncommon:,} {'is' if f.uncommon == 1 else 'are'}"
+
+
+def _are_blocks(f: Facts) -> bool:
+    return f.kind is ValueKind.CODES and bool(f.prefixes) and f.are(_BLOCK)
+
+
+def _groups(f: Facts) -> str:
+    if f.groups is None or not (f.groups.intervals or f.groups.dates):
+        return ""
+    kind, zero = "numbers" if f.groups.intervals else "dates", ", 0 by itself" if f.groups.start else ""
+    return f"its {f.distinct} different {kind} are published in groups only{zero}"
+
+
+def _merged(f: Facts) -> tuple[str]:
+    are_many = f.distinct > MOST_CATEGORIES
+    return (f"; of its {f.distinct:,} values those that fewer than {f.rare} rows have are merged" if are_many else "",)
+
+
+_FITTED: Mapping[str, object] = {"is_fitted": True}
+_ignored, _identifier = partial(Rule, Role.IGNORED), partial(Rule, Role.IDENTIFIER)
+_sensitive, _open = partial(Rule, Role.SENSITIVE), partial(Rule, Role.QUASI_IDENTIFIER)
+
+UNPUBLISHABLE = (
+    _ignored(
+        lambda f: f.name == COUNT,
+        "published tables call their counts so; rename it to publish it",
+        condition=f"it is called {COUNT}",
+    ),
+    _ignored(lambda f: not f.rows, "it has no values that could be counted"),
+    _ignored(lambda f: f.distinct == 1, "all its values are the same"),
+    _ignored(lambda f: f.missing > 2 * f.rows and f.rows < f.rare, "fewer than {f.rare:,} rows have a value"),
+    _ignored(
+        lambda f: not all(value.isprintable() for value in f.values),
+        "some values hold line breaks or other characters that cannot be seen",
+    ),
+)
+"""Rules for columns that cannot be published as they are, whatever anybody says of them."""
+
+_TOO_FINE = (
+    _ignored(
+        lambda f: f.rows - int(f.counts.max()) + f.missing < f.rare,
+        "all but fewer than {f.rare:,} rows have the same value, which are too few to be shown",
+    ),
+    _ignored(_is_too_wide, "its numbers lie too far apart; round them, to thousands for example"),
+    _ignored(
+        lambda f: f.calendar if isinstance(f.calendar, str) else "",
+        "{found}",
+        condition="dates that end with the year, but of two spellings, or over more than 200 years",
+    ),
+    _ignored(
+        lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_MOST_ROWS),
+        "{f.distinct:,} different texts are too many to guess how they go together; write a hierarchy",
+    ),
+    _ignored(
+        lambda f: f.kind is ValueKind.TEXTS and f.are_long(), "some values are long texts, which may say anything"
+    ),
+)
+
+STEPS = (
+    *_TOO_FINE,
+    _open(
+        lambda f: f.kind is ValueKind.NUMBERS and f.distinct == 2,
+        "it has 2 values, published as they are or not at all",
+    ),
+    _open(_bands_of_heaps, "{found}; many rows share a value", _FITTED, condition="numbers that many rows share"),
+    _open(
+        _bands_of_all,
+        "{found}",
+        {"intervals": "widths", "start": "start", **_FITTED},
+        condition="other numbers, but for up to 20 with decimals",
+    ),
+    _open(
+        lambda f: f.kind is ValueKind.DATES and f.says("births"),
+        "dates, from months on as fine as their rows allow; the day of birth itself is never published",
+        {"dates": "units_of_births", "is_coarse": True, **_FITTED},
+    ),
+    _open(
+        lambda f: f.kind is ValueKind.DATES,
+        "dates, from {f.units[0]}s on as fine as their rows allow",
+        {"dates": "units", **_FITTED},
+    ),
+    _open(
+        lambda f: f.kind is ValueKind.SPELLED_DATES,
+        "dates, cut to months, then years; the file holds every day of their decades, whether it occurs or not",
+        {"hierarchy": "calendar"},
+        condition="other dates that end with the year",
+    ),
+    _open(
+        lambda f: len(f.values[0]) if _are_blocks(f) else 0,
+        "all values are codes of {found} characters, a block of houses each, which is never published itself",
+        {"prefixes": "prefixes", "is_coarse": True},
+    ),
+    _open(
+        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES else 0,
+        "all values are codes of {found} characters",
+        {"prefixes": "prefixes", **_FITTED},
+    ),
+    _open(
+        lambda f: _categories(f) if f.distinct <= 2 else "",
+        "{found}, published as they are or not at all",
+        condition="at most two categories",
+    ),
+    _open(
+        lambda f: "" if f.uncommon else _categories(f),
+        "{found}, none of them rare; levels merge them step by step",
+        _FITTED,
+        condition="categories that are not rare",
+    ),
+    _open(_uncommon, "{found} rare and merged with others", _FITTED, condition="other categories"),
+)
+"""Rules for the steps of columns that others may know."""
+
+_BACK = "nobody should learn it, but "
+_READ, _LONG = (
+    "only some of its values can be read as numbers or dates",
+    "some values are long texts, which may say anything",
+)
+_MANY = "it has {f.distinct:,} different values: group them in the table first"
+
+SENSITIVE_STEPS = (
+    _ignored(lambda f: f.groups is None, f"{{why}}; {_BACK}{_READ}", question=_BACK + _READ, condition=_READ),
+    _sensitive(
+        _groups,
+        "{why}; {found}",
+        {
+            "intervals": "groups.intervals",
+            "dates": "groups.dates",
+            "start": "groups.start",
+            "apart": "groups.apart",
+            **_FITTED,
+        },
+        condition="more than ten numbers or dates",
+    ),
+    _ignored(
+        lambda f: f.distinct > MOST_CATEGORIES and not f.are_mostly_named(0.5),
+        f"{{why}}; {_BACK}{_MANY}",
+        question=_BACK + _MANY,
+    ),
+    _ignored(
+        lambda f: f.are_long(f.rare if f.distinct > MOST_CATEGORIES else 0) and _merged(f),
+        f"{{why}}{{found[0]}}; {_BACK}{_LONG}",
+        question=_BACK + _LONG,
+        condition=_LONG,
+    ),
+    _sensitive(_merged, "{why}{found[0]}", {"is_fitted": "has_rare_values"}, condition="other texts"),
+)
+"""Rules for the steps of columns that nobody should learn, and why they are kept back."""
+
+_SCALE = "the numbers fill a scale such as people judge something on"
+
+ROLES = (
+    *UNPUBLISHABLE,
+    _identifier(_names_people, "its name says {found}, which tells people apart even where several share a value"),
+    _identifier(
+        lambda f: 2 * f.distinct > f.rows and not f.is_of_something and f.says("identifying"),
+        "its name says {found}, and {f.distinct:,} of {f.rows:,} values are different",
+    ),
+    _identifier(lambda f: sum(map(_is_mail, f.values)) > f.distinct / 2, "its values are addresses of mail"),
+    _identifier(
+        lambda f: f.distinct >= _FEWEST_NAMES and sum(map(_is_phone, f.values)) > _ALMOST_UNIQUE * f.distinct,
+        "its values look like numbers of telephones or of the kind of a social security number",
+    ),
+    _identifier(
+        lambda f: f.distinct == f.rows >= _FEWEST_NAMES and f.are_numbers_of_things and f.says("numbering"),
+        "its name says {found}, and all {f.rows:,} values are different",
+    ),
+    _identifier(
+        _numbers_somebody,
+        "its name says {found[0]}: it seems to number who the rows are about, {found[1]:,.1f} rows each",
+    ),
+    _identifier(
+        _numbers_files, "its name says {found[0]}: it seems to number files about people, {found[1]:,.1f} rows each"
+    ),
+    _identifier(
+        _repeats_evenly,
+        "each of its {f.distinct:,} values is in {f.counts[0]:,} rows, like a key of which each has several",
+    ),
+    _ignored(
+        weighs_rows,
+        "its name says {found}: it weighs rows, so readers need it for no table, and rare weights tell people apart",
+    ),
+    _ignored(
+        lambda f: f.has_decimals and f.says("places"),
+        "its numbers say exactly where somebody is; round them in the table to publish them",
+    ),
+    _sensitive(lambda f: _surely(f.name), "its name says {found.word}, which is about {found.about}"),
+    _sensitive(
+        lambda f: _surely(f.said.description), "its description says {found.word}, which is about {found.about}"
+    ),
+    _sensitive(
+        lambda f: f.values_meaning if f.values_meaning and f.values_meaning.is_sure else None,
+        "its values look like {found.about}",
+    ),
+    _sensitive(
+        lambda f: f.values_meaning, "its values look like {found.about}", question="the values look like {found.about}"
+    ),
+    _sensitive(_are_diagnoses, "its values look like codes of diagnoses (ICD)", {"prefixes": (3, 1), **_FITTED}),
+    _identifier(
+        _is_almost_unique,
+        "{f.distinct:,} of {f.rows:,} values are different",
+        condition="hardly any value occurs twice, and they are no dates and no numbers with decimals",
+    ),
+    _sensitive(
+        _may_be(Role.SENSITIVE),
+        "{found}",
+        question="{found}",
+        condition="the name or description may tell what nobody should learn",
+    ),
+    _open(
+        _may_be(Role.QUASI_IDENTIFIER), "", question="{found}", condition="the name or description may tell an origin"
+    ),
+    *_TOO_FINE,
+    _open(lambda f: f.is_recognizable, "", condition="the name is one by which people are recognized"),
+    _sensitive(_fills_scale, _SCALE, question=_SCALE),
+    _open(_is_described_as_recognizable, "", condition="the description is one by which people are recognized"),
+    _open(lambda _: True, "", question=UNKNOWN, condition="any other"),
+)
+"""Rules for the role of a column by itself."""
+
+_MANY_MISSING = 0.05
+"""Share of the rows without a value, from which on that counts as one of its own."""
+
+
+def guess(facts: Facts, role: Role | None = None) -> Guess:
+    """The guess on one column by itself. role: what somebody says that it is; then only the steps are guessed."""
+    made = _by_rules(facts) if role is None else _with_role(facts, role)
+    if made.role.is_used and facts.missing > _MANY_MISSING * (facts.rows + facts.missing):
+        share = 100 * facts.missing / (facts.rows + facts.missing)
+        lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
+        made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
+    return replace(made, said=facts.said)
+
+
+def _with_role(facts: Facts, role: Role) -> Guess:
+    why = "you said so"
+    if not role.is_used:
+        return Guess(role, why)
+    for _, unpublishable in _applying(UNPUBLISHABLE, facts):
+        return Guess(Role.IGNORED, f"{why}, but {unpublishable.why}")
+    if role is Role.SENSITIVE:
+        return protected(facts, why)
+    _, steps = next(_applying(STEPS, facts))
+    return replace(steps, why=f"{why}; {steps.why}")
+
+
+def _by_rules(facts: Facts) -> Guess:
+    rule, made = next(_applying(ROLES, facts))
+    if rule.steps or not made.role.is_used:
+        return made
+    if made.role is Role.SENSITIVE:
+        return protected(facts, made.why, made.question)
+    _, steps = next(_applying(STEPS, facts))
+    return replace(steps, question=made.question, is_unknown=rule is ROLES[-1])
+
+
+def protected(facts: Facts, why: str, question: str = "") -> Guess:
+    """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so."""
+    _, made = next(_applying(SENSITIVE_STEPS, facts, why))
+    return replace(made, question=made.question or question)
