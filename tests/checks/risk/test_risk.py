@@ -464,7 +464,7 @@ def test_where_the_proposition_says_nothing_neither_do_we() -> None:
         ("lacks the person", lambda: require_bound(originals, originals, np.array([1, 3]), known, harm)),
         ("no generalization", lambda: require_bound(originals[np.array([1, 0])], originals, numbers, known, harm)),
         ("not found", lambda: bound(known, Harm(Constant(1), Constant(2)))),
-        ("identifiers", lambda: precedes(unknown, known)),
+        ("dictionaries need them", lambda: precedes(unknown, known)),
         ("identifier", lambda: bound(unknown, harm)),
     ):
         with pytest.raises(IncomparableError, match=message):
