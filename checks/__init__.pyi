@@ -33,7 +33,6 @@ from checks.diversity.registry import parse_diversity as parse_diversity
 from checks.diversity.registry import spellings as spellings
 from checks.diversity.text import spelled as spelled
 from checks.errors import CriterionError as CriterionError
-from checks.errors import DisclosureRuleError as DisclosureRuleError
 from checks.finding import FULL as FULL
 from checks.finding import Algorithm as Algorithm
 from checks.finding import Budget as Budget

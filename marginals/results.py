@@ -12,13 +12,11 @@ def plain(value: object) -> Any:
     """A result as plain values, which `json.dumps` writes.
 
     A class names by `PLAIN` the attributes that are told, in their order; a dataclass that does not tells the fields that
-    its `repr` shows. None stands for what is infinite or not known; what is no number, text, or
-    collection is told by its text, as a criterion is.
+    its `repr` shows. None stands for what is infinite or not known.
 
     >>> from fractions import Fraction
-    >>> from checks.diversity.registry import parse_diversity
-    >>> plain({"criterion": parse_diversity("entropy:2"), "shares": (Fraction(1, 3), float("inf"), 2)})
-    {'criterion': 'entropy:2', 'shares': ['1/3', None, 2]}
+    >>> plain({"shares": (Fraction(1, 3), float("inf"), 2)})
+    {'shares': ['1/3', None, 2]}
     """
     match value:
         case None | bool() | str():

@@ -329,7 +329,7 @@ class StewardReport:
     >>> round(report.kl_divergence, 3), round(report.kl_suppressed, 3)
     (2.532, 3.062)
     >>> report.search.strategy, report.search.evaluated, report.dropped
-    ('auto', 11, 0)
+    ('auto', 16, 0)
     >>> report.two_way.worst, round(report.two_way.by_table["age", "diagnosis"], 3)
     (('age', 'sex'), 0.854)
     """

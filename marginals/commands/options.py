@@ -303,13 +303,20 @@ def heeded() -> Iterator[Ending]:
         ENDING.number = number
         raise EndingError
 
+    def drop(told: "sys.UnraisableHookArgs") -> None:
+        if told.exc_type is not EndingError:  # of a callback, which cannot raise; `heed` raises it again
+            hook(told)
+
+    hook = sys.unraisablehook
     before = {number: signal.getsignal(number) for number in _ENDING}
     heard = [number for number, handler in before.items() if handler in (signal.SIG_DFL, signal.default_int_handler)]
     try:
         for number in heard:
             signal.signal(number, end)
+        sys.unraisablehook = drop
         yield ENDING
     finally:
+        sys.unraisablehook = hook
         for number in heard:
             signal.signal(number, before[number])
         ENDING.number = None

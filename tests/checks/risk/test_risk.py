@@ -16,7 +16,6 @@ from checks import (
     Constant,
     DecisionProblem,
     Dictionary,
-    DisclosureRuleError,
     Harm,
     LeastRisk,
     Linear,
@@ -58,7 +57,7 @@ from checks.risk.harm import (
 )
 from checks.risk.worst_case import least_worst_risk
 from filled_tables import flat_domain
-from marginals import SensitivityError
+from marginals import DisclosureRuleError, SensitivityError
 from models import (
     BoolArray,
     Collection,
