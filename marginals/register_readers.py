@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checks.claims import Register
 from checks.finding import FULL, Verdict
 from checks.register import UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import over_table
+from marginals.results import plain
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 
@@ -37,6 +38,11 @@ class RegisterReaders:
     value: str = ""
     model: str = ""
     note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values."""
+        told = {("class" if name == "labels" else name): value for name, value in vars(self).items()}
+        return {**plain(told)}
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:
