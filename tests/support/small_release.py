@@ -39,6 +39,15 @@ def write_config(folder: Path, seed: int = 5) -> Path:
     return folder / "release.toml"
 
 
+def write_long_search(path: Path) -> None:
+    """A config, and its table with nine columns more, whose search goes on for seconds."""
+    people, rng = pd.read_csv(path.with_name("people.csv")), np.random.default_rng(2)
+    more = {f"x{number}": (people["age"] + rng.integers(0, 30, len(people))) // 4 for number in range(9)}
+    people.assign(**more).to_csv(path.with_name("people.csv"), index=False)
+    columns = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\nladder = "fitted"\n' for name in more)
+    path.write_text(f'{CONFIG}{columns}[search]\nstrategy = "local"\ntime_limit = 600.0\n')
+
+
 def marginals_command(*arguments: object, said: str = "") -> "subprocess.CompletedProcess[str]":
     """The command, run to its end in a process of its own. said: its standard input, which is no terminal."""
     return forked.run(forked.COMMAND, *arguments, said=said)

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from small_release import CONFIG, contents, marginals_command, write_config
+from small_release import CONFIG, contents, marginals_command, write_config, write_long_search
 from window_clients import Browser, browsing, problem_of
 
 PUBLISHED = "The release is written to the folder"
@@ -291,11 +289,7 @@ def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
 def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
     """What it found is a release as any other."""
     path = browser.window.file.path
-    people, rng = pd.read_csv(path.with_name("people.csv")), np.random.default_rng(2)
-    more = {f"x{number}": (people["age"] + rng.integers(0, 30, len(people))) // 4 for number in range(9)}
-    people.assign(**more).to_csv(path.with_name("people.csv"), index=False)
-    columns = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\nladder = "fitted"\n' for name in more)
-    path.write_text(CONFIG + columns + '[search]\nstrategy = "local"\ntime_limit = 600.0\n')
+    write_long_search(path)
     browser.post("/search", {})
     job = browser.window.jobs.get(1)
     assert job is not None

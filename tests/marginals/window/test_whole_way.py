@@ -12,7 +12,7 @@ import pytest
 import marginals
 from forked import COMMAND
 from project import environment
-from small_release import contents, marginals_command, write_config
+from small_release import contents, marginals_command, write_config, write_long_search
 from window_clients import browsing, gate_of
 
 
@@ -74,9 +74,7 @@ def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_wr
 ) -> None:
     folder = table.parent
     config = write_config(folder)
-    config.write_text(
-        f'{config.read_text()}[search]\nstrategy = "local"\ntime_limit = 600.0\n'
-    )  # it does not end itself
+    write_long_search(config)  # it does not end itself meanwhile
     before = config.read_bytes()
     command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
