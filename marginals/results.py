@@ -17,6 +17,11 @@ def plain(value: object) -> Any:
     >>> from fractions import Fraction
     >>> plain({"shares": (Fraction(1, 3), float("inf"), 2)})
     {'shares': ['1/3', None, 2]}
+    >>> import numpy as np
+    >>> plain(np.array([1, 2]) > 1)
+    [False, True]
+    >>> plain({"binding": np.bool_(True)})
+    {'binding': True}
     """
     match value:
         case None | bool() | str():
@@ -39,4 +44,6 @@ def plain(value: object) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.repr}
     if (named := getattr(value, "_asdict", None)) is not None:
         return plain(named())
+    if (tolist := getattr(value, "tolist", None)) is not None:  # arrays, and a truth value of NumPy
+        return plain(tolist())
     return [plain(each) for each in value] if isinstance(value, Iterable) else str(value)

@@ -402,7 +402,7 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
         )
     else:
         verification = _verified_table(folders, **asked)
-    is_written = target.path is not None and _is_report_written(folders[0], target.path, deadline)
+    is_written = target.path is not None and _write_report(folders[0], target.path, deadline)
     if as_json:
         print_json(plain(verification) | ({"report": str(target.path)} if is_written else {}))
     else:
@@ -413,8 +413,8 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
         click.get_current_context().exit(FAILED)
 
 
-def _is_report_written(folder: Path, path: Path, deadline: "Deadline") -> bool:
-    """Write the page of a release; not where its files cannot be trusted, of which its verification tells."""
+def _write_report(folder: Path, path: Path, deadline: "Deadline") -> bool:
+    """Write the page of a release. False where its files cannot be trusted: its verification has said why."""
     try:
         release = marginals.open_release(folder, deadline)
     except BundleError:

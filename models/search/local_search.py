@@ -17,7 +17,7 @@ policies below end ten percent worse.
 
 It replaces a portfolio of six searches (forward with prospects, restarts, pairs, rebuilding at four prices). Of the 36
 policies of `benchmarks/proven_optima.py` it is better than that one in 8 (by .4 to 3 percent), equal in 22, and worse in 6
-(by .02 to 1.2), in a third of the time; one of the 6 is proven by exact search in the end.
+(by .02 to 1.2).
 
 Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
 neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
