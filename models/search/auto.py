@@ -20,7 +20,7 @@ from models.search.problem import LEAST_GAIN, PenalizedDivergence, Problem, Sear
 _WORK = 200_000
 """Extensions of collections that exact search may look at before local search."""
 
-_LONGER = 12
+_LONGER = 4
 """Times as many it may look at after local search."""
 
 
