@@ -29,7 +29,7 @@ from models.search.chance import starts
 from models.search.greedy import result_of
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, allowed_margins, lattice_size, lower_bound, score
-from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop
+from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, pruning
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -104,7 +104,7 @@ def _require_some(result: SearchResult) -> None:
 
 class _State(NamedTuple):
     """A collection on the way. cost: of its cliques less its separators, in nats. judged: whether the margins that the
-    constraint judges together are complete, and allowed.
+    constraint judges together are complete, and allowed at first look.
     """
 
     cost: float
@@ -176,10 +176,12 @@ class _Search:
 
     def _go_on_from(self, state: _State) -> None:
         if state.judged:
+            if self.problem.constraint(frozenset(clique for clique in state.cliques if clique & self.pivot), 0):
+                return
             self._compare(state)
         else:
             self.evaluated += 1
-            refusal = self.problem.constraint(state.cliques, 0)
+            refusal = pruning(self.problem.constraint).first_look(state.cliques, 0)
             if refusal is None:
                 self._enqueue(state._replace(judged=True))
             elif refusal.scope is not RefusalScope.ITSELF:

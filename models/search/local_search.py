@@ -38,7 +38,7 @@ from models.search.chance import stalls_by_price, starts
 from models.search.directed import chordal_start
 from models.search.greedy import result_of
 from models.search.lower_bound import score
-from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop
+from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop, pruning
 from models.search.wanted import apart
 from models.tables.hierarchy import Mask, vertices_of
 
@@ -183,6 +183,7 @@ class _Judge:
         self.problem = problem
         self.evaluated = 0
         self.refused: set[Mask] = set()
+        self._first_look = pruning(problem.constraint).first_look
         self.score = cache(partial(score, problem))
         self.gain = cache(self._gain)
         self.saving = cache(self._saving)
@@ -204,10 +205,11 @@ class _Judge:
         return apart(self.problem.cube.entropy, separator, first, edge ^ first)
 
     def allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
+        """Whether a collection is allowed; with a new clique, on the way to another one, at first look."""
         if new in self.refused:
             return False
         self.evaluated += 1
-        refusal = self.problem.constraint(cliques, new)
+        refusal = self._first_look(cliques, new) if new else self.problem.constraint(cliques, 0)
         if refusal is not None and new and refusal.scope is RefusalScope.FINER:
             self.refused.add(new)
         return refusal is None
@@ -234,11 +236,10 @@ class _Walk:
         self._leaves = [leaves(name, level + 1) - leaves(name, level) for name, level in domain.induced_attributes]
         self._all = (1 << domain.vertex_count) - 1
         self._can_be_blind = is_blind and stalls_by_price(problem) and not problem.wanted
-        self._here = self._graph(start)
-        self._best = self._here.copy()
-        self._settle(self._here, self._all, 0)
-        self._add_wanted(self._here)
-        self._take("add and remove what gains", self._here)
+        self._best = self._graph(start)
+        self._add_wanted(self._best)
+        self._improve(self._best.copy())
+        self._here = self._best.copy()
 
     @property
     def best(self) -> frozenset[Mask]:
@@ -279,7 +280,7 @@ class _Walk:
         self._add_wanted(new)
         if not self.judge.allows(new.cliques, 0):
             return False
-        self._take(f"a better collection in round {self.rounds}", new)
+        self._take(f"a better collection in round {self.rounds}" if self.rounds else "add and remove what gains", new)
         return True
 
     def _take(self, description: str, new: _Graph) -> None:

@@ -270,6 +270,10 @@ class PruningConstraint(ABC):
         """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
         return self.pivot
 
+    def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
+        """A refusal that is quick to find; whoever gets none asks the whole constraint before a collection is chosen."""
+        return self(cliques, new)
+
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of every collection that shows a margin, where that is refused by itself and for good; or None."""
         refusal = self((margin,), margin)
@@ -349,12 +353,19 @@ class MarginLimits(PruningConstraint):
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """The refusal of a clique beyond the limits, or what the other constraint says."""
+        return self._beyond(cliques, new) or self.then(cliques, new)
+
+    def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
+        """The refusal of a clique beyond the limits, or what the other constraint says at first."""
+        return self._beyond(cliques, new) or self._then.first_look(cliques, new)
+
+    def _beyond(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         for clique in [new] if new else cliques:
             if reason := self._excess(clique):
                 return Refusal(reason, RefusalScope.FINER)
         if self.common and any(self.common & ~clique for clique in cliques):
             return Refusal(f"a margin that does not show {self.domain.margin(self.common)}, as all must")
-        return self.then(cliques, new)
+        return None
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of everything that shows a margin."""
