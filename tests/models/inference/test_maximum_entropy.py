@@ -334,8 +334,12 @@ def test_the_fit_of_any_collection_is_that_of_the_full_joint(cube: DataCube, dat
     joint = joint_array(table) / table.total
     expected = iterative_proportional_fitting(joint, cube.domain, drawn)
     fit = iterative_fit(collection)
-    if fit.residual > 1e-6:
-        return  # a limit on the boundary is approached slowly; the checks call that undecided
+    reached = [
+        np.abs(dense_marginal(expected, cube.domain, margin) - dense_marginal(joint, cube.domain, margin)).max()
+        for margin in drawn
+    ]
+    if fit.residual > 1e-6 or max(reached) > 1e-6:
+        return  # a limit on the boundary is approached slowly, by the oracle too; the checks call that undecided
     for margin in drawn:
         ours = fit.marginal(cube.domain.mask(margin))
         dense = dense_marginal(expected, cube.domain, margin) * table.total
