@@ -27,7 +27,6 @@ from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
-from models.search.auto import auto
 from models.search.chance import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -38,7 +37,7 @@ from models.search.problem import (
     SearchResult,
     from_independence,
 )
-from models.search.selection import STRATEGIES
+from models.search.selection import STRATEGIES, auto
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, chain
 from math import comb, prod
-from operator import mul
+from operator import le, mul, sub
 from typing import TypeVar
 
 import numpy as np
@@ -226,11 +226,11 @@ def _layers(
             deadline.check()
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
-            if room not in known:
-                known[room] = _filled(size, low, room, budget)
-            budget -= len(known[room]) * (1 + size // _LARGE)
+            budget -= (len(known[room]) if room in known else _ways(size, low, room)) * (1 + size // _LARGE)
             if budget < 0:
                 return None
+            if room not in known:
+                known[room] = _filled(size, low, room)
             for filled in known[room]:
                 if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
                     continue
@@ -247,19 +247,28 @@ def _arrangements(filled: _Filled) -> int:
     return prod(map(comb, accumulate(filled), filled))
 
 
-def _filled(rows: int, low: Sequence[int], high: Sequence[int], most: int) -> list[_Filled]:
-    """The ways to give the rows of a class values, within bounds of each; some more than `most` of the ways if there are."""
+def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
+    """The ways to give the rows of a class values, within bounds of each."""
     result: list[_Filled] = [()]
     for v in range(len(high)):
         ahead, needed = sum(high[v + 1 :]), sum(low[v + 1 :])
-        ways = (
+        result = [
             (*head, part)
             for head in result
             for remaining in [rows - sum(head)]
             for part in range(max(low[v], remaining - ahead), min(high[v], remaining - needed) + 1)
-        )
-        result = list(islice(ways, most + 1))
+        ]
     return result
+
+
+def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
+    """How many ways there are to give the rows of a class values, which is known sooner than what they are."""
+    spare = rows - sum(low)
+    ways = [1] + [0] * spare
+    for bottom, top in zip(low, high):
+        no_more = list(accumulate(ways))
+        ways = list(map(sub, no_more, chain([0] * (top - bottom + 1), no_more)))
+    return ways[spare] if spare >= 0 and all(map(le, low, high)) else 0
 
 
 # The maximum-entropy distribution of given sums, with a proof of how near it is.

@@ -17,7 +17,7 @@ What is wanted makes no objective smaller, so the bound counts without it and ho
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -25,10 +25,9 @@ from typing import NamedTuple
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import allowed_moves
-from models.search.chance import starts
 from models.search.greedy import result_of
 from models.search.local_search import local
-from models.search.lower_bound import LARGEST_LATTICE, allowed_margins, lattice_size, lower_bound, score
+from models.search.lower_bound import allowed_margins, lower_bound, score
 from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, pruning
 from models.tables.hierarchy import Mask
 
@@ -42,19 +41,23 @@ _MOST_WAITING = 500_000
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, most: float = inf) -> SearchResult:
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
-    initial: what another search of the problem has found; by default forward search, and local search in a large lattice,
-    look for one. What is found is never worse. most: how many collections are gone on from at most. Deterministic unless
+    initial: what another search of the problem has found; by default local search looks for one. What is found is never
+    worse. most: how many collections are gone on from at most. Deterministic unless
     stopped. Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where the constraint
     allows nothing.
     """
     _ = problem.price
     looks = count()
-    initial = _first(problem, stop) if initial is None else initial
+    if initial is None:
+        try:
+            initial = local(problem, stop)
+        except NothingAllowedError:
+            initial = _NONE_YET
 
     def ends() -> bool:
         return next(looks) >= most or stop()
 
-    if (allowed := allowed_margins(problem, stop)) is None:
+    if not most or (allowed := allowed_margins(problem, stop)) is None:
         _require_some(initial)
         return replace(initial, strategy="exact")
     if initial.cost == inf or keeps_to_its_pivot(problem, initial.cliques):
@@ -63,14 +66,6 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, mos
             return result
         initial = result or initial
     return _Search(problem, initial, allowed, ends, pivot=-1).run() or replace(initial, strategy="exact")
-
-
-def _first(problem: Problem, stop: Stop) -> SearchResult:
-    """What forward search finds, in a large lattice local search too."""
-    first = reduce(SearchResult.or_better, starts(problem, stop), _NONE_YET)
-    if first.value is None or first.value == inf or lattice_size(problem) <= LARGEST_LATTICE:
-        return first
-    return first.or_better(local(problem, stop))
 
 
 def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:

@@ -13,17 +13,15 @@ adding.
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import reduce, wraps
+from functools import reduce
 from heapq import heappop, heappush
-from itertools import combinations, takewhile
-from math import comb
+from itertools import takewhile
 from operator import or_
 
 from models.errors import NothingAllowedError
 from models.graphs.interaction_graph import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.lower_bound import LARGEST_LATTICE, lattice_size
 from models.search.problem import (
     KL,
     LEAST_GAIN,
@@ -39,9 +37,6 @@ from models.search.problem import (
     SearchResult,
     Step,
     Stop,
-    Strategy,
-    from_independence,
-    staircase,
 )
 from models.tables.hierarchy import Mask, vertices_of
 
@@ -392,74 +387,3 @@ def _reverse(move: Move) -> Move:
 # pair is made at once, where a stepwise search makes it step by step, and gives up at a step that by itself tells
 # nothing: two columns that are the same, say, of which a finer step of one beside a coarser of the other tells nothing
 # more.
-
-
-_WORK = 1 << 28
-"""Pairs of attributes times the cells of the table that they are counted from, at most."""
-
-
-def or_from_forest(search: Strategy) -> Strategy:
-    """A search that of a large lattice gives nothing worse than forward search from a forest of pairs.
-
-    Where all attributes have one step each, a stepwise search makes a pair at once by itself.
-    """
-
-    @wraps(search)
-    def strategy(problem: Problem, stop: Stop) -> SearchResult:
-        is_large = lattice_size(problem) > LARGEST_LATTICE
-        other = _from_forest(problem, stop) if is_large and problem.has_levels else None
-        return search(problem, stop).or_better(other)
-
-    return strategy
-
-
-from_both: Strategy = or_from_forest(forward)
-"""What forward search finds; of a large lattice the better of that and of what it finds from a forest of pairs."""
-
-
-def _from_forest(problem: Problem, stop: Stop) -> SearchResult | None:
-    """What forward search finds from a forest of pairs; None where it is not allowed, or takes too long to be made."""
-    attributes, base = len(problem.cube.domain.attributes), sum(problem.cube.domain.attribute_masks)
-    cells = len(problem.cube.table(base)) if problem.cube.holds(base) else problem.cube.total
-    if comb(attributes, 2) * cells > _WORK:
-        return None
-    start = _forest(problem, stop)
-    begun, at = problem.position(problem.initial), problem.position(start)
-    step = Step("begin with pairs of attributes that tell most of each other", begun.divergence, at.divergence)
-    try:
-        result = forward(replace(problem, start=start), stop)
-    except NothingAllowedError:
-        return None
-    return replace(result, steps=(step, *result.steps))
-
-
-def _forest(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
-    """The initial collection of a problem, pairs of attributes that were apart in it, and attributes by themselves.
-
-    Decomposable, since two parts that are apart are joined by one attribute of each, which some clique of its part shows
-    as finely as the part shows it at all.
-    """
-    cliques, parts = tuple(maximal_masks(problem.initial)), list(problem.cube.domain.attribute_masks)
-    for clique in cliques:
-        parts = _joined(parts, clique)
-    for _, margin in sorted(_gainful_pairs(problem, stop)):
-        joined, extended = _joined(parts, margin), tuple(maximal_masks((*cliques, margin)))
-        if len(joined) < len(parts) and not stop() and problem.constraint(extended, margin) is None:
-            cliques, parts = extended, joined
-    return from_independence(replace(problem, kept=cliques, start=None)).initial
-
-
-def _joined(parts: Iterable[Mask], margin: Mask) -> list[Mask]:
-    """Parts of the attributes, those that a margin shows together as one."""
-    return [*(part for part in parts if not part & margin), sum(part for part in parts if part & margin)]
-
-
-def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask]]:
-    """The negative gain and the margin of each pair that gains, the margin being the allowed one that gains most."""
-    domain = problem.cube.domain
-    shown = [[domain.coarser_steps(v) | 1 << v for v in vertices_of(own)] for own in domain.attribute_masks]
-    for ones, others in combinations(shown, 2):
-        margins = takewhile(lambda _: not stop(), staircase(ones, others, lambda margin: not problem.refuses(margin)))
-        gain, margin = max(((problem.pair_gain(*pair), sum(pair)) for pair in margins), default=(0.0, 0))
-        if gain > LEAST_GAIN:
-            yield -gain, margin

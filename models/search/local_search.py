@@ -34,11 +34,11 @@ import numpy as np
 
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
-from models.search.chance import stalls_by_price, starts
-from models.search.directed import chordal_start
+from models.search.chance import stalls_by_price
 from models.search.greedy import result_of
 from models.search.lower_bound import score
 from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop, pruning
+from models.search.starts import chordal_start, forest_start
 from models.search.wanted import apart
 from models.tables.hierarchy import Mask, vertices_of
 
@@ -52,7 +52,7 @@ _MOST_WALKS = 12
 """Walks of a search, at most."""
 
 _AGREEING = 3
-"""Walks that come to the best collection, after which a search ends."""
+"""Ends at the best collection, after which a search ends."""
 
 _CYCLE = 20
 """Rounds, for each induced attribute, in which the share of worse collections falls to 0."""
@@ -76,48 +76,41 @@ _Candidate = tuple[float, Mask, int, int]
 
 
 def local(problem: Problem, stop: Stop) -> SearchResult:
-    """The best collection of several walks from two starts; the same for the same problem unless stopped.
+    """The best collection of several walks from one start; the same for the same problem unless stopped.
 
-    The starts are the collections of forward search, by the divergence and by the objective, if parameters have a price and
-    attributes have levels; else a chordal completion of a directed model, and the initial collection. Walks differ much:
-    twelve that end early are better than one that is as long. Raises SelectionError for an objective that is a stopping
-    rule only, NothingAllowedError where no start is allowed.
+    The start is a forest of pairs if attributes have levels, else a directed model made chordal; what single steps come to
+    from the initial collection is an end, too. Walks differ much: twelve that end early are better than one that is as long.
+    Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where nothing is found that is
+    allowed.
     """
     _ = problem.price
-    begun = list(_starts(problem, stop)) or [_initial(problem)]
     judge, ends = _Judge(problem), list[SearchResult]()
+    start: Iterable[Mask] = problem.initial
+    steps: list[Step] = []
     for number in range(_MOST_WALKS):
-        turn, place = divmod(number, len(begun))
-        start, seed = begun[place], problem.seed + number
-        walk = _Walk(judge, start.cliques, stop, np.random.default_rng(seed), is_blind=turn % 2 == 0)
-        walk.run(min(judge.work + MOST_WORK / 2, MOST_WORK))
+        walk = _Walk(judge, start, stop, problem.seed + number, is_blind=number % 2 == 1)
+        if number:
+            walk.run(min(judge.work + MOST_WORK / 2, MOST_WORK))
         if problem.constraint(walk.best, 0) is None:
-            ends.append(walk.result(start))
+            ends.append(walk.result(steps))
         best = [end for end in ends if end.cost < min(end.cost for end in ends) + LEAST_GAIN]
         if len(best) == _AGREEING or judge.work >= MOST_WORK or stop():
             break
-    evaluated = judge.evaluated + sum(start.evaluated for start in begun)
-    return replace(best[0] if best else walk.result(start), strategy="local", evaluated=evaluated)
+        if not number:
+            start, steps = _start(problem, stop)
+    return replace(best[0] if best else walk.result(steps), evaluated=judge.evaluated)
 
 
-def _starts(problem: Problem, stop: Stop) -> Iterator[SearchResult]:
-    """Collections to begin at; they need not be allowed."""
-    begun = _initial(problem)
+def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
+    """The collection that walks begin at, and how it was come to."""
     if problem.has_levels:
-        yield from [*starts(problem, stop)][::-1]
+        way, cliques = "pairs of attributes that tell most of each other", forest_start(problem, stop)
     else:
-        filled = tuple(chordal_start(problem, stop))
-        if problem.is_kept(filled) and problem.constraint(filled, 0) is None:
-            after = problem.position(filled).divergence
-            step = Step("begin with a directed model, made chordal", begun.kl_divergence, after)
-            yield SearchResult("local", filled, after, 0, optimal=False, steps=(step,))
-        yield begun
-
-
-def _initial(problem: Problem) -> SearchResult:
-    """The initial collection as a result."""
-    position = problem.position(problem.initial)
-    return SearchResult("local", tuple(position.cliques), position.divergence, 0, optimal=False, steps=())
+        way, cliques = "a directed model, made chordal", chordal_start(problem, stop)
+    if not (cliques and problem.is_kept(cliques) and problem.constraint(cliques, 0) is None):
+        return problem.initial, []
+    before, after = (problem.position(masks).divergence for masks in (problem.initial, cliques))
+    return cliques, [Step(f"begin with {way}", before, after)]
 
 
 class _Preference(NamedTuple):
@@ -218,11 +211,9 @@ class _Judge:
 class _Walk:
     """A walk from one collection to the next. best: the cliques of the best collection so far."""
 
-    def __init__(
-        self, judge: _Judge, start: Iterable[Mask], stop: Stop, rng: np.random.Generator, *, is_blind: bool
-    ) -> None:
+    def __init__(self, judge: _Judge, start: Iterable[Mask], stop: Stop, seed: int, *, is_blind: bool) -> None:
         problem = judge.problem
-        self.judge, self.problem, self.stop, self.rng = judge, problem, stop, rng
+        self.judge, self.problem, self.stop, self.rng = judge, problem, stop, np.random.default_rng(seed)
         self.rounds = 0
         self.steps: list[Step] = []
         domain = self.domain = problem.cube.domain
@@ -238,7 +229,10 @@ class _Walk:
         self._can_be_blind = is_blind and stalls_by_price(problem) and not problem.wanted
         self._best = self._graph(start)
         self._add_wanted(self._best)
-        self._improve(self._best.copy())
+        new = self._best.copy()
+        if self._can_be_blind:
+            self._settle(new, self._all, 0, _Preference(is_blind=True))
+        self._improve(new)
         self._here = self._best.copy()
 
     @property
@@ -269,10 +263,9 @@ class _Walk:
                     continue
             self._here = new
 
-    def result(self, start: SearchResult) -> SearchResult:
-        """The best collection as a search result that continues the steps of its start."""
-        position = self.problem.position(self.best)
-        return result_of(start.strategy, self.problem, position, 0, (*start.steps, *self.steps))
+    def result(self, steps: Iterable[Step]) -> SearchResult:
+        """The best collection as a search result. steps: those to the start."""
+        return result_of("local", self.problem, self.problem.position(self.best), 0, (*steps, *self.steps))
 
     def _improve(self, new: _Graph) -> bool:
         """Settle a better collection as a whole, and let it be the best one if that is allowed."""

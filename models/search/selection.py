@@ -4,27 +4,28 @@ The same search as for a release, with no privacy constraint and every attribute
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from heapq import heappop, heappush
 from itertools import combinations
 from math import exp, log
 from typing import TYPE_CHECKING
 
 from models.deadline import NEVER, Deadline
-from models.errors import NotDecomposableError, SelectionError
+from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
 from models.graphs.interaction_graph import AddEdge, RemoveEdge, allowed_moves
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
-from models.search.auto import auto
-from models.search.chance import by_divergence, or_from_forward
+from models.inference.maximum_entropy import MaximumEntropy
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
 from models.search.exact import exact
-from models.search.greedy import backward, both, from_both, or_from_forest
+from models.search.greedy import backward, both, forward, stepwise
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
+    LEAST_GAIN,
     CliqueScore,
     Constraint,
     LikelihoodRatio,
@@ -348,12 +349,63 @@ def window(
     return sorted(((cliques, weight / total) for cliques, weight in weights.items()), key=lambda pair: -pair[1])
 
 
+# The default search: local search, and a proof where the lattice is small.
+
+
+_WORK = 800_000
+"""Extensions of collections that exact search may look at after local search."""
+
+
+def auto(problem: Problem, stop: Stop) -> SearchResult:
+    """The best collection that local search finds; the same for the same problem unless stopped.
+
+    In a small lattice exact search goes on from it for a while; the result is `optimal` if that proves it. How much each may
+    do follows from the problem, not from a clock. By a test of significance, which has no best model, the better of two
+    stepwise searches, from the initial collection and from the largest, goes on in both directions. Raises
+    NothingAllowedError if no search finds anything that is allowed.
+    """
+    if not isinstance(problem.objective, PenalizedDivergence):
+        return replace(_by_tests(problem, stop), strategy="auto")
+    looks = _WORK // lattice_size(problem) if _is_small(problem) else 0
+    return replace(exact(problem, stop, most=looks), strategy="auto")
+
+
+def _is_small(problem: Problem) -> bool:
+    return lattice_size(problem) <= LARGEST_LATTICE
+
+
+def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
+    """The search by a test of significance."""
+    results = list[SearchResult]()
+    for end in (stepwise, _from_the_largest)[: 1 + _is_small(problem)]:
+        with suppress(NothingAllowedError):
+            results.append(end(problem, stop))
+    best = reduce(partial(_preferred, problem), results) if results else stepwise(problem, stop)
+    return _preferred(problem, best, both(replace(problem, start=best.cliques), stop))
+
+
+def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
+    """Stepwise from the largest collection that is allowed."""
+    return stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
+
+
+def _preferred(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:
+    """The one of two results that the test prefers."""
+    added = _parameters(problem, other) - _parameters(problem, one)
+    gained = problem.objective.gain(one.kl_divergence - other.kl_divergence, added)
+    return other if gained > LEAST_GAIN else one
+
+
+def _parameters(problem: Problem, result: SearchResult) -> int:
+    return MaximumEntropy(Collection.of(problem.cube, result.cliques)).parameter_count
+
+
 STRATEGIES: Mapping[str, Strategy] = {
     "auto": auto,
     "local": local,
-    "forward": by_divergence(from_both),
-    "backward": by_divergence(or_from_forest(backward)),
-    "both": or_from_forward(or_from_forest(both)),
+    "forward": forward,
+    "backward": backward,
+    "both": both,
     "exact": exact,
 }
 """The strategies by the names that a policy uses."""

@@ -16,6 +16,7 @@ from brute_force import Array, dense_marginal, free_parameter_count, iterative_p
 from filled_tables import filled, flat_domain, of_rows, published
 from marginals import ExtensionError
 from models import (
+    STRATEGIES,
     KL,
     STRATEGIES,
     Collection,
@@ -45,14 +46,15 @@ from models import (
 )
 from models.inference.beside_core import CELLS, ModelBesideCore
 from models.search import strategy_of
-from models.search.auto import auto
-from models.search.chance import by_divergence, without_chance_edges
+from models.search.chance import without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
 from models.search.problem import BDeu, CliqueScore, additive
 from models.tables.data_cube import interactions
 from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, short_walks
 from search_strategies import private_problems, problems
+
+auto = STRATEGIES["auto"]
 from strategies import Core, cores, decomposable_collections, further_masks, margins
 
 any_problem = problems() | private_problems()
@@ -172,13 +174,13 @@ def test_the_default_search_proves_the_best_collection_of_a_small_lattice(proble
     found, best = auto(problem, never), min(allowed_values(problem).values())
     assert found.value is not None
     assert found.value >= best - 1e-9
-    assert found.value <= by_divergence(forward)(problem, never).value + 1e-9
+    assert found.value <= forward(problem, never).value + 1e-9
     if found.optimal:
         assert found.value == pytest.approx(best, abs=1e-9)
     again = auto(problem, never)
     assert (again.cliques, again.value, again.evaluated) == (found.cliques, found.value, found.evaluated)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("models.search.auto"), "_WORK", 0)
+        patch.setattr(import_module("models.search.selection"), "_WORK", 0)
         patch.setattr(import_module("models.search.local_search"), "MOST_WORK", most)
         first, again = auto(problem, never), auto(problem, never)
     assert (first.cliques, first.evaluated) == (again.cliques, again.evaluated)

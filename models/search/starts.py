@@ -1,26 +1,35 @@
-"""A start for undirected search: a greedy directed model, made chordal by min-fill.
+"""Starts for local search: a greedy directed model, made chordal by min-fill; with levels, a forest of pairs of attributes.
 
 Directed models reach dependences that no single edge of a decomposable model pays for. A hill climb over directed acyclic
 graphs adds, removes or turns the arc that gains most until none gains (Heckerman, Geiger and Chickering, Machine Learning
 20, 1995). Its moral graph is filled in by min-fill elimination; the search that begins there removes edges that do not pay.
+
+A forest has pairs at levels that tell most of each other, which single steps come to only where each of them pays.
 """
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from heapq import heappop, heappush
+from itertools import combinations, takewhile
+from math import comb
 
 from models.graphs.interaction_graph import eliminated
 from models.graphs.junction_tree import maximal_masks
 from models.search.lower_bound import score
-from models.search.problem import LEAST_GAIN, Problem, Stop
+from models.search.problem import LEAST_GAIN, Problem, Stop, from_independence, staircase
 from models.tables.hierarchy import Mask, vertices_of
 
+_WORK = 1 << 28
+"""Pairs of attributes times the cells of the table that they are counted from, at most."""
 
-def chordal_start(problem: Problem, stop: Stop) -> list[Mask]:
+
+def chordal_start(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
     """Return the cliques of the filled-in moral graph of a greedy directed model; attributes must have one level each.
 
     The constraint is not asked. Cost: about attributes**2 entropies, and attributes for each arc.
     """
-    return maximal_masks(eliminated(_DirectedClimb(problem, stop).families()) or ())
+    return tuple(maximal_masks(eliminated(_DirectedClimb(problem, stop).families()) or ()))
 
 
 class _DirectedClimb:
@@ -103,3 +112,39 @@ class _DirectedClimb:
         for middle in range(len(self.parents)):  # Warshall's algorithm
             above = self.ancestors[middle]
             self.ancestors = [mask | above if mask >> middle & 1 else mask for mask in self.ancestors]
+
+
+def forest_start(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
+    """Return the initial collection, pairs of attributes that were apart in it, and attributes by themselves.
+
+    Nothing where it takes too long to be made. Decomposable, since two parts that are apart are joined by one attribute of
+    each, which some clique of its part shows as finely as the part shows it at all.
+    """
+    cube = problem.cube
+    attributes, base = len(cube.domain.attributes), sum(cube.domain.attribute_masks)
+    if comb(attributes, 2) * (len(cube.table(base)) if cube.holds(base) else cube.total) > _WORK:
+        return ()
+    cliques, parts = tuple(maximal_masks(problem.initial)), list(cube.domain.attribute_masks)
+    for clique in cliques:
+        parts = _joined(parts, clique)
+    for _, margin in sorted(_gainful_pairs(problem, stop)):
+        joined, extended = _joined(parts, margin), tuple(maximal_masks((*cliques, margin)))
+        if len(joined) < len(parts) and not stop() and problem.constraint(extended, margin) is None:
+            cliques, parts = extended, joined
+    return from_independence(replace(problem, kept=cliques, start=None)).initial
+
+
+def _joined(parts: Iterable[Mask], margin: Mask) -> list[Mask]:
+    """Parts of the attributes, those that a margin shows together as one."""
+    return [*(part for part in parts if not part & margin), sum(part for part in parts if part & margin)]
+
+
+def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask]]:
+    """The negative gain and the margin of each pair that gains, the margin being the allowed one that gains most."""
+    domain = problem.cube.domain
+    shown = [[domain.coarser_steps(v) | 1 << v for v in vertices_of(own)] for own in domain.attribute_masks]
+    for ones, others in combinations(shown, 2):
+        margins = takewhile(lambda _: not stop(), staircase(ones, others, lambda margin: not problem.refuses(margin)))
+        gain, margin = max(((problem.pair_gain(*pair), sum(pair)) for pair in margins), default=(0.0, 0))
+        if gain > LEAST_GAIN:
+            yield -gain, margin
