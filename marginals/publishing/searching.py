@@ -27,7 +27,7 @@ from models.errors import DomainMismatchError, ExtensionError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
-from models.search.chance import without_chance_edges
+from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
     MarginLimits,

@@ -38,6 +38,7 @@ from models.search.problem import (
     Step,
     Stop,
 )
+from models.tables.data_cube import DOUBTFUL
 from models.tables.hierarchy import Mask, vertices_of
 
 Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
@@ -380,10 +381,44 @@ def _reverse(move: Move) -> Move:
     raise ValueError(f"{move} is no removal")
 
 
-# A forest of pairs: where a search may begin, so that attributes are together which tell most of each other.
+# What chance gains: a search by the KL divergence alone pays for noise.
 #
-# Chow and Liu (IEEE Transactions on Information Theory 14, 1968), with levels: of each pair of attributes the margin
-# that is allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart. One
-# pair is made at once, where a stepwise search makes it step by step, and gives up at a step that by itself tells
-# nothing: two columns that are the same, say, of which a finer step of one beside a coarser of the other tells nothing
-# more.
+# A table of two attributes that have nothing to do with each other still gains about (its free parameters) / 2n nats from n
+# people. The least
+#
+#     KL(p || q) + D / 2n,    D = sum over cliques c(E) - 1  -  sum over separators c(S) - 1,
+#
+# is what is looked for instead, c(E) the cells of a margin that count (`interactions`). So every attribute keeps its own
+# table, and what two attributes show of each other has a price, that of a parameter being `Problem.price`.
+
+
+def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
+    """Remove edges that chance explains: those that do not pay twice the price, nor does their pair by itself.
+
+    The objective can grow by less than the price of these edges. An edge of a wanted analysis counts its gain there.
+    """
+    if not problem.price:
+        return result
+    doubting = replace(problem, objective=PenalizedDivergence(DOUBTFUL * problem.price))
+    climb = Climb(doubting, problem.position(result.cliques), stop)
+    while not stop():
+        doubtful = (
+            (move, change)
+            for gain, move, change in climb.removals()
+            if gain > LEAST_GAIN and isinstance(move, RemoveEdge) and not _is_associated(climb.problem, move)
+        )
+        chosen = next((edge for edge in doubtful if not climb.refusal(*edge)), None)
+        if chosen is None:
+            break
+        climb.take(*chosen)
+    evaluated = result.evaluated + climb.evaluated
+    if not climb.steps:
+        return replace(result, evaluated=evaluated)
+    steps = (*result.steps, *climb.steps)
+    return replace(result_of(result.strategy, problem, climb.position, evaluated, steps), bound=result.bound)
+
+
+def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
+    """Return whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
+    first, second = (problem.cube.domain.coarser_steps(vertex) | 1 << vertex for vertex in (edge.first, edge.second))
+    return problem.pair_gain(first, second) > LEAST_GAIN

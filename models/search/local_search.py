@@ -34,7 +34,6 @@ import numpy as np
 
 from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
-from models.search.chance import stalls_by_price
 from models.search.greedy import result_of
 from models.search.lower_bound import score
 from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop, pruning
@@ -226,7 +225,7 @@ class _Walk:
         leaves = problem.cube.log_leaves
         self._leaves = [leaves(name, level + 1) - leaves(name, level) for name, level in domain.induced_attributes]
         self._all = (1 << domain.vertex_count) - 1
-        self._can_be_blind = is_blind and stalls_by_price(problem) and not problem.wanted
+        self._can_be_blind = is_blind and problem.price > 0 and problem.has_levels and not problem.wanted
         self._best = self._graph(start)
         self._add_wanted(self._best)
         new = self._best.copy()

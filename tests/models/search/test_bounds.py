@@ -16,7 +16,6 @@ from brute_force import Array, dense_marginal, free_parameter_count, iterative_p
 from filled_tables import filled, flat_domain, of_rows, published
 from marginals import ExtensionError
 from models import (
-    STRATEGIES,
     KL,
     STRATEGIES,
     Collection,
@@ -46,16 +45,16 @@ from models import (
 )
 from models.inference.beside_core import CELLS, ModelBesideCore
 from models.search import strategy_of
-from models.search.chance import without_chance_edges
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
+from models.search.greedy import without_chance_edges
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
 from models.search.problem import BDeu, CliqueScore, additive
 from models.tables.data_cube import interactions
 from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, short_walks
 from search_strategies import private_problems, problems
+from strategies import Core, cores, decomposable_collections, further_masks, margins
 
 auto = STRATEGIES["auto"]
-from strategies import Core, cores, decomposable_collections, further_masks, margins
 
 any_problem = problems() | private_problems()
 
