@@ -338,7 +338,7 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_findings(findings: "Sequence[Finding]") -> None:
     """Print findings, each verdict in its colour; those apart that the publisher attests."""
     from checks.finding import Verdict
-    from marginals.wording import told_findings
+    from marginals.say.claims import told_findings
 
     colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.ATTESTED: "cyan"}
     told = sorted(told_findings(findings), key=lambda verdict_and_lines: verdict_and_lines[0] is Verdict.ATTESTED)

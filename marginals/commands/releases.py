@@ -108,7 +108,7 @@ def publish(
         configured.require_collections()
         page = _page_apart(configured, out, steward, ledger, sign)
         if page.is_of_another_release and not as_json:
-            from marginals.wording import another_release_line
+            from marginals.say.steward import another_release_line
 
             click.echo(printable(another_release_line(page.path, out)), err=True)
         table = configured.read_table()
@@ -121,7 +121,7 @@ def publish(
             if error.in_the_table and not as_json:
                 click.echo(printable(error.in_the_table), err=True)
             raise
-    from marginals.wording import kept_out_by_role
+    from marginals.say.table import kept_out_by_role
 
     by_role = kept_out_by_role(
         {name: attribute.role for name, attribute in configured.source.attributes.items()}, config.name
@@ -155,7 +155,7 @@ def _page_apart(
 def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Path | None) -> Iterator[str]:
     """What somebody should know of a table before it is searched: rows that are not counted, guesses, slow ways."""
     from marginals.config.questions import unconfirmed_lines
-    from marginals.wording import dropped_lines, left_out_lines, part_lines
+    from marginals.say.table import dropped_lines, left_out_lines, part_lines
 
     least = configured.policy.least("min_cell")
     counted, person = table.whole.rows + table.left_out, configured.source.person
@@ -238,7 +238,8 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.wording import beside_lines, rule_lines, sensitive_lines, steward_lines, wanted_lines
+    from marginals.say.claims import rule_lines, sensitive_lines
+    from marginals.say.steward import beside_lines, steward_lines, wanted_lines
 
     release, steward = publication.release, publication.steward
     verification, folder = release.verify(), release.path
@@ -298,7 +299,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
 def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
     """What a release that was just written publishes, and what it leaves out: why, by attribute."""
     from marginals.names import margin_in_words, number_of
-    from marginals.wording import rows_in_words
+    from marginals.say.table import rows_in_words
 
     counted = rows_in_words(release.rows, release.published.rows_per_person)
     where = f" where {release.published.where}" if release.published.where else ""
@@ -454,7 +455,7 @@ def _print(verification: "Verification", is_asked: bool) -> None:
 
     is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
     """
-    from marginals.wording import rule_lines, sensitive_lines, smallest_line
+    from marginals.say.claims import rule_lines, sensitive_lines, smallest_line
 
     print_findings(verification.checks)
     print_lines(rule_lines(verification.rules))
@@ -486,7 +487,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
     from marginals.estimates import count
-    from marginals.wording import codebook_lines, estimate_lines
+    from marginals.say.answers import codebook_lines, estimate_lines
 
     release = marginals.open_release(folder, deadline)
     estimate = count(release.model, conditions, seconds=inf)
@@ -541,7 +542,7 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
 
     from marginals.estimates import drawn, drawn_base_values, pairs_in
     from marginals.names import number_of
-    from marginals.wording import pair_rows, synthetic_lines
+    from marginals.say.answers import pair_rows, synthetic_lines
 
     write = marginals.interchange.rows_writer(target.path)
     file = target.opened()
@@ -725,7 +726,7 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release-a release-b
       marginals attack release-2025 release-2026
     """
-    from marginals.wording import attack_lines, change_lines, unmeasured_lines
+    from marginals.say.attacks import attack_lines, change_lines, unmeasured_lines
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = marginals.attack(*folders, truth=table, seconds=deadline)

@@ -64,7 +64,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
       marginals assess release.toml --levels age=2,postcode=3
       marginals assess release.toml --eligible
     """
-    from marginals.wording import assessment_lines, eligibility_lines, reidentification_lines
+    from marginals.say.table import assessment_lines, eligibility_lines, reidentification_lines
 
     configured = marginals.read_config(config)
     table = configured.read_table()
@@ -179,7 +179,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
     from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
     from marginals.publishing.single_tables import chosen_table
-    from marginals.wording import single_table_lines, written_table_lines
+    from marginals.say.table import single_table_lines, written_table_lines
 
     with ProgressBars(not as_json) as progress:
         table, policy = configured.read_table(), configured.policy
@@ -209,7 +209,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
 
 def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
     """Look for the minimal tables of which few rows are left out, and write the best."""
-    from marginals.wording import thinned_table_lines, written_table_lines
+    from marginals.say.table import thinned_table_lines, written_table_lines
 
     assert asked.left_out is not None
     with ProgressBars(not as_json) as progress:
@@ -252,7 +252,7 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
     from marginals.anonymizers.local_recoding import weights_by_label
     from marginals.names import number_of
-    from marginals.wording import written_table_lines
+    from marginals.say.table import written_table_lines
 
     table = configured.read_table()
     requirements = configured.policy.requirements_of(table)

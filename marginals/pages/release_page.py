@@ -18,30 +18,32 @@ from checks.attacks.knowledge import published_counts
 from checks.claims import AttributeClaim, CountClaim, listing
 from marginals.attacks import disclosure_measures, not_judged, refused, small_below
 from marginals.bundle.content import BundleContent
-from marginals.claims_in_words import counts_below, together
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words, shown_at
 from marginals.register_readers import NOT_EXAMINED, register_readers
-from marginals.tables.attribute import Role
-from marginals.wording import (
+from marginals.say.attacks import (
     ALGORITHM_KNOWN,
-    ClaimInWords,
     determined_in_words,
     expected_in_words,
-    in_words,
-    part_in_words,
     published_lines,
     reconstruction_in_words,
     refusal_lines,
     register_in_words,
-    rule_in_words,
-    sensitive_lines,
     skewness_in_words,
     threshold_in_words,
-    told_together,
-    unit_in_words,
 )
+from marginals.say.claims import (
+    ClaimInWords,
+    counts_below,
+    in_words,
+    rule_in_words,
+    sensitive_lines,
+    together,
+    told_together,
+)
+from marginals.say.table import part_in_words, unit_in_words
+from marginals.tables.attribute import Role
 from models.arrays import FloatArray
 from models.errors import NotDecomposableError
 from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs

@@ -14,11 +14,12 @@ from marginals.bundle.content import REPORT
 from marginals.bundle.replacement import Replacement, replacement_of
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.snapshot import Snapshot
-from marginals.claims_in_words import counts_below
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
 from marginals.named_rules import rules_of
 from marginals.names import number_of
+from marginals.say.claims import counts_below
+from marginals.say.table import dropped_lines, left_out_lines, unit_in_words
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
@@ -28,7 +29,6 @@ from marginals.window.jobs import Job
 from marginals.window.project import OlderVersionError, changed_since, put, releases_in, section
 from marginals.window.result_cards import CardGroup, ResultCard, cards_of_attacks, cards_of_verdicts, in_groups
 from marginals.window.window import Window
-from marginals.wording import dropped_lines, left_out_lines, unit_in_words
 from models.errors import MarginalsError
 
 _LEDGER = "publish at a terminal, with --ledger"

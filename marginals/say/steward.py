@@ -1,0 +1,225 @@
+"""The steward's report in words: how near a release comes to the data, and how it was searched."""
+
+from collections.abc import Iterable, Iterator
+from math import ceil, floor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marginals.names import margin_in_words, number_of
+from marginals.say.claims import counts_below
+from models.tables.hierarchy import Domain
+
+if TYPE_CHECKING:
+    from marginals.accuracy import Comparison
+    from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
+    from models.search.problem import SearchResult
+
+
+def another_release_line(page: Path, release: Path) -> str:
+    """That a steward's page is not that of the release beside it."""
+    return (
+        f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
+        "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
+    )
+
+
+def wanted_lines(wanted: Iterable["WantedTable"], domain: "Domain") -> Iterator[str]:
+    """What became of the analyses that a release is wanted for. domain: of the release."""
+    for table in wanted:
+        yield wanted_line(table, domain)
+
+
+def wanted_line(table: "WantedTable", domain: "Domain") -> str:
+    """What became of one analysis: whether it has a published table, and what it could have beside, or why not."""
+    names = ", ".join(table.attributes)
+    if table.margin is None and len(table.attributes) == 1:
+        said = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
+    elif table.margin is None:
+        said = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
+    else:
+        together = "shown" if len(table.attributes) == 1 else "shown together"
+        said = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
+    if table.obstacle is None or table.would_pass is None:
+        return said if table.obstacle is None else f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
+    return (
+        f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its weight, "
+        f"or demand it: search.must_publish = [{table.demand}]."
+    )
+
+
+def steward_lines(report: "StewardReport") -> Iterator[str]:
+    """For the steward alone: how near a release comes to the data, beside what is coarser, and how it was searched."""
+    yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
+    if priced := chance_in_words(report, 3):
+        yield f"  {priced}"
+    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
+    if report.kl_best_table is not None:
+        yield f"  {report.kl_best_table:.3f} for the best single table."
+    if removed := removed_in_words(report):
+        yield removed
+    yield from _comparison_lines(report.comparison)
+    if poor := worse_than_one_way(report):
+        yield poor
+    yield search_line(report.search, report.base)
+    if said := str(report.base):
+        yield said
+
+
+def chance_in_words(report: "StewardReport", decimals: int) -> str:
+    """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
+    search, price = report.search, report.price
+    if search.value is None:
+        return ""
+    if not price:
+        from models.search.problem import CliqueScore  # slow to import, and few need it
+
+        by_score = isinstance(report.objective, CliqueScore)
+        return (
+            f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+            if by_score
+            else ""
+        )
+    gained = search.value - search.kl_divergence
+    counted = ", wanted analyses counted" if search.wanted else ""
+    return (
+        f"{search.value:.{decimals}f} with {gained:.{decimals}f} for what chance gains, 1/{1 / price:,.0f} nats each free "
+        f"parameter{counted}: the search looked for the least of this."
+    )
+
+
+_FURTHEST = 3
+"""Attributes that are named, at most."""
+
+
+def worse_than_one_way(report: "StewardReport") -> str:
+    """That exact tables of single attributes would come nearer to pairs, and what helps; empty where they would not."""
+    mean, alone = report.two_way.mean, report.comparison.independent_mean
+    if alone is None or not report.two_way.by_table or mean <= alone:
+        return ""
+    without = 'leave the base table out (base.table = "none"), ' if report.base.contained else ""
+    errors = sorted(((error, name) for (name,), error in report.one_way.by_table.items()), reverse=True)
+    coarse = [f"{name} ({error:.2f} by itself)" for error, name in errors[:_FURTHEST] if error >= alone / 2]
+    furthest = f" Furthest from the table: {', '.join(coarse)}." if coarse else ""
+    return (
+        f"Worse than one-way tables: with exact tables of single attributes, taken as independent, pairs would be off by "
+        f"{alone:.4f} on average, not by {mean:.4f}.{furthest} {without[:1].upper()}{without[1:]}"
+        f'{"let" if without else "Let"} levels be fitted to the counts where they are not (ladder = "fitted"), demand fewer '
+        "rows (k_link, k_combinatorial, min_cell), or leave columns out that need coarse levels."
+    )
+
+
+def removed_in_words(report: "StewardReport") -> str:
+    """Which share of the divergence a release removes, beside the best single table; empty where there is none to remove.
+
+    Empty for several sensitive attributes, too: the table that is compared with shows them all together, which tells more of
+    them than any release may.
+    """
+    release, best = report.removed, report.removed_by_best_table
+    if release is None or _all_sensitive(report):
+        return ""
+    beside = "" if best is None else f"; the best single table {_removes(best)}"
+    return (
+        f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{beside}."
+    )
+
+
+def _all_sensitive(report: "StewardReport") -> str:
+    """What else the table shows that is compared with, where several attributes are sensitive."""
+    return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
+
+
+def _removes(share: float) -> str:
+    return f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
+
+
+def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
+    """How far tables and counts are off, and the pair of attributes whose association is lost most."""
+    release, others = comparison.release, comparison.yardsticks
+    if release.two_way.by_table:
+        beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
+        of_some = f", of {release.two_way.sample}" if release.two_way.sample else ""
+        yield f"Two-way tables at base values: mean total variation {release.two_way.mean:.4f} ({beside}){of_some}."
+    if release.counts.number:
+        beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
+        yield f"Random counts: median relative error {100 * release.counts.median:.1f} percent ({beside})."
+    lost = next(iter(comparison.most_lost()), None)
+    if lost is not None and lost.is_lost:
+        yield (
+            f"Association that is lost most: {' and '.join(lost.attributes)}, {lost.kind}; Cramer's V "
+            f"{lost.cramers_v:.2f} in the table, {lost.cramers_v_released:.2f} in the release."
+        )
+
+
+def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
+    """How it was searched, and how much better another release can be at most, of those with the base table if demanded."""
+    proven = proven_in_words(search, base, 3)
+    collections = number_of(search.evaluated, "collection")
+    line = f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
+    return f"{line} {ENDED_BY_TIME}" if search.stopped else line
+
+
+ENDED_BY_TIME = (
+    "The time limit ended it, so another run of the same config can end with other tables: give it more time_limit."
+)
+"""What the steward is told of a search that a clock ended."""
+
+
+def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
+    """What is proven of other collections; empty for nothing. Bounds are rounded down, so that they hold as they stand.
+
+    The proof is about decomposable collections at the levels of the table: others can be better. A bound below half of what
+    was found says nothing that would help anybody.
+    """
+    those = " that contains the base table," if base and base.demanded else ""
+    none = f"no decomposable collection{those} within the policy and search limits"
+    if search.optimal:
+        return f"{none} is better"
+    if search.bound is None or search.value is None or search.bound < search.value / 2:
+        return ""
+    counted = ", wanted analyses counted" if search.wanted else ""
+    if search.value - search.kl_divergence > 0 and not search.wanted:
+        counted = " with what chance gains"
+    bound = floor(search.bound * 10**decimals) / 10**decimals
+    above = ceil(max(search.value - bound, 0.0) * 10**decimals) / 10**decimals
+    return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
+
+
+def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | None = None) -> Iterator[str]:
+    """What the steward is told of further tables: which there are, what each gained, and which were left out again.
+
+    domain: that of the table. most: tables that are named; None for all. Nothing is said where none were wanted.
+    """
+    if beside is None:
+        return
+    if not beside.tables and not beside.left_out:
+        yield "No further table is published: none within the policy adds enough information about its attributes."
+    elif beside.tables:
+        gains = [
+            f"{margin_in_words(domain.margin(table.mask), domain)} ({100 * table.gain:.2g} points)"
+            for table in beside.tables[:most]
+        ]
+        rest = len(beside.tables) - len(gains)
+        gains += [f"and {rest:,} more"] if rest else []
+        yield (
+            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it "
+            f"took off the total variation of its attributes: {'; '.join(gains)}."
+        )
+    if beside.note:
+        yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
+        return
+    if beside.left_out:
+        names = "; ".join(
+            margin_in_words(domain.margin(further_table.mask), domain) for further_table in beside.left_out
+        )
+        yield (
+            f"Left out again: {names}. Beside them combinations of nonsensitive values stayed open, of which readers might "
+            f"be certain that they have {counts_below(beside.least)} rows."
+            + (" The time limit ended the search for other rows beside them: more time may keep more." * beside.is_late)
+        )
+    if beside.least > 1 and beside.tables:
+        yield (
+            f"{number_of(beside.small, 'combination')} of nonsensitive values with {counts_below(beside.least)} rows "
+            f"{'was' if beside.small == 1 else 'were'} looked at. For each another table of people with the same published "
+            f"counts was found, in {number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or "
+            f"at least {beside.least:,}."
+        )
