@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -23,12 +23,12 @@ from marginals.errors import InputError
 from marginals.files import PUBLIC
 from marginals.messages import printable, wrapped
 from marginals.results import plain
+from marginals.say.sentences import ATTESTED, FAILS, HOLDS, WARNING, Sentence
 
 if TYPE_CHECKING:
     import pandas as pd
     from tqdm import tqdm
 
-    from checks.finding import Finding
     from marginals.output import OutputFile
     from marginals.publishing.searching import Progress
     from models.graphs.junction_tree import Collection
@@ -335,27 +335,23 @@ def print_lines(lines: Iterable[str]) -> None:
         click.echo(line if width is None else wrapped(line, width))
 
 
-def print_findings(findings: "Sequence[Finding]") -> None:
-    """Print findings, each verdict in its colour; those apart that the publisher attests."""
-    from checks.finding import Verdict
-    from marginals.say.claims import told_findings
+_COLOURS = {HOLDS: "green", FAILS: "red", ATTESTED: "cyan"}
 
-    colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.ATTESTED: "cyan"}
-    told = sorted(told_findings(findings), key=lambda verdict_and_lines: verdict_and_lines[0] is Verdict.ATTESTED)
-    attested = next((lines for verdict, lines in told if verdict is Verdict.ATTESTED), None)
-    for verdict, lines in told:
-        if lines is attested:
+
+def print_sentences(sentences: Iterable[Sentence]) -> None:
+    """Print sentences: of a claim the verdict in its colour and the term, of anything else its lines."""
+    marks: list[str] = []
+    for sentence in sentences:
+        if not sentence.term and sentence.mark != WARNING:
+            print_lines(sentence.lines)
+            continue
+        if sentence.mark == ATTESTED and ATTESTED not in marks:
             click.echo("Attested by the publisher, and not verified:")
-        first, *others = lines
-        click.echo(click.style(f"{verdict.value:>9}", fg=colours[verdict]) + f"  {printable(first)}")
-        for line in others:
+        marks.append(sentence.mark)
+        mark = click.style(f"{sentence.mark:>9}", fg=_COLOURS.get(sentence.mark, "yellow"))
+        click.echo(f"{mark}  {printable(sentence.term or sentence.text)}")
+        for line in sentence.detail:
             click.echo(f"           {printable(line)}")
-
-
-def print_warnings(warnings: Iterable[str]) -> None:
-    """Print warnings below findings."""
-    for warning in warnings:
-        click.echo(click.style("  warning", fg="yellow") + f"  {printable(warning)}")
 
 
 def csv_bytes(frame: "pd.DataFrame") -> bytes:

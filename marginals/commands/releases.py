@@ -24,10 +24,9 @@ from marginals.commands.options import (
     csv_bytes,
     ends_within,
     output,
-    print_findings,
     print_json,
     print_lines,
-    print_warnings,
+    print_sentences,
     stops_after,
 )
 from marginals.deadline import end_timer
@@ -238,7 +237,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     """
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.say.claims import rule_lines, sensitive_lines
+    from marginals.say.claims import finding_sentences, rule_sentences, sensitive_lines
     from marginals.say.steward import beside_lines, steward_lines, wanted_lines
 
     release, steward = publication.release, publication.steward
@@ -284,8 +283,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     print_lines(sensitive_lines(verification))
     print_lines(wanted_lines(steward.wanted, release.domain))
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
-    print_findings(verification.checks)
-    print_lines(rule_lines(verification.rules))
+    print_sentences([*finding_sentences(verification.checks), *rule_sentences(verification.rules)])
     print_lines(steward_lines(steward))
     if steward.waiting is not None:
         print_lines(waiting_lines(steward.waiting, steward.domain))
@@ -389,6 +387,8 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify release --report page.html
       marginals verify swept.csv --config release.toml
     """
+    from marginals.say.claims import verification_sentences
+
     if target.path is not None and (len(folders) > 1 or asked["config"] is not None):
         raise InputError("--report writes the page of one release")
     target.opened()
@@ -404,10 +404,12 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
     else:
         verification = _verified_table(folders, **asked)
     is_written = target.path is not None and _write_report(folders[0], target.path, deadline)
+    sentences = [*verification_sentences(verification, is_asked=bool(asked["checks"] or asked["rules"]))]
     if as_json:
-        print_json(plain(verification) | ({"report": str(target.path)} if is_written else {}))
+        report = {"report": str(target.path)} if is_written else {}
+        print_json(plain(verification) | {"sentences": sentences} | report)
     else:
-        _print(verification, bool(asked["checks"] or asked["rules"]))
+        print_sentences(sentences)
         if is_written:
             click.echo(f"Wrote {target.path}. Open it in a browser.")
     if not verification.ok:
@@ -448,19 +450,6 @@ def _verified_table(
         for claim in claims
     ]
     return Verification(marginals.verify_recoded(files[0], attributes, claims))
-
-
-def _print(verification: "Verification", is_asked: bool) -> None:
-    """The findings, what the rules say, and the warnings.
-
-    is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
-    """
-    from marginals.say.claims import rule_lines, sensitive_lines, smallest_line
-
-    print_findings(verification.checks)
-    print_lines(rule_lines(verification.rules))
-    print_lines(filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification))
-    print_warnings(verification.warnings)
 
 
 @click.command()
@@ -726,24 +715,17 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release-a release-b
       marginals attack release-2025 release-2026
     """
-    from marginals.say.attacks import attack_lines, change_lines, unmeasured_lines
+    from marginals.say.attacks import parts_of_attacks
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = marginals.attack(*folders, truth=table, seconds=deadline)
     end_timer()  # what was found is told, however long that takes
+    parts = list(parts_of_attacks(attacks))
     if as_json:
-        print_json(plain(attacks))
+        print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        for change in attacks.changes:
-            print_lines(change_lines(change))
-        for name, alone in attacks.apart.items():
-            print_lines([f"{name}:", *attack_lines(alone)])
-        if attacks.note:
-            print_lines([f"Not measured together: {attacks.note}."])
-        elif not attacks.changes:
-            print_lines(["All together, by what the labels of both mean:"] if attacks.apart else [])
-            print_lines(attack_lines(attacks))
-        else:
-            print_lines(unmeasured_lines(attacks))
+        for heading, sentences in parts:
+            print_lines([heading] if heading else [])
+            print_sentences(sentences)
     if attacks.note:
         click.get_current_context().exit(FAILED)

@@ -24,7 +24,7 @@ from marginals.commands.options import (
     parse_levels,
     print_json,
     print_lines,
-    print_warnings,
+    print_sentences,
     row_order,
     stops_after,
 )
@@ -32,6 +32,7 @@ from marginals.commands.releases import FAILED
 from marginals.errors import InputError
 from marginals.files import PRIVATE, resolved
 from marginals.results import plain
+from marginals.say.sentences import WARNING, Sentence
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def risk(**options: Any) -> None:
         print_json(plain(report))
         return
     click.echo(str(report))
-    print_warnings(report.warnings)
+    print_sentences(Sentence(WARNING, warning) for warning in report.warnings)
     if configured.source.unit.stated not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     _tell_written(len(report.table.utility), rows_file, picture, page_file)

@@ -19,9 +19,9 @@ from marginals.commands.options import (
     csv_bytes,
     output,
     parse_levels,
-    print_findings,
     print_json,
     print_lines,
+    print_sentences,
     stops_after,
 )
 from marginals.commands.releases import FAILED, hand_over, written
@@ -64,6 +64,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
       marginals assess release.toml --levels age=2,postcode=3
       marginals assess release.toml --eligible
     """
+    from marginals.say.claims import finding_sentences
     from marginals.say.table import assessment_lines, eligibility_lines, reidentification_lines
 
     configured = marginals.read_config(config)
@@ -76,7 +77,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
         print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
         if eligible:
             print_lines(eligibility_lines(assessed.eligible))
-        print_findings(assessed.checks)
+        print_sentences(finding_sentences(assessed.checks))
         if assessed.checks:
             print_lines(["Of each class only its size is shown: its values are those of people in the table."])
     if not assessed.ok:

@@ -16,16 +16,17 @@ import numpy as np
 
 from checks.attacks.knowledge import published_counts
 from checks.claims import AttributeClaim, CountClaim, listing
-from marginals.attacks import disclosure_measures, not_judged, refused, small_below
+from marginals.attacks import disclosure_measures, not_judged, refused, small_below, thresholds
 from marginals.bundle.content import BundleContent
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words, shown_at
 from marginals.register_readers import NOT_EXAMINED, register_readers
 from marginals.say.attacks import (
-    ALGORITHM_KNOWN,
+    algorithm_known,
     determined_in_words,
     expected_in_words,
+    level_words,
     published_lines,
     reconstruction_in_words,
     refusal_lines,
@@ -34,13 +35,12 @@ from marginals.say.attacks import (
     threshold_in_words,
 )
 from marginals.say.claims import (
-    ClaimInWords,
+    claim_words,
+    claims_together,
     counts_below,
-    in_words,
-    rule_in_words,
+    rule_words,
     sensitive_lines,
     together,
-    told_together,
 )
 from marginals.say.table import part_in_words, unit_in_words
 from marginals.tables.attribute import Role
@@ -520,7 +520,8 @@ def report_html(published: BundleContent) -> bytes:
     claims, attributes = _claims(published), _attributes(published)
     most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
     readers = register_readers(published)
-    attackers = disclosure_measures(published, MarginalModel(published.collection, published.deadline), most_cells)
+    core = MarginalModel(published.collection, published.deadline)
+    measures, not_attacked = disclosure_measures(published, core, most_cells)
     least = small_below(published)
     return page(
         "report.html",
@@ -535,18 +536,15 @@ def report_html(published: BundleContent) -> bytes:
         attributes=attributes,
         marginals=_marginals(published),
         claims=claims,
-        rules=[rule_in_words(rule, published.sensitive) for rule in published.verify().rules],
+        rules=[rule_words(rule, published.sensitive) for rule in published.verify().rules],
         beside_rules=[claims[number] for number in beside_rules(published)],
         published_lines=list(published_lines(published_counts(published.everything, published.sensitive, least))),
-        measures=[
-            (c, determined_in_words(c), reconstruction_in_words(c.reconstruction), skewness_in_words(c))
-            for c in attackers.measures
-        ],
-        algorithm_known=ALGORITHM_KNOWN,
+        measures=[(c, determined_in_words(c), reconstruction_in_words(c), skewness_in_words(c)) for c in measures],
+        algorithm_known=algorithm_known(),
         refused=_refused(published),
-        guesses=[(c.sensitive, expected_in_words(c)) for c in attackers.measures],
-        thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
-        not_attacked=attackers.left_out,
+        guesses=[(c.sensitive, expected_in_words(c)) for c in measures],
+        thresholds=[(threshold, threshold_in_words(threshold)) for threshold in thresholds(published)],
+        not_attacked=not_attacked,
         register=[(reader.sensitive, register_in_words(reader)) for reader in readers],
         not_for_register=together([reader.sensitive for reader in readers if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
@@ -554,7 +552,7 @@ def report_html(published: BundleContent) -> bytes:
         sensitive=published.sensitive,
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
-        told_together=told_together,
+        told_together=claims_together,
         most_sensitive=_MOST_SENSITIVE,
         sensitive_said=list(sensitive_lines(published.verify())),
         smallest=min(published.smallest_sensitive.values(), default=None),
@@ -577,13 +575,7 @@ def _refused(published: BundleContent) -> list[str]:
     """What readers conclude who know the algorithm, and what of that was not examined, in words."""
     if note := not_judged(published):
         return [f"Not examined; {note}."]
-    domain = published.domain
-
-    @cache
-    def shown(attribute: str, level: int) -> str:
-        return shown_at(attribute, domain.hierarchy(attribute), level)
-
-    lines = refusal_lines(refused(published, published.collection), shown, has_truth=False)
+    lines = refusal_lines(refused(published, published.collection), level_words(published.domain), has_truth=False)
     return [f"{line}." for line in lines]
 
 
@@ -593,9 +585,9 @@ def beside_rules(published: BundleContent) -> list[int]:
     return [number for number, claim in enumerate(published.claims) if claim not in demanded]
 
 
-def _claims(published: BundleContent) -> list[ClaimInWords]:
+def _claims(published: BundleContent) -> list[dict[str, Any]]:
     findings = published.verify().checks
-    return [in_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings)]
+    return [claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings)]
 
 
 def _attributes(published: BundleContent) -> list[AttributeReport]:
