@@ -502,6 +502,24 @@ def _for_certain(deadline: Deadline) -> float:
     return CERTAIN_SECONDS if deadline.at == inf else deadline.left
 
 
+def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) -> Attacks:
+    """Return what a release alone tells in little time; what is certain in tables of few attributes is not looked for.
+
+    most_cells: cells that may be laid out for a sensitive attribute.
+    """
+    core = MarginalModel(published.collection, published.deadline)
+    measures, left_out = disclosure_measures(published, core, most_cells)
+    return Attacks(
+        tuple(measures),
+        tuple(thresholds(published)),
+        left_out,
+        _minimality([("", published)], core, None),
+        published=published_counts(published.everything, published.sensitive, small_below(published)),
+        register=register_readers(published),
+        unmeasured=("what is certain", "readers who rank small counts by the model"),
+    )
+
+
 def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) -> Iterator[Attacks]:
     """On what is published, measure by measure; bundles: what it was put together from."""
     model = published.model
@@ -586,8 +604,8 @@ def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
     return MarginBounds(counts, counts, True)
 
 
-def not_judged(published: BundleContent) -> str:
-    """Return why it is not examined what its refusals tell of a release; empty where it is."""
+def _not_judged(published: BundleContent) -> str:
+    """Why it is not examined what its refusals tell of a release; empty where it is."""
     if published.further:
         return "further tables stand beside its core, and what their choice refused was not worked out"
     if not published.claims:
@@ -599,8 +617,8 @@ def not_judged(published: BundleContent) -> str:
     return ""
 
 
-def refused(published: BundleContent, collection: Collection) -> Refusals:
-    """Return what a release tells by what it lacks. collection: its margins, over its hierarchies or the table's."""
+def _refused(published: BundleContent, collection: Collection) -> Refusals:
+    """What a release tells by what it lacks. collection: its margins, over its hierarchies or the table's."""
     least, deadline = small_below(published), published.deadline.share(3)
     rows_per_person = published.rows_per_person
     people = collection.cube.total / (rows_per_person if isinstance(rows_per_person, int) else 1)
@@ -613,13 +631,13 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
-    if note := not_judged(published):
+    if note := _not_judged(published):
         return Minimality(note=note)
     # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
     claims = [claim for claim in published.claims if not isinstance(claim, Register)]
     ladders = {} if truth is None else truth.ladders
     steps = partial(refinements, model.collection, published.sensitive, claims)
-    told = refused(published, model.collection)
+    told = _refused(published, model.collection)
     readers = steps(model.frechet_bounds.of_margin, ladders)
     if truth is None:
         return Minimality(readers, domain=model.domain, refusals=told)

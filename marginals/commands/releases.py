@@ -238,7 +238,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
     from marginals.say.claims import finding_sentences, rule_sentences, sensitive_lines
-    from marginals.say.steward import beside_lines, steward_lines, wanted_lines
+    from marginals.say.steward import beside_lines, steward_lines, wanted_line
 
     release, steward = publication.release, publication.steward
     verification, folder = release.verify(), release.path
@@ -281,7 +281,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
         return
     print_lines(_publication_lines(release, steward.unpublished))
     print_lines(sensitive_lines(verification))
-    print_lines(wanted_lines(steward.wanted, release.domain))
+    print_lines(wanted_line(table, release.domain) for table in steward.wanted)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
     print_sentences([*finding_sentences(verification.checks), *rule_sentences(verification.rules)])
     print_lines(steward_lines(steward))

@@ -196,7 +196,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
         raise NothingPublishableError(no_single_table(table, requirements))
     answer = {"nodes": result.nodes, "minimal": result.minimal}
     most = None if asked.every else _BEST if out is None else 1
-    lines = list(single_table_lines(result, table.domain, most))
+    lines = list(single_table_lines(result.minimal, table.domain, most, result.nodes))
     if out is not None:
         recoded = published_table(table, best.levels, requirements)
         out.write(csv_bytes(recoded.frame()))
@@ -210,7 +210,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
 
 def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
     """Look for the minimal tables of which few rows are left out, and write the best."""
-    from marginals.say.table import thinned_table_lines, written_table_lines
+    from marginals.say.table import single_table_lines, written_table_lines
 
     assert asked.left_out is not None
     with ProgressBars(not as_json) as progress:
@@ -223,9 +223,8 @@ def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json
         )
     best = thinned_tables[0]
     answer: dict[str, Any] = {"minimal": thinned_tables}
-    lines = list(
-        thinned_table_lines(thinned_tables, table.domain, None if asked.every else _BEST if out is None else 1)
-    )
+    most = None if asked.every else _BEST if out is None else 1
+    lines = list(single_table_lines(thinned_tables, table.domain, most))
     if out is not None:
         out.write(csv_bytes(best.recoding.frame()))
         answer |= {"out": str(out.path), "written": best}

@@ -16,36 +16,29 @@ if TYPE_CHECKING:
     from marginals.estimates import Estimate
     from marginals.tables.attribute import Codebook
 
-
 _LISTED = 3
 """Tables that a line names at most."""
 
 
 def basis_line(basis: Basis, domain: Domain) -> str:
-    """The kind of an answer, and what that means for it.
+    """Return the kind of an answer, and what that means for it.
 
     >>> from marginals.example import release
     >>> basis_line(release.supports(["age", "sex"]), release.domain)
     'assumed: no published table shows what is asked of age and sex together, so the model takes them to be independent, \
 given what its tables share; that is no finding about the data'
-    >>> basis_line(release.supports({"age": 0, "diagnosis": 0}), release.domain)
-    'supported: coarser than asked, a published table shows age in 10-year bands, diagnosis; within its groups the model \
-takes what is asked to be independent'
     """
-    match basis.kind:
-        case Kind.PUBLISHED:
-            return "published: it follows from published counts"
-        case Kind.SUPPORTED:
-            tables = shown_in_words(basis, domain)
-            return (
-                f"supported: coarser than asked, a published table shows {tables}; within its groups the model takes "
-                "what is asked to be independent"
-            )
-        case Kind.ASSUMED:
-            return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
+    if basis.kind is Kind.PUBLISHED:
+        return "published: it follows from published counts"
+    if basis.kind is Kind.ASSUMED:
+        return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
+    return (
+        f"supported: coarser than asked, a published table shows {_shown(basis, domain)}; within its groups the model takes "
+        "what is asked to be independent"
+    )
 
 
-def shown_in_words(basis: Basis, domain: Domain) -> str:
+def _shown(basis: Basis, domain: Domain) -> str:
     """The finest tables that show what is asked about, with the names of their levels."""
     margins = [margin_in_words(margin, domain) for margin in basis.shown]
     rest = len(margins) - _LISTED
@@ -53,25 +46,23 @@ def shown_in_words(basis: Basis, domain: Domain) -> str:
 
 
 def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) -> Iterator[Mapping[str, str]]:
-    """Of each pair of columns which kind what they say of each other is, and why, as rows of a table."""
+    """Yield of each pair of columns which kind the answers about both are, and why, as rows of a table."""
     for (first, second), basis in pairs:
         alone = [group[0] for group in basis.assumed if len(group) == 1]
         why = f"nothing of use is published of {' and '.join(alone)}" if alone else "no published table shows both"
-        because = shown_in_words(basis, domain) if basis else why
+        because = _shown(basis, domain) if basis else why
         yield {"first": first, "second": second, "kind": basis.kind.value, "because": because}
 
 
 def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
-    """What somebody must know who uses synthetic rows: which of their columns say nothing of each other.
+    """Yield which columns of synthetic rows say nothing of each other.
 
     >>> print(*synthetic_lines([("age", "sex")]))
     note: no published table shows these columns together, so in the rows they are independent, given the others: age and sex
     """
-    alone = [group[0] for group in assumed if len(group) == 1]
-    together = [" and ".join(group) for group in assumed if len(group) > 1]
-    if alone:
+    if alone := [group[0] for group in assumed if len(group) == 1]:
         yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(alone)}"
-    if together:
+    if together := [" and ".join(group) for group in assumed if len(group) > 1]:
         yield (
             "note: no published table shows these columns together, so in the rows they are independent, given the others: "
             f"{listed(together, '; ')}"
@@ -79,7 +70,7 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
-    """What the attributes that conditions name are, and what their values mean, where the steward says it.
+    """Yield what the attributes that conditions name are, and what their values mean, if the steward says it.
 
     >>> from marginals.tables.attribute import Codebook
     >>> book = Codebook({"smokes": "in the last month"}, {"smokes": {"0": "no", "1": "yes"}})
@@ -93,8 +84,8 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
-def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: RowsPerPerson = None) -> Iterator[str]:
-    """A number of rows as the maximum-entropy model estimates it, or of people, its bounds, and what it rests on."""
+def estimate_lines(estimate: "Estimate", domain: Domain, rows_per_person: RowsPerPerson = None) -> Iterator[str]:
+    """Yield a number of rows, or of people, as the model estimates it, its bounds, and what it rests on."""
     counted = "people" if rows_per_person == 1 else "rows"
     if estimate.exact:
         exactly = rows_in_words(estimate.lower, 1 if rows_per_person == 1 else None)
@@ -112,13 +103,10 @@ def estimate_lines(estimate: "Estimate", domain: "Domain", rows_per_person: Rows
     for attribute, values, rows in estimate.unjudged:
         yield (
             f"not judged: up to {rows:,} {counted}, whose value of {attribute} cannot be read as a number "
-            f"({first_few(list(map(repr, values)))}); they are in the upper bound only. To leave these values out or "
-            "count them in, name them with | between"
+            f"({first_few(list(map(repr, values)))}); they are in the upper bound only. Name these values with | to leave "
+            "them out or count them in"
         )
     if estimate.cut:
-        yield (
-            f"cut through by a range: {first_few(estimate.cut)}; their {counted} are in the upper bound and not in the "
-            "lower one"
-        )
+        yield f"cut through by a range, and in the upper bound only: {first_few(estimate.cut)}"
     if estimate.expected is not None:
         yield basis_line(estimate.basis, domain)

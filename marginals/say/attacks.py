@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         TableChange,
         Threshold,
     )
-    from models.tables.hierarchy import Domain
 
 InWords = Callable[[str, int], str]
 """What says an attribute at a level."""
@@ -42,19 +41,20 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
     for change in attacks.changes:
         yield "", [_change_sentence(change)]
     for name, alone in attacks.apart.items():
-        yield f"{name}:", list(attack_sentences(alone))
+        yield f"{name}:", [*attack_sentences(alone), *_unmeasured(alone)]
     if attacks.note:
         yield "", [Sentence(NOT_EXAMINED, f"Not measured together: {attacks.note}.")]
     elif attacks.changes:
         yield "", _unmeasured(attacks)
     else:
-        yield "All together, by what the labels of both mean:" * bool(attacks.apart), list(attack_sentences(attacks))
+        heading = "All together, by what the labels of both mean:" * bool(attacks.apart)
+        yield heading, [*attack_sentences(attacks), *_unmeasured(attacks)]
 
 
 def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     """Yield what readers of one release, or of several together, can conclude; the plainest first."""
     if attacks.published is not None:
-        first, *others = published_lines(attacks.published)
+        first, *others = _published_lines(attacks.published)
         counts = [attacks.published.counts, *(each.counts for each in attacks.published.sensitive.values())]
         is_harmless = not any(each.small for each in counts) and not any(
             each.one_value for each in attacks.published.sensitive.values()
@@ -65,7 +65,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     for measures in attacks.attacked:
         is_open = measures.reconstruction.determined or not measures.reconstruction.sharp
         mark = LOOK if is_open else NOTHING_FOUND
-        yield Sentence(mark, f"{measures.sensitive}: {determined_in_words(measures)}")
+        yield Sentence(mark, f"{measures.sensitive}: {_determined(measures)}")
     for attribute, certain in attacks.certain.items():
         mark = LOOK if certain.is_complete else NOT_EXAMINED
         yield Sentence(mark, f"{attribute}: {_certain(certain)}", tuple(_certain_cells(certain)))
@@ -78,7 +78,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         mark = NOTHING_FOUND if threshold.binding is False and not threshold.is_missed else LOOK
         of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
         claim = f"{threshold.criterion} {threshold.claimed}{of_whom}"
-        yield Sentence(mark, f"{claim}: {threshold_in_words(threshold)}")
+        yield Sentence(mark, f"{claim}: {_threshold(threshold)}")
     yield from map(_composition, attacks.compositions)
     yield _minimality(attacks.minimality)
     for readers in attacks.register:
@@ -92,7 +92,6 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     if attacks.published is not None and (attacks.likely is not None or not attacks.unmeasured):
         mark = LOOK if attacks.likely is not None and attacks.likely.tops else NOT_EXAMINED
         yield Sentence(mark, f"{OF_RANKS}: {_likely(attacks.likely)}", readers=OF_RANKS)
-    yield from _unmeasured(attacks)
 
 
 def _unmeasured(attacks: "Attacks") -> list[Sentence]:
@@ -100,7 +99,7 @@ def _unmeasured(attacks: "Attacks") -> list[Sentence]:
     return [Sentence(NOT_EXAMINED, said)] if attacks.unmeasured else []
 
 
-def published_lines(published: "PublishedCounts") -> Iterator[str]:
+def _published_lines(published: "PublishedCounts") -> Iterator[str]:
     """Yield the small counts that anybody can read off; then those with each sensitive value, and classes of one value."""
     yield f"{_small(published.counts, published.least)}"
     for attribute, counts in published.sensitive.items():
@@ -143,7 +142,7 @@ def _nonsensitive(result: "NonsensitiveSmall") -> Sentence:
     return Sentence(NOT_EXAMINED, f"{lead}: {none}.")
 
 
-def determined_in_words(measures: "DisclosureMeasures") -> str:
+def _determined(measures: "DisclosureMeasures") -> str:
     """Return how many combinations of which attributes have a count that readers can determine."""
     known = measures.reconstruction
     result = f"{known.determined:,}" if known.determined else "none"
@@ -155,16 +154,6 @@ def determined_in_words(measures: "DisclosureMeasures") -> str:
     return (
         f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {result} {has} that readers can "
         f"determine{sure}.{rows}"
-    )
-
-
-def reconstruction_in_words(measures: "DisclosureMeasures") -> str:
-    """Return what it means that readers can determine some counts, or none."""
-    if measures.reconstruction.determined:
-        return "A certain count is harmful where it is small or leaves one sensitive value only."
-    return (
-        "Counts of fewer attributes are published, and more of them can be determined: marginals attack looks at those of "
-        "up to three."
     )
 
 
@@ -195,7 +184,7 @@ def _certain_cells(certain: "CertainCells") -> Iterator[str]:
         yield f"one of these classes, with its value: {_cell(shared.values)}: at least {rows}"
 
 
-def threshold_in_words(threshold: "Threshold") -> str:
+def _threshold(threshold: "Threshold") -> str:
     """Return what follows from how close a threshold is."""
     if threshold.is_missed:
         return "the claim is not met"
@@ -254,10 +243,10 @@ def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
     """What readers guess who use the model, and who learn across classes."""
     skewed = _cell(measures.skewed_class) if measures.skewed_class else "of all"
     lead = f"{OF_MODEL}, of {measures.sensitive}, in the class {skewed}:"
-    yield Sentence(LOOK, f"{lead} {skewness_in_words(measures)}", readers=OF_MODEL)
+    yield Sentence(LOOK, f"{lead} {_skewness(measures)}", readers=OF_MODEL)
     lead, guessing = f"{ACROSS_CLASSES}, of {measures.sensitive}:", measures.guessing
     if guessing is None:
-        yield Sentence(NOT_EXAMINED, f"{lead} {expected_in_words(measures)}", readers=ACROSS_CLASSES)
+        yield Sentence(NOT_EXAMINED, f"{lead} {_expected(measures)}", readers=ACROSS_CLASSES)
         return
 
     def shares(of: Mapping[str, Any]) -> str:
@@ -274,7 +263,7 @@ def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
     )
 
 
-def skewness_in_words(measures: "DisclosureMeasures") -> str:
+def _skewness(measures: "DisclosureMeasures") -> str:
     """Return what the distance of a class from everybody means."""
     return (
         f"For a reader who uses the maximum-entropy model, learning that a person is in this class changes the probability "
@@ -283,7 +272,7 @@ def skewness_in_words(measures: "DisclosureMeasures") -> str:
     )
 
 
-def expected_in_words(measures: "DisclosureMeasures") -> str:
+def _expected(measures: "DisclosureMeasures") -> str:
     """Return how often guesses are right in the model, where the truth is not given, and that this is no limit."""
     return (
         "one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody were as the "
@@ -320,32 +309,26 @@ def _share(top: "Top") -> str:
 # Readers who know the algorithm.
 
 
-def algorithm_known() -> str:
-    """Return what these readers assume, as the beginning of a sentence."""
-    return (
-        f"{OF_ALGORITHM}, and assume that every table is published that the claims allow and that tells more than chance "
-        "would, conclude"
-    )
-
-
-def level_words(domain: "Domain") -> InWords:
-    """Return what says an attribute at a level."""
-    return cache(lambda attribute, level: shown_at(attribute, domain.hierarchy(attribute), level))
+_ASSUMED = (
+    f"{OF_ALGORITHM}, and assume that every table is published that the claims allow and that tells more than chance would, "
+    "conclude:"
+)
 
 
 def _minimality(minimality: "Minimality") -> Sentence:
     if minimality.domain is None:
         return Sentence(NOT_EXAMINED, f"{OF_ALGORITHM}: not examined; {minimality.note}.", readers=OF_ALGORITHM)
-    in_words, lines = level_words(minimality.domain), list[str]()
+    domain, lines = minimality.domain, list[str]()
+    in_words = cache(lambda attribute, level: shown_at(attribute, domain.hierarchy(attribute), level))
     knowing = minimality.readers_knowing_quasi_identifiers
     if minimality.refusals is not None:
-        lines += refusal_lines(minimality.refusals, in_words, has_truth=knowing is not None)
+        lines += _refusal_lines(minimality.refusals, in_words, has_truth=knowing is not None)
     if minimality.readers:
         lines += ["Finer values in place of published ones:", *_steps(minimality.readers, in_words)]
     if knowing:
         lines += ["The same, for those who know all nonsensitive values:", *_steps(knowing, in_words)]
     lines += _ladders(minimality.ladders or (), in_words)
-    return Sentence(LOOK, f"{algorithm_known()}:", tuple(lines), OF_ALGORITHM)
+    return Sentence(LOOK, _ASSUMED, tuple(lines), OF_ALGORITHM)
 
 
 def _steps(steps: "Sequence[Refinement]", in_words: InWords) -> Iterator[str]:
@@ -418,7 +401,7 @@ _ADDITIONS_LISTED = 8
 """Additions with the same outcome that are named at most; JSON has all."""
 
 
-def refusal_lines(told: "Refusals", in_words: InWords, has_truth: bool) -> Iterator[str]:
+def _refusal_lines(told: "Refusals", in_words: InWords, has_truth: bool) -> Iterator[str]:
     """Yield what additions tell that a release lacks, the certain first; then what was not examined.
 
     in_words: says an attribute at a level. has_truth: whether the hierarchies of the table itself were looked at.

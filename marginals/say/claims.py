@@ -1,9 +1,9 @@
 """Claims, findings and rules in words: what is claimed, what was found, and the class that decided it."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from checks.claims import (
     BY_THE_PUBLISHER,
@@ -28,8 +28,6 @@ from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
-
-T = TypeVar("T")
 
 _MOST_NAMED = 3
 """Sensitive attributes that a sentence names, at most."""
@@ -107,20 +105,15 @@ def _attribute(claim: AttributeClaim) -> str:
 def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
     """Return what a claim says of a release with these sensitive attributes, as a sentence."""
     if isinstance(claim, AttributeClaim):
-        return _sentence_of_readers(claim, claim.about, _clause(claim))
+        return _meaning_for_readers(claim)
     assert isinstance(claim, CountClaim)
     return _meaning_of_counts(claim, sensitive)
 
 
-def _clause(claim: AttributeClaim) -> str:
-    """What holds of the attribute in every class: "at least 3 sensitive values remain possible"."""
+def _meaning_for_readers(claim: AttributeClaim) -> str:
     of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
     assert isinstance(of, MaxentDiversity)
-    return criterion_clause(of.class_diversity or of.diversity)
-
-
-def _sentence_of_readers(claim: AttributeClaim, attribute: str, clause: str) -> str:
-    """To whom a clause applies. attribute: the words for the attribute, or for several of them."""
+    attribute, clause = claim.about, criterion_clause(of.class_diversity or of.diversity)
     if isinstance(claim, MaxentDiversity):
         several = "" if claim.rows_per_person in (None, 1) else (
             f" A person has at most {claim.rows_per_person:,} rows; the claim is about any one of them. A person known to "
@@ -146,7 +139,7 @@ _ATTESTED = f"{BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
 
 def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
     if claim.k == 1:
-        return "A least count of 1 demands nothing."
+        return "Nothing is demanded: any count is at least 1 row."
     least, below = counted_in_words(claim.k, claim.rows_per_person), counts_below(claim.k)
     noun = counted_in_words(claim.k - 1, claim.rows_per_person).split()[-1]
     few = f"{below.removeprefix('from ')} {noun}"
@@ -227,16 +220,13 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
     """Return a claim for a page.
 
     Its name, meaning, verdict, and `said`, the verdict in words; of the worst class the `lead`, its labels as `cell`, the
-    `distribution` and what it `reached`; `how` it was decided. clause, readers: what holds of the attribute, and for whom,
-    if several such claims can be told together; else empty.
+    `distribution` and what it `reached`; `how` it was decided.
     """
     worst, is_shown = finding.worst_class, Algorithm.NOT_PUBLISHED not in finding.algorithms
     unpublished = (
         f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
     )
     said, lead = _VERDICTS[finding.verdict]
-    is_alike = finding.verdict in (Verdict.HOLDS, Verdict.ATTESTED) and is_shown and isinstance(claim, AttributeClaim)
-    several = "each of these attributes", "the following holds"
     return {
         "name": claim_title(claim),
         "meaning": claim_meaning(claim, sensitive) if is_shown else unpublished,
@@ -248,38 +238,7 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
         "distribution": worst.distribution or {},
         "sensitive": claim.about or "",
         "how": _how(finding),
-        "slack": _slack(finding),
-        "clause": _clause(claim) if is_alike and isinstance(claim, AttributeClaim) else "",
-        "readers": _sentence_of_readers(claim, *several) if is_alike and isinstance(claim, AttributeClaim) else "",
     }
-
-
-def claims_together(claims: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return claims for a page, those together that differ in their attribute and in its demand alone.
-
-    clauses: attributes by what holds of them; empty for one claim. least: the claim closest to its limit; None if unknown.
-    """
-    groups = _alike(claims, lambda claim: claim["readers"] and (claim["verdict"], claim["readers"]))
-    return [_group(group) for group in groups]
-
-
-def _group(group: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    is_single, first = len(group) == 1, group[0]
-    clauses: dict[str, list[str]] = {}
-    for claim in () if is_single else group:
-        clauses.setdefault(claim["clause"], []).append(claim["sensitive"])
-    weakest = min(group, key=lambda claim: claim["slack"])
-    least = weakest if weakest["reached"] and (is_single or weakest["slack"] < inf) else None
-    meaning = first["meaning" if is_single else "readers"]
-    return {"verdict": first["verdict"], "said": first["said"], "meaning": meaning, "clauses": clauses, "least": least}
-
-
-def _alike(items: Iterable[T], likeness: Callable[[T], Hashable]) -> list[list[T]]:
-    """Items in their order, those of the same likeness in one group; one without a likeness stands alone."""
-    groups: dict[Hashable, list[T]] = {}
-    for number, item in enumerate(items):
-        groups.setdefault(likeness(item) or number, []).append(item)
-    return list(groups.values())
 
 
 def _how(finding: Finding) -> str:
@@ -355,9 +314,12 @@ def finding_sentences(findings: Sequence[Finding]) -> list[Sentence]:
 
     Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
     """
+    groups: dict[Hashable, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        groups.setdefault(_likeness(finding) or number, []).append(finding)
     told = [
         sentence
-        for group in _alike(findings, _likeness)
+        for group in groups.values()
         for sentence in ([_told_together(group)] if len(group) >= _TOGETHER else map(_told, group))
     ]
     return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)

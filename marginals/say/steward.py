@@ -1,46 +1,42 @@
 """The steward's report in words: how near a release comes to the data, and how it was searched."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marginals.names import margin_in_words, number_of
 from marginals.say.claims import counts_below
-from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     from marginals.accuracy import Comparison
     from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from models.search.problem import SearchResult
+    from models.tables.hierarchy import Domain
 
 
 def another_release_line(page: Path, release: Path) -> str:
-    """That a steward's page is not that of the release beside it."""
+    """Return that a steward's page is not that of the release in the folder."""
     return (
-        f"{page} is not the page of the release in {release}, which is another one, or is gone: a run was interrupted while "
-        "it wrote, or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
+        f"{page} is not the page of the release in {release}: that is another one, or is gone, since a run was interrupted "
+        "or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
     )
 
 
-def wanted_lines(wanted: Iterable["WantedTable"], domain: "Domain") -> Iterator[str]:
-    """What became of the analyses that a release is wanted for. domain: of the release."""
-    for table in wanted:
-        yield wanted_line(table, domain)
-
-
 def wanted_line(table: "WantedTable", domain: "Domain") -> str:
-    """What became of one analysis: whether it has a published table, and what it could have beside, or why not."""
-    names = ", ".join(table.attributes)
-    if table.margin is None and len(table.attributes) == 1:
-        said = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
-    elif table.margin is None:
-        said = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
-    else:
-        together = "shown" if len(table.attributes) == 1 else "shown together"
+    """Return what became of one analysis: its published table, and the finer one that it could have, or why not."""
+    names, is_single = ", ".join(table.attributes), len(table.attributes) == 1
+    if table.margin is not None:
+        together = "shown" if is_single else "shown together"
         said = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
-    if table.obstacle is None or table.would_pass is None:
-        return said if table.obstacle is None else f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
+    elif is_single:
+        said = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
+    else:
+        said = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
+    if table.obstacle is None:
+        return said
+    if table.would_pass is None:
+        return f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
     return (
         f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its weight, "
         f"or demand it: search.must_publish = [{table.demand}]."
@@ -48,37 +44,28 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
 
 
 def steward_lines(report: "StewardReport") -> Iterator[str]:
-    """For the steward alone: how near a release comes to the data, beside what is coarser, and how it was searched."""
+    """Yield how near a release comes to the data, compared with what is coarser, and how it was searched."""
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
     if priced := chance_in_words(report, 3):
         yield f"  {priced}"
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
     if report.kl_best_table is not None:
         yield f"  {report.kl_best_table:.3f} for the best single table."
-    if removed := removed_in_words(report):
-        yield removed
+    yield from filter(None, [removed_in_words(report)])
     yield from _comparison_lines(report.comparison)
-    if poor := worse_than_one_way(report):
-        yield poor
-    yield search_line(report.search, report.base)
-    if said := str(report.base):
-        yield said
+    yield from filter(None, [worse_than_one_way(report), search_line(report.search, report.base), str(report.base)])
 
 
 def chance_in_words(report: "StewardReport", decimals: int) -> str:
-    """What the search looked for the least of, where that is not the KL divergence alone; empty where it is."""
+    """Return what the search looked for the least of; empty if that is the KL divergence alone."""
     search, price = report.search, report.price
     if search.value is None:
         return ""
     if not price:
         from models.search.problem import CliqueScore  # slow to import, and few need it
 
-        by_score = isinstance(report.objective, CliqueScore)
-        return (
-            f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
-            if by_score
-            else ""
-        )
+        least = f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+        return least if isinstance(report.objective, CliqueScore) else ""
     gained = search.value - search.kl_divergence
     counted = ", wanted analyses counted" if search.wanted else ""
     return (
@@ -92,27 +79,28 @@ _FURTHEST = 3
 
 
 def worse_than_one_way(report: "StewardReport") -> str:
-    """That exact tables of single attributes would come nearer to pairs, and what helps; empty where they would not."""
+    """Return that exact tables of single attributes would come nearer to pairs, and what helps; empty if they would not."""
     mean, alone = report.two_way.mean, report.comparison.independent_mean
     if alone is None or not report.two_way.by_table or mean <= alone:
         return ""
-    without = 'leave the base table out (base.table = "none"), ' if report.base.contained else ""
     errors = sorted(((error, name) for (name,), error in report.one_way.by_table.items()), reverse=True)
     coarse = [f"{name} ({error:.2f} by itself)" for error, name in errors[:_FURTHEST] if error >= alone / 2]
     furthest = f" Furthest from the table: {', '.join(coarse)}." if coarse else ""
+    without = 'leave the base table out (base.table = "none"), ' if report.base.contained else ""
+    advice = (
+        f'{without}let levels be fitted to the counts where they are not (ladder = "fitted"), demand fewer rows (k_link, '
+        "k_combinatorial, min_cell), or leave columns out that need coarse levels."
+    )
     return (
         f"Worse than one-way tables: with exact tables of single attributes, taken as independent, pairs would be off by "
-        f"{alone:.4f} on average, not by {mean:.4f}.{furthest} {without[:1].upper()}{without[1:]}"
-        f'{"let" if without else "Let"} levels be fitted to the counts where they are not (ladder = "fitted"), demand fewer '
-        "rows (k_link, k_combinatorial, min_cell), or leave columns out that need coarse levels."
+        f"{alone:.4f} on average, not by {mean:.4f}.{furthest} {advice[:1].upper()}{advice[1:]}"
     )
 
 
 def removed_in_words(report: "StewardReport") -> str:
-    """Which share of the divergence a release removes, beside the best single table; empty where there is none to remove.
+    """Return which share of the divergence a release removes; empty if there is none, or several attributes are sensitive.
 
-    Empty for several sensitive attributes, too: the table that is compared with shows them all together, which tells more of
-    them than any release may.
+    Of several sensitive attributes the table that is compared with tells more than any release may: it shows them together.
     """
     release, best = report.removed, report.removed_by_best_table
     if release is None or _all_sensitive(report):
@@ -151,7 +139,7 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
 
 
 def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
-    """How it was searched, and how much better another release can be at most, of those with the base table if demanded."""
+    """Return how it was searched, and how much better another release can be at most."""
     proven = proven_in_words(search, base, 3)
     collections = number_of(search.evaluated, "collection")
     line = f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
@@ -165,7 +153,7 @@ ENDED_BY_TIME = (
 
 
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
-    """What is proven of other collections; empty for nothing. Bounds are rounded down, so that they hold as they stand.
+    """Return what is proven of other collections; empty for nothing. Bounds are rounded so that the sentence holds.
 
     The proof is about decomposable collections at the levels of the table: others can be better. A bound below half of what
     was found says nothing that would help anybody.
@@ -184,10 +172,10 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
 
 
-def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | None = None) -> Iterator[str]:
-    """What the steward is told of further tables: which there are, what each gained, and which were left out again.
+def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
+    """Yield which further tables there are, what each gained, and which were left out again; nothing if none were wanted.
 
-    domain: that of the table. most: tables that are named; None for all. Nothing is said where none were wanted.
+    domain: that of the table. most: tables that are named; None for all.
     """
     if beside is None:
         return
@@ -206,20 +194,17 @@ def beside_lines(beside: "FurtherBeside | None", domain: Domain, most: int | Non
         )
     if beside.note:
         yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
-        return
-    if beside.left_out:
-        names = "; ".join(
-            margin_in_words(domain.margin(further_table.mask), domain) for further_table in beside.left_out
-        )
+    elif beside.left_out:
+        names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in beside.left_out)
         yield (
-            f"Left out again: {names}. Beside them combinations of nonsensitive values stayed open, of which readers might "
-            f"be certain that they have {counts_below(beside.least)} rows."
+            f"Left out again: {names}. Beside them readers might be certain of combinations of nonsensitive values that "
+            f"have {counts_below(beside.least)} rows."
             + (" The time limit ended the search for other rows beside them: more time may keep more." * beside.is_late)
         )
-    if beside.least > 1 and beside.tables:
+    if beside.least > 1 and beside.tables and not beside.note:
         yield (
-            f"{number_of(beside.small, 'combination')} of nonsensitive values with {counts_below(beside.least)} rows "
-            f"{'was' if beside.small == 1 else 'were'} looked at. For each another table of people with the same published "
-            f"counts was found, in {number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or "
-            f"at least {beside.least:,}."
+            f"Combinations of nonsensitive values with {counts_below(beside.least)} rows that were looked at: "
+            f"{beside.small:,}. For each another table with the same published counts was found, in "
+            f"{number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or at least "
+            f"{beside.least:,}."
         )

@@ -148,7 +148,7 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     with pytest.raises(NothingPublishableError, match="beside release 1"):
         marginals.publish(read(later), replace(known, turnover="unknown"), ledger=tmp_path / "ledger-False")
     assert output("ledger", tmp_path / "ledger-False").count("turnover known") == 2
-    assert marginals.attack(tmp_path / "one", tmp_path / "two").as_json()["changes"][0]["assumption"]
+    assert marginals.attack(tmp_path / "one", tmp_path / "two").changes[0].assumption
     reports = {name: (tmp_path / name / "report.html").read_text() for name in releases}
     assert ["readers who know that people come and go" in page for page in reports.values()] == [True, True, False]
 
