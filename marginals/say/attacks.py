@@ -14,7 +14,7 @@ from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 if TYPE_CHECKING:
     from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refinement, Refusals
     from checks.attacks.guesses import LikelySmall, Top
-    from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts, SensitiveCounts
+    from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from marginals.attacks import (
         Attacks,
@@ -54,31 +54,19 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
 def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     """Yield what readers of one release, or of several together, can conclude; the plainest first."""
     if attacks.published is not None:
-        first, *others = _published_lines(attacks.published)
-        counts = [attacks.published.counts, *(each.counts for each in attacks.published.sensitive.values())]
-        is_harmless = not any(each.small for each in counts) and not any(
-            each.one_value for each in attacks.published.sensitive.values()
-        )
-        yield Sentence(NOTHING_FOUND if is_harmless else LOOK, f"Published as they are: {first}", tuple(others))
+        yield _published(attacks.published)
     if attacks.nonsensitive is not None:
         yield _nonsensitive(attacks.nonsensitive)
     for measures in attacks.attacked:
-        is_open = measures.reconstruction.determined or not measures.reconstruction.sharp
-        mark = LOOK if is_open else NOTHING_FOUND
-        yield Sentence(mark, f"{measures.sensitive}: {_determined(measures)}")
+        yield _reconstruction(measures)
     for attribute, certain in attacks.certain.items():
-        mark = LOOK if certain.is_complete else NOT_EXAMINED
-        yield Sentence(mark, f"{attribute}: {_certain(certain)}", tuple(_certain_cells(certain)))
+        yield _certain(attribute, certain)
     for attribute, reason in attacks.left_out.items():
         yield Sentence(NOT_EXAMINED, f"{attribute}: not examined all together; {reason}")
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         said = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, said)
-    for threshold in attacks.thresholds:
-        mark = NOTHING_FOUND if threshold.binding is False and not threshold.is_missed else LOOK
-        of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
-        claim = f"{threshold.criterion} {threshold.claimed}{of_whom}"
-        yield Sentence(mark, f"{claim}: {_threshold(threshold)}")
+    yield from map(_threshold, attacks.thresholds)
     yield from map(_composition, attacks.compositions)
     yield _minimality(attacks.minimality)
     for readers in attacks.register:
@@ -99,27 +87,22 @@ def _unmeasured(attacks: "Attacks") -> list[Sentence]:
     return [Sentence(NOT_EXAMINED, said)] if attacks.unmeasured else []
 
 
-def _published_lines(published: "PublishedCounts") -> Iterator[str]:
-    """Yield the small counts that anybody can read off; then those with each sensitive value, and classes of one value."""
-    yield f"{_small(published.counts, published.least)}"
-    for attribute, counts in published.sensitive.items():
-        yield f"with {attribute}: {_small(counts.counts, published.least)}; {_one_value(attribute, counts)}"
+def _published(published: "PublishedCounts") -> Sentence:
+    """The small counts that anybody can read off; of each sensitive attribute also the classes of one value."""
+    least, detail = published.least, []
+    for attribute, of in published.sensitive.items():
+        largest = "" if of.shared is None else f"; the largest, with {number_of(of.rows, 'row')}: {_cell(of.shared)}"
+        one_value = f"published classes with a single value of it: {of.one_value:,} of {of.classes:,}{largest}"
+        detail.append(f"with {attribute}: {_small(of.counts, least)}; {one_value}")
+    is_open = published.counts.small or any(of.counts.small or of.one_value for of in published.sensitive.values())
+    text = f"Published as they are: {_small(published.counts, least)}"
+    return Sentence(LOOK if is_open else NOTHING_FOUND, text, tuple(detail))
 
 
 def _small(counts: "Counts", least: int) -> str:
     cells = "; ".join(f"{_cell(cell.values)}: {cell.rows:,}" for cell in counts.smallest)
-    smallest = f"the smallest: {cells}" if cells else "there are none"
-    are = "is" if counts.small == 1 else "are"
-    return f"{counts.small:,} of {number_of(counts.number, 'count')} {are} below {least:,}; {smallest}"
-
-
-def _one_value(attribute: str, counts: "SensitiveCounts") -> str:
-    classes = number_of(counts.classes, "published class", "published classes")
-    if not counts.one_value or counts.shared is None:
-        return f"none of {classes} has a single value of {attribute} only"
-    has, rows = "has" if counts.one_value == 1 else "have", number_of(counts.rows, "row")
-    largest = f"the largest, with {rows}: {_cell(counts.shared)}"
-    return f"{counts.one_value:,} of {classes} {has} a single value of {attribute} only; {largest}"
+    smallest = f"; the smallest: {cells}" if cells else ""
+    return f"{counts.small:,} of {number_of(counts.number, 'count')} below {least:,}{smallest}"
 
 
 def _cell(cell: Mapping[str, str]) -> str:
@@ -128,75 +111,73 @@ def _cell(cell: Mapping[str, str]) -> str:
 
 def _nonsensitive(result: "NonsensitiveSmall") -> Sentence:
     """Whether a combination of nonsensitive attributes certainly has few rows."""
-    few, lead = few_rows(result.below), "Nonsensitive attributes alone, from the tables alone"
+    few, mark = few_rows(result.below), NOT_EXAMINED
     if result.proven_by:
-        proven = f"{lead}: no combination certainly has {few}, since {result.proven_by} holds."
-        return Sentence(NOTHING_FOUND, proven)
-    if result.cell is not None:
-        most = number_of(result.cell.rows, "row")
-        cell = f"{_cell(result.cell.values)}: certainly 1 row at least, and {most} at most"
-        return Sentence(LOOK, f"{lead}: {cell}; there may be more such.")
-    if not result.is_complete:
-        return Sentence(NOT_EXAMINED, f"{lead}: not all examined; the time was over before a small count was found.")
-    none = f"no combination of up to three was found that certainly has {few}; of more: not examined"
-    return Sentence(NOT_EXAMINED, f"{lead}: {none}.")
+        mark, said = NOTHING_FOUND, f"no combination certainly has {few}, since {result.proven_by} holds"
+    elif result.cell is not None:
+        rows = f"certainly 1 row at least, and {number_of(result.cell.rows, 'row')} at most"
+        mark, said = LOOK, f"{_cell(result.cell.values)}: {rows}; there may be more such"
+    elif not result.is_complete:
+        said = "not all examined; the time was over before a small count was found"
+    else:
+        said = f"no combination of up to three was found that certainly has {few}; of more: not examined"
+    return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {said}.")
 
 
-def _determined(measures: "DisclosureMeasures") -> str:
-    """Return how many combinations of which attributes have a count that readers can determine."""
+def _reconstruction(measures: "DisclosureMeasures") -> Sentence:
     known = measures.reconstruction
     result = f"{known.determined:,}" if known.determined else "none"
-    has = "has a count" if known.determined < 2 else "have counts"
+    rows = f", {known.rows:,} of {known.total:,} rows" if known.determined else ""
     sure = "" if known.sharp else ", as far as the bounds tell"
-    combinations = "combination" if known.cells == 1 else "combinations"
-    hold = "It holds" if known.determined == 1 else "They hold"
-    rows = f" {hold} {known.rows:,} of {known.total:,} rows." if known.determined else ""
-    return (
-        f"Of the {known.cells:,} possible {combinations} of {listing(measures.shown)}, {result} {has} that readers can "
-        f"determine{sure}.{rows}"
+    return Sentence(
+        LOOK if known.determined or not known.sharp else NOTHING_FOUND,
+        f"{measures.sensitive}: Of the {known.cells:,} possible combinations of {listing(measures.shown)}, readers can "
+        f"determine the count of {result}{rows}{sure}.",
     )
 
 
-def _certain(certain: "CertainCells") -> str:
+def _certain(attribute: str, certain: "CertainCells") -> Sentence:
     """How many cells are certain."""
-    least = "" if certain.is_complete else "at least "
-    sentence = (
-        f"in the tables of up to {certain.attributes} attributes with it that readers can work out, each attribute at its "
-        f"finest published level, {least}{number_of(certain.determined, 'count')} "
-        f"{'is' if certain.determined == 1 else 'are'} determined exactly, {least}{certain.small:,} of them below the "
-        f"largest k claimed; {least}{number_of(certain.exists, 'cell')} {'has' if certain.exists == 1 else 'have'} a row "
-        "for certain"
+    least, detail = "" if certain.is_complete else "at least ", []
+    said = (
+        f"{attribute}: in the tables of up to {certain.attributes} attributes with it, each at its finest published level, "
+        f"that readers can work out: counts determined exactly: {least}{certain.determined:,}, of these below the largest k "
+        f"claimed: {least}{certain.small:,}; cells that have a row for certain: {least}{certain.exists:,}; classes that all "
+        f"have the same value for certain: {least}{certain.one_value:,}"
     )
-    if certain.one_value or not certain.is_complete:
-        classes = number_of(certain.one_value, "class", "classes")
-        sentence += f"; in {least}{classes} everybody has the same value of it for certain"
-    if certain.is_complete:
-        return sentence
-    undecided = f"{number_of(certain.undecided, 'cell')} and {number_of(certain.unread, 'table')}"
-    return f"{sentence}; undecided in the time given: {undecided}"
-
-
-def _certain_cells(certain: "CertainCells") -> Iterator[str]:
+    if not certain.is_complete:
+        undecided = f"{number_of(certain.undecided, 'cell')} and {number_of(certain.unread, 'table')}"
+        said += f"; undecided in the time given: {undecided}"
     if (worst := certain.worst) is not None:
-        yield f"the smallest of these counts: {_cell(worst.values)}: exactly {number_of(worst.rows, 'row')}"
+        detail.append(f"the smallest of these counts: {_cell(worst.values)}: exactly {number_of(worst.rows, 'row')}")
     if (shared := certain.shared) is not None:
         rows = number_of(shared.rows, "row")
-        yield f"one of these classes, with its value: {_cell(shared.values)}: at least {rows}"
+        detail.append(f"one of these classes, with its value: {_cell(shared.values)}: at least {rows}")
+    return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, said, tuple(detail))
 
 
-def _threshold(threshold: "Threshold") -> str:
-    """Return what follows from how close a threshold is."""
+def _threshold(threshold: "Threshold") -> Sentence:
+    """What follows from how close a threshold is."""
+    of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
+    claim, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", LOOK
+    smallest = (
+        "the smallest count is not known"
+        if threshold.smallest is None
+        else f"the smallest count is {threshold.smallest:,}"
+    )
     if threshold.is_missed:
-        return "the claim is not met"
-    if threshold.smallest is None:
-        return "the smallest count is not known"
-    smallest = f"the smallest count is {threshold.smallest:,}"
-    if threshold.binding:
-        return (
+        said = "the claim is not met"
+    elif threshold.binding:
+        said = (
             f"{smallest}; binding: met without a row to spare. A reader who knows that the release was refined until a "
             "claim failed can infer that this claim stopped it"
         )
-    return f"{smallest}, {threshold.smallest - threshold.k:,} to spare. A finer table can still have missed it"
+    elif threshold.smallest is None:
+        said = smallest
+    else:
+        mark = NOTHING_FOUND
+        said = f"{smallest}, {threshold.smallest - threshold.k:,} to spare. A finer table can still have missed it"
+    return Sentence(mark, f"{claim}: {said}")
 
 
 def _composition(composition: "Composition") -> Sentence:
@@ -216,37 +197,43 @@ def _composition(composition: "Composition") -> Sentence:
 def register_in_words(readers: RegisterReaders) -> str:
     """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody.
 
-    >>> from marginals.register_readers import FROM_FILES, NOT_EXAMINED, RegisterReaders
+    >>> from marginals.register_readers import FROM_FILES, RegisterReaders
     >>> print(register_in_words(RegisterReaders("job", FROM_FILES, 220, 1.0, 20, {"A": "a1"}, "cook")))
     Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 rows.
-    >>> print(register_in_words(RegisterReaders("job", NOT_EXAMINED, 220, note="it takes too long")))
-    Readers with a register, who know the nonsensitive values of everybody: of job not examined; it takes too long.
     """
-    who = f"{WITH_REGISTER}, who know the nonsensitive values of everybody"
-    if readers.largest_share is None and readers.basis == ATTESTED:
-        return (
-            f"{who}: attested by the publisher that {readers.sensitive} stays as diverse for them as claimed; the files "
-            "cannot show it, and the attestation itself excludes some tables that could have been published so."
-        )
-    if readers.largest_share is None:
-        return f"{who}: of {readers.sensitive} not examined; {readers.note}."
+    who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
     if readers.certain:
-        return f"{who}, know {readers.sensitive} for certain of {readers.certain:,} of {readers.people:,} rows."
-    return (
-        f"{who}, give no value of {readers.sensitive} of anybody a probability above "
-        f"{100 * readers.largest_share:.1f} percent ({readers.value} in {_cell(readers.labels)}), unless they assume how it "
-        "varies within classes or reason from why these tables were chosen."
-    )
+        return f"{who}, know {about} for certain of {readers.certain:,} of {readers.people:,} rows."
+    if readers.largest_share is not None:
+        return (
+            f"{who}, give no value of {about} of anybody a probability above {100 * readers.largest_share:.1f} percent "
+            f"({readers.value} in {_cell(readers.labels)}), unless they assume how it varies within classes or reason from "
+            "why these tables were chosen."
+        )
+    if readers.basis == ATTESTED:
+        return f"{who}: attested by the publisher that {about} stays as diverse as claimed; the files cannot show it."
+    return f"{who}: of {about} not examined; {readers.note}."
 
 
 def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
     """What readers guess who use the model, and who learn across classes."""
     skewed = _cell(measures.skewed_class) if measures.skewed_class else "of all"
-    lead = f"{OF_MODEL}, of {measures.sensitive}, in the class {skewed}:"
-    yield Sentence(LOOK, f"{lead} {_skewness(measures)}", readers=OF_MODEL)
+    yield Sentence(
+        LOOK,
+        f"{OF_MODEL}, of {measures.sensitive}: learning that a person is in the class {skewed} changes the probability of "
+        f"a set of values by up to {100 * measures.skewness:.1f} percentage points, the largest change of any class.",
+        readers=OF_MODEL,
+    )
     lead, guessing = f"{ACROSS_CLASSES}, of {measures.sensitive}:", measures.guessing
     if guessing is None:
-        yield Sentence(NOT_EXAMINED, f"{lead} {_expected(measures)}", readers=ACROSS_CLASSES)
+        yield Sentence(
+            NOT_EXAMINED,
+            f"{lead} one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody "
+            "were as the maximum-entropy model says, guesses by the shares of each class would be right for "
+            f"{measures.expected:.1%}, and for {measures.expected_confident:.1%} of the {measures.people:,} surest. That is "
+            "no limit: in real data readers who learn across classes can be right more often.",
+            readers=ACROSS_CLASSES,
+        )
         return
 
     def shares(of: Mapping[str, Any]) -> str:
@@ -263,42 +250,23 @@ def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
     )
 
 
-def _skewness(measures: "DisclosureMeasures") -> str:
-    """Return what the distance of a class from everybody means."""
-    return (
-        f"For a reader who uses the maximum-entropy model, learning that a person is in this class changes the probability "
-        f"of a set of values of {measures.sensitive} by up to {100 * measures.skewness:.1f} percentage points, the largest "
-        "change of any class."
-    )
-
-
-def _expected(measures: "DisclosureMeasures") -> str:
-    """Return how often guesses are right in the model, where the truth is not given, and that this is no limit."""
-    return (
-        "one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody were as the "
-        f"maximum-entropy model says, guesses by the shares of each class would be right for {measures.expected:.1%}, "
-        f"and for {measures.expected_confident:.1%} of the {measures.people:,} surest. That is no limit: in real data "
-        "readers who learn across classes can be right more often."
-    )
-
-
 def _likely(likely: "LikelySmall | None") -> str:
     """How often a reader is right who takes the combinations for small that the model does."""
     if likely is None:
         return "not examined; the tables form no junction tree."
-    if not likely.tops and likely.unread:
-        return f"not examined; too many or too large for the time given: {number_of(likely.unread, 'table')}."
     if not likely.tops:
-        return "not examined; there is no combination of two or three nonsensitive attributes to rank."
-    known = all(top.right is not None for top in likely.tops)
+        tables = number_of(likely.unread, "table")
+        none = f"too many or too large for the time given: {tables}" if likely.unread else "no combination to rank"
+        return f"not examined; {none}."
+    is_known = all(top.right is not None for top in likely.tops)
+    by = "" if is_known else " by the model itself (--truth CONFIG counts them)"
     shares = " and ".join(f"{_share(top)} of the first {top.number:,}" for top in likely.tops)
-    less = "".join(f" Ranked by {name}, {' and '.join(map(_share, tops))} are." for name, tops in likely.beside.items())
-    are = "are small" if known else "are small by the model itself (--truth CONFIG counts how many are)"
+    less = "".join(f" Ranked by {name}: {' and '.join(map(_share, tops))}." for name, tops in likely.beside.items())
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
-    what = (
-        f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares}"
+    return (
+        f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares} have "
+        f"{few_rows(likely.least)}{by}.{less}{unread}"
     )
-    return f"{what} {are}, that is, have {few_rows(likely.least)}.{less}{unread}"
 
 
 def _share(top: "Top") -> str:
@@ -394,29 +362,26 @@ _OUTCOMES = {
     Outcome.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
     Outcome.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
-_CERTAIN_LISTED = 5
-"""Certain counts that are listed at most."""
-
-_ADDITIONS_LISTED = 8
-"""Additions with the same outcome that are named at most; JSON has all."""
+_LISTED = 8
+"""Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
 
 
-def _refusal_lines(told: "Refusals", in_words: InWords, has_truth: bool) -> Iterator[str]:
-    """Yield what additions tell that a release lacks, the certain first; then what was not examined.
+def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
+    """What additions tell that a release lacks, the certain first; then what was not examined.
 
-    in_words: says an attribute at a level. has_truth: whether the hierarchies of the table itself were looked at.
+    has_truth: whether the hierarchies of the table itself were looked at.
     """
     if told.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
-    for cell in told.small[:_CERTAIN_LISTED]:
-        yield f"certain, though no table shows it: {_range(cell)}"
-    if (more := len(told.small) - _CERTAIN_LISTED) > 0:
-        yield f"certain in the same way: {number_of(more, 'more count')} below {told.least:,}"
-    for value in told.values[:_CERTAIN_LISTED]:
-        rows = f"{number_of(value.rows, 'row')} at least"
-        yield f"certain: everybody with {_cell(value.values)} ({rows}) has {value.sensitive}={value.value}"
-    if (more := len(told.values) - _CERTAIN_LISTED) > 0:
-        yield f"certain in the same way: the value of {number_of(more, 'more class', 'more classes')}"
+    if told.small:
+        yield f"certain, though no table shows it: {_first_of(list(map(_range, told.small)))}"
+    if told.values:
+        classes = ((_cell(value.values), value) for value in told.values)
+        people = [
+            f"everybody with {cell} ({number_of(value.rows, 'row')} at least) has {value.sensitive}={value.value}"
+            for cell, value in classes
+        ]
+        yield f"certain: {_first_of(people)}"
     if told.tables is not None and told.additions and not told.contradict:
         yield (
             f"{number_of(told.tables, 'table has', 'tables have')} the published counts; in {told.left:,} "
@@ -441,9 +406,9 @@ def _refusal_lines(told: "Refusals", in_words: InWords, has_truth: bool) -> Iter
         )
 
 
-def _first_of(additions: Sequence[str]) -> str:
-    rest = len(additions) - _ADDITIONS_LISTED
-    return "; ".join([*additions[:_ADDITIONS_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
+def _first_of(items: Sequence[str]) -> str:
+    rest = len(items) - _LISTED
+    return "; ".join([*items[:_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
 
 
 def _missing(addition: "Addition", in_words: InWords) -> str:
@@ -499,8 +464,9 @@ def _change_sentence(change: "TableChange") -> Sentence:
         lines += _changed_people(told, change.least)
     if change.unclear:
         names = ", ".join(map(repr, change.unclear))
-        overlap = f"Labels do not tell how the values of {names} overlap"
-        lines.append(f"{overlap}; what they stand for together was compared.")
+        lines.append(
+            f"Labels do not tell how the values of {names} overlap; what they stand for together was compared."
+        )
     if change.assumption and any(told.small for told in change.told):
         lines.append(f"Of a small difference: {change.assumption}.")
     lines.append(f"What these differences do not tell: {change.beyond}.")
@@ -510,14 +476,12 @@ def _change_sentence(change: "TableChange") -> Sentence:
 
 def _changed_people(told: "ChangedPeople", least: int | None) -> Iterator[str]:
     cells = f"{number_of(told.cells, 'cell')} that both tell"
+    small = "" if least is None else f" of fewer than {least:,} rows"
+    number = number_of(told.small, "difference") if told.small else "No difference"
     if not told.smallest:
         yield f"No difference in any of {cells}."
         return
-    if told.small:
-        yield f"{number_of(told.small, 'difference')} of fewer than {least:,} rows in {cells}, the smallest first:"
-    else:
-        small = "" if least is None else f" of fewer than {least:,} rows"
-        yield f"No difference{small} in {cells}. The smallest:" if small else f"Of {cells} the smallest difference:"
+    yield f"{number}{small} in {cells}. The smallest:" if small else f"Of {cells} the smallest differences:"
     yield from (f"  {_difference(difference)}" for difference in told.smallest)
     if told.small > len(told.smallest):
         yield f"  and {told.small - len(told.smallest):,} more"

@@ -213,8 +213,9 @@ def test_attack_never_says_nothing_where_all_tables_agree_on_a_small_count(tmp_p
         words = "\n".join(line for sentence in attack_sentences(attacks) for line in sentence.lines)
         assert "nothing can be inferred" not in words
         assert "what somebody concludes who runs the search itself on every possible table" in words
-        assert "not examined: levels that the release does not name" in "\n".join(
-            attack_sentences(marginals.attack(tmp_path / str(seed)))
+        alone = attack_sentences(marginals.attack(tmp_path / str(seed)))
+        assert any(
+            "not examined: levels that the release does not name" in line for each in alone for line in each.lines
         )
         if new:
             agree += 1
