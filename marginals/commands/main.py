@@ -48,7 +48,7 @@ KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Begin": ("demo", "open", "init"),
         "Look at a table": ("assess", "risk", "anonymize"),
-        "Publish": ("publish", "verify", "attack", "compare", "replace", "ledger"),
+        "Publish": ("publish", "verify", "attack", "ledger"),
         "Use a release": ("query", "sample"),
         "Disclose rows": ("disclose",),
         "Audit what others published": ("audit",),
@@ -67,8 +67,6 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "publish": "releases.publish",
         "verify": "releases.verify",
         "attack": "releases.attack",
-        "compare": "releases.compare",
-        "replace": "releases.note_replaced",
         "ledger": "releases.ledger",
         "query": "releases.query",
         "sample": "releases.sample",
@@ -78,8 +76,20 @@ _HOMES: Mapping[str, str] = MappingProxyType(
 )
 """Where each command is: what nobody asks for is not imported."""
 
-_REPLACED: Mapping[str, str] = MappingProxyType({"report": "marginals verify RELEASE --report FILE"})
-"""What does the work of a command that is no more."""
+_REPLACED: Mapping[str, str] = MappingProxyType(
+    {
+        "report": "marginals verify RELEASE --report FILE",
+        "replace": "marginals verify NEW --replaces OLD",
+        "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
+        "--plot": "marginals risk CONFIG --report FILE draws the frontier",
+        "--all": "--json lists all tables",
+        "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
+        "--protection": "protection in the spec",
+        "--seed": "in Python marginals.disclose takes one",
+        "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
+    }
+)
+"""What does the work of a command or option that is no more."""
 
 
 class _FailedError(click.ClickException):
@@ -201,9 +211,11 @@ class _Commands(click.Group):
             problem = f"{what} cannot be read or written: {system_reason(error)}"
             raise _refusal(ctx, _UnusableError, problem) from None
         except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption) and (instead := _REPLACED.get(error.option_name)):
+                error = click.UsageError(f"there is no {error.option_name} here any more: {instead}", error.ctx)
             if "--json" in ctx.obj:
                 print_json({"error": printable(error.format_message())})
-            raise
+            raise error from None
         except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # whatever it is, click must not take it for the end of a prompt

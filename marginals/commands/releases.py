@@ -1,6 +1,6 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,7 +27,6 @@ from marginals.commands.options import (
     print_json,
     print_lines,
     print_sentences,
-    stops_after,
 )
 from marginals.deadline import end_timer
 from marginals.errors import BundleError, InputError, NothingPublishableError
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from marginals.config.release_toml import Config
     from marginals.ledger import Entry
     from marginals.publishing.publishing import Publication
-    from marginals.release.release import Release
     from marginals.steward import StewardFile
+    from marginals.tables.attribute import Role
     from marginals.tables.table import Table
 
 
@@ -106,25 +105,18 @@ def publish(
         configured = marginals.read_config(config)
         configured.require_collections()
         page = _page_apart(configured, out, steward, ledger, sign)
-        if page.is_of_another_release and not as_json:
-            from marginals.say.steward import another_release_line
-
-            click.echo(printable(another_release_line(page.path, out)), err=True)
         table = configured.read_table()
         if not as_json:
-            for line in _table_lines(configured, table, config, ledger):
-                click.echo(line, err=True)
+            print_lines(_before_searching(configured, table, config, ledger, page, out), err=True)
         try:
             publication = marginals.publish(table, configured.policy, progress, configured.imprint, deadline, ledger)
         except NothingPublishableError as error:
             if error.in_the_table and not as_json:
-                click.echo(printable(error.in_the_table), err=True)
+                print_lines([error.in_the_table], err=True)
             raise
     from marginals.say.table import kept_out_by_role
 
-    by_role = kept_out_by_role(
-        {name: attribute.role for name, attribute in configured.source.attributes.items()}, config.name
-    )
+    by_role = kept_out_by_role(_roles(configured), config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
     if sign is not None and not as_json:
@@ -151,74 +143,29 @@ def _page_apart(
     return page
 
 
-def _table_lines(configured: "Config", table: "Table", config: Path, ledger: Path | None) -> Iterator[str]:
-    """What somebody should know of a table before it is searched: rows that are not counted, guesses, slow ways."""
+def _roles(configured: "Config") -> "dict[str, Role]":
+    """The roles of the columns of a config."""
+    return {name: attribute.role for name, attribute in configured.source.attributes.items()}
+
+
+def _before_searching(
+    configured: "Config", table: "Table", config: Path, ledger: Path | None, page: "StewardFile", out: Path
+) -> Iterator[str]:
+    """What somebody should know before a table is searched: rows that are not counted, guesses, slow ways, an old page."""
     from marginals.config.questions import unconfirmed_lines
+    from marginals.say.steward import another_release_line
     from marginals.say.table import dropped_lines, left_out_lines, part_lines
 
+    if page.is_of_another_release:
+        yield another_release_line(page.path, out)
     least = configured.policy.least("min_cell")
     counted, person = table.whole.rows + table.left_out, configured.source.person
     yield from dropped_lines(counted, table.missing, table.missing_in, least, person)
-    yield from map(printable, part_lines(table, ledger))
-    roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
-    yield from map(printable, unconfirmed_lines(configured.unconfirmed, roles, config.name))
-    yield from map(printable, left_out_lines(table))
+    yield from part_lines(table, ledger)
+    yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
+    yield from left_out_lines(table)
     if reason := table.left_to_pandas:
-        yield f"{printable(reason)}: pandas reads it, which takes longer and more memory."
-
-
-@click.command()
-@CONFIG
-@RELEASE
-@click.option(
-    "--conditions", default=2, show_default=True, type=click.IntRange(1), help="Conditions of each random count."
-)
-@click.option("--target", metavar="NAME", help="Attribute to predict from all others. [default: each sensitive one]")
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the counts, and of what is drawn."
-)
-@stops_after
-@JSON
-def compare(config: Path, folder: Path, conditions: int, target: str | None, seed: int, as_json: bool) -> None:
-    """Compare a release with the table that it was made of.
-
-    Tells how far its tables of one and two attributes are from those of the table of CONFIG, by how much random counts
-    with some conditions are wrong, and how well a decision tree predicts that has learnt from the release (the last needs
-    scikit-learn). It is for whoever has the table: publish nothing of it.
-
-    \b
-    Examples:
-      marginals compare release.toml release
-      marginals compare release.toml release --conditions 3 --target diagnosis
-    """
-    release = marginals.open_release(folder)
-    table = marginals.read_config(config).read_table()
-    accuracy = marginals.compare(release, table).release
-    error = marginals.query_error(release, table, conditions, seed=seed)
-    targets = table.sensitive if target is None else (target,)
-    predicted = [marginals.prediction_accuracy(release, table, name, seed) for name in targets]
-    if as_json:
-        print_json(
-            {
-                "one_way": accuracy.one_way,
-                "two_way": accuracy.two_way,
-                "query_error": {"conditions": conditions, "mean": error},
-                "prediction": predicted,
-            }
-        )
-        return
-    click.echo("Not for publication: this tells of the table what the release does not.")
-    click.echo(
-        f"Total variation: one-way tables {accuracy.one_way.mean:.3f}, two-way {accuracy.two_way.mean:.3f} on average"
-    )
-    click.echo(
-        f"Random counts with {conditions} condition{'s' if conditions > 1 else ''}: mean relative error {error:.3f}"
-    )
-    for one in predicted:
-        click.echo(
-            f"Predicting {printable(one.target)}: right for {one.learnt:.1%} of the rows; learnt from the "
-            f"rows {one.from_rows:.1%}, the commonest value {one.commonest:.1%}"
-        )
+        yield f"{reason}: pandas reads it, which takes longer and more memory."
 
 
 def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
@@ -229,57 +176,21 @@ def written(publication: "Publication", out: Path, page: "StewardFile", sign: Pa
 
 
 def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, unconfirmed: Sequence[str] = ()) -> None:
-    """Print what a release that was written publishes and how private it is.
+    """Print what a release that was written publishes and how private it is, for its steward.
 
     unconfirmed: attributes whose roles are guesses that nobody has confirmed.
-
-    What is printed is for the steward too: how near the release comes to the data, and how it was searched for.
     """
+    if as_json:
+        answer = {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
+        print_json(answer | ({"unconfirmed": list(unconfirmed)} if unconfirmed else {}))
+        return
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
     from marginals.say.claims import finding_sentences, rule_sentences, sensitive_lines
-    from marginals.say.steward import beside_lines, steward_lines, wanted_line
+    from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
-    release, steward = publication.release, publication.steward
-    verification, folder = release.verify(), release.path
-    if folder is None:
-        raise ValueError("a release that was just written has a folder")
-    search, binding = steward.search, steward.binding
-    if as_json:
-        print_json(
-            {
-                "out": str(folder),
-                "steward": str(page.path),
-                "information": release.published.information,
-                "smallest_sensitive_counts": release.published.smallest_sensitive,
-                "kl_divergence": steward.kl_divergence,
-                "kl_suppressed": steward.kl_suppressed,
-                "errors": steward.comparison,
-                "suggestions": steward.suggestions,
-                "dropped": {"rows": steward.dropped, "by_column": dict(steward.dropped_in)},
-                "margins": [dict(margin) for margin in release.margins],
-                "unpublished": dict(steward.unpublished),
-                "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
-                "checks": verification.checks,
-                "search": {
-                    "strategy": search.strategy,
-                    "value": search.value,
-                    "objective": str(steward.objective),
-                    "price": steward.price,
-                    "evaluated": search.evaluated,
-                    "optimal": search.optimal,
-                    "lower_bound": search.bound,
-                    "base": steward.base,
-                },
-            }
-            | ({"unconfirmed": list(unconfirmed)} if unconfirmed else {})
-            | ({"rules": verification.rules} if verification.rules else {})
-            | ({"ledger": steward.waiting} if steward.waiting else {})
-            | ({"wanted": steward.wanted} if steward.wanted else {})
-            | ({} if steward.beside is None else {"further": steward.beside.as_json(steward.domain)})
-        )
-        return
-    print_lines(_publication_lines(release, steward.unpublished))
+    release, steward, verification = publication.release, publication.steward, publication.release.verify()
+    print_lines(publication_lines(release, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.wanted)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
@@ -291,27 +202,39 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
         'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them. '
         f"More of them, for you alone: {page.path}"
     )
-    click.echo(f"A page about the release to read and print: {folder / REPORT}")
+    click.echo(f"A page about the release to read and print: {(release.path or Path()) / REPORT}")
 
 
-def _publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
-    """What a release that was just written publishes, and what it leaves out: why, by attribute."""
-    from marginals.names import margin_in_words, number_of
-    from marginals.say.table import rows_in_words
-
-    counted = rows_in_words(release.rows, release.published.rows_per_person)
-    where = f" where {release.published.where}" if release.published.where else ""
-    yield f"Published {number_of(len(release.margins), 'marginal')} of {counted}{where} in {release.path}:"
-    further = {*release.further}
-    for margin in release.margins:
-        yield f"  {margin_in_words(margin, release.domain)}{' (a further table)' if margin in further else ''}"
-    if (information := release.published.information) is not None:
-        without = ", further tables aside" if further else ""
-        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself{without}."
-    for attribute in release.published.unpublished:
-        yield f"Nothing is published of {attribute}" + (
-            f": {unpublished[attribute]}." if attribute in unpublished else "."
-        )
+def publication_facts(publication: "Publication") -> dict[str, Any]:
+    """Return what a publication is, for programs; what is empty is left out."""
+    release, steward, search = publication.release, publication.steward, publication.steward.search
+    verification, binding = release.verify(), steward.binding
+    facts = {
+        "information": release.published.information,
+        "smallest_sensitive_counts": release.published.smallest_sensitive,
+        "kl_divergence": steward.kl_divergence,
+        "kl_suppressed": steward.kl_suppressed,
+        "errors": steward.comparison,
+        "suggestions": steward.suggestions,
+        "dropped": {"rows": steward.dropped, "by_column": steward.dropped_in},
+        "margins": release.margins,
+        "unpublished": steward.unpublished,
+        "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
+        "checks": verification.checks,
+        "search": {
+            "strategy": search.strategy,
+            "value": search.value,
+            "objective": str(steward.objective),
+            "price": steward.price,
+            "evaluated": search.evaluated,
+            "optimal": search.optimal,
+            "lower_bound": search.bound,
+            "base": steward.base,
+        },
+    }
+    further = None if steward.beside is None else steward.beside.as_json(steward.domain)
+    more = {"rules": verification.rules, "ledger": steward.waiting, "wanted": steward.wanted, "further": further}
+    return facts | {name: each for name, each in more.items() if each not in (None, ())}
 
 
 _NAMED = 5
@@ -353,6 +276,13 @@ FAILED = 1
     help="RELEASE is a table that `anonymize` wrote, a CSV file: check it against the policy of this config. The table's "
     "data are not read, so that hierarchies of sensitive attributes must be files.",
 )
+@click.option(
+    "--replaces",
+    metavar="OLD",
+    type=PATH,
+    help="If RELEASE holds what it claims, note beside the release OLD that this one corrects it: OLD-replaced.json. Hand "
+    "it on with OLD. What was out stays known, so verify both together.",
+)
 @output("--report", help="Also write the report of the release, one HTML page, to this file, from its files alone.")
 @ends_within(60.0, "What is not proven by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
@@ -385,12 +315,16 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify release --rule cms-11
       marginals verify release --key minisign.pub
       marginals verify release --report page.html
+      marginals verify release-corrected --replaces release
       marginals verify swept.csv --config release.toml
     """
+    from marginals.bundle.replacement import mark_replaced, note_beside
     from marginals.say.claims import verification_sentences
 
-    if target.path is not None and (len(folders) > 1 or asked["config"] is not None):
-        raise InputError("--report writes the page of one release")
+    replaces = asked.pop("replaces")
+    for option, is_given in (("--report", target.path is not None), ("--replaces", replaces is not None)):
+        if is_given and (len(folders) > 1 or asked["config"] is not None):
+            raise InputError(f"{option} is about one release")
     target.opened()
     if asked["config"] is None:
         if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
@@ -404,16 +338,21 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
     else:
         verification = _verified_table(folders, **asked)
     is_written = target.path is not None and _write_report(folders[0], target.path, deadline)
+    mark = mark_replaced(replaces, folders[0], _today()) if replaces is not None and verification.ok else None
     sentences = [*verification_sentences(verification, is_asked=bool(asked["checks"] or asked["rules"]))]
     if as_json:
         report = {"report": str(target.path)} if is_written else {}
-        print_json(plain(verification) | {"sentences": sentences} | report)
+        print_json(plain(verification) | {"sentences": sentences} | report | ({"replaces": mark.old} if mark else {}))
     else:
         print_sentences(sentences)
-        if is_written:
-            click.echo(f"Wrote {target.path}. Open it in a browser.")
+        print_lines([f"Wrote {target.path}. Open it in a browser."] if is_written else [])
+        print_lines([f"{replaces} is {mark}. The note is {note_beside(replaces)}; hand it on with it."] if mark else [])
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _write_report(folder: Path, path: Path, deadline: "Deadline") -> bool:
@@ -481,11 +420,9 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     release = marginals.open_release(folder, deadline)
     estimate = count(release.model, conditions, seconds=inf)
     if as_json:
-        bounds = {"lower": estimate.lower, "upper": estimate.upper, "sharp": estimate.sharp, "exact": estimate.exact}
-        where = {"where": release.published.where} if release.published.where else {}
-        unjudged = {"unjudged": [values._asdict() for values in estimate.unjudged]} if estimate.unjudged else {}
-        cut = {"cut": list(estimate.cut)} if estimate.cut else {}
-        print_json({"expected": estimate.expected, **bounds, **unjudged, **cut, **where, **plain(estimate.basis)})
+        told = {name: getattr(estimate, name) for name in ("expected", "lower", "upper", "sharp", "exact")}
+        more = {"unjudged": estimate.unjudged, "cut": estimate.cut, "where": release.published.where}
+        print_json(told | {name: each for name, each in more.items() if each} | plain(estimate.basis))
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")
@@ -507,7 +444,6 @@ _MOST_ROWS = 100_000_000
     "--base-values", is_flag=True, help="Draw base values, each value under a published one with equal probability."
 )
 @output("-o", "--out", help="File to write, .csv or .parquet; standard output by default.")
-@stops_after
 @JSON
 def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target, as_json: bool) -> None:
     """Draw synthetic rows from a release.
@@ -548,52 +484,23 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
         else pairs_file.unless_it_fails(csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"])))
     ):
         write(frame)
-    for line in synthetic_lines(frame.attrs["assumed"]):
-        click.echo(printable(line), err=True)
+    print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
     if as_json:
         written = {"out": str(target.path), "rows": rows, "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
         print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
-    elif target.path is not None:
-        where = f" where {printable(release.published.where)}" if release.published.where else ""
-        click.echo(
-            f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}. They tell what the release "
-            "tells, and no more."
-        )
-        if beside.path is not None:
-            click.echo(f"Which two columns tell something of each other: {beside.path}")
+        return
+    where = f" where {release.published.where}" if release.published.where else ""
+    wrote = (
+        f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}. They tell what the release tells, no more."
+    )
+    print_lines([wrote] if target.path is not None else [])
+    print_lines([f"Which two columns tell something of each other: {beside.path}"] if beside.path is not None else [])
 
 
 def _pairs_path(rows: Path) -> Path:
     """Where it stands which kind each pair of columns is: `rows.csv.pairs.csv` beside `rows.csv`."""
     return rows.with_name(f"{rows.name}.pairs.csv")
-
-
-@click.command("replace")
-@click.argument("old", metavar="OLD", type=PATH)
-@click.argument("new", metavar="NEW", type=PATH)
-@click.option("--date", metavar="DATE", help="Since when, as your readers are to read it; today if nothing is said.")
-@stops_after
-@JSON
-def note_replaced(old: Path, new: Path, date: str | None, as_json: bool) -> None:
-    """Note that a corrected release replaces another one.
-
-    The files of both stay as they are. The note is OLD-replaced.json beside the folder OLD; hand it on with OLD. `verify
-    OLD` then says by which release it is replaced, and so does `ledger`. Both stay known: whoever has OLD keeps it, so
-    verify both together.
-
-    \b
-    Examples:
-      marginals replace release release-corrected
-      marginals verify release
-    """
-    from marginals.bundle.replacement import mark_replaced, note_beside
-
-    mark = mark_replaced(old, new, datetime.now(UTC).date().isoformat() if date is None else date)
-    if as_json:
-        print_json({"release": mark.old, "replaced_by": mark.new, "folder": mark.name, "date": mark.date})
-    else:
-        print_lines([f"{old} is {mark}.", f"The note is {note_beside(old)}; hand it on with {old}."])
 
 
 @click.command()
@@ -611,7 +518,6 @@ def note_replaced(old: Path, new: Path, date: str | None, as_json: bool) -> None
     help="Say of a release whose writing was interrupted whether anybody can have it. Until then it counts as published; "
     "one that is not out is forgotten, as long as no other was made beside it.",
 )
-@stops_after
 @JSON
 def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
@@ -635,28 +541,19 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     if settle is not None:
         account = account.settled(settle[0], is_out=settle[1] == "out")
     if retract is not None:
-        account = account.retracted(retract, datetime.now(UTC).date().isoformat())
+        account = account.retracted(retract, _today())
     told = list(pairs(account))
+    replaced = {entry.number: _replacement(entry) for entry in account.entries}
     if as_json:
         releases = [
-            {
-                "release": entry.number,
-                "date": entry.date,
-                "rows": entry.rows,
-                "part": {"where": entry.where, "of_rows": entry.table.total} if entry.where else None,
-                "folder": entry.folder,
-                "margins": [dict(margin) for margin in entry.margins],
-                "out": entry.is_out,
-                "retracted": entry.retracted or None,
-                "replaced_by": mark.new if (mark := _replacement(entry)) else None,
-                "turnover_known": entry.turnover_known,
-                "waiting": {"came": entry.waiting[0], "left": entry.waiting[1]},
-            }
+            plain(entry) | {"replaced_by": mark.new if (mark := replaced[entry.number]) else None}
             for entry in account.entries
         ]
         print_json({"releases": releases, "pairs": told})
     else:
-        print_lines(entry_line(entry) + _replaced(entry) for entry in account.entries)
+        for entry in account.entries:
+            mark = replaced[entry.number]
+            print_lines([entry_line(entry) + (f"; {mark}, which makes nothing unknown: it counts" if mark else "")])
         for pair in told:
             print_lines(pair_lines(pair))
     if not all(pair.ok for pair in told):
@@ -677,11 +574,6 @@ def _replacement(entry: "Entry") -> "Replacement | None":
     except (BundleError, InputError, OSError):
         return None
     return mark if isinstance(mark, Replacement) else None
-
-
-def _replaced(entry: "Entry") -> str:
-    mark = _replacement(entry)
-    return f"; {mark}, which makes nothing unknown: it counts" if mark else ""
 
 
 @click.command()

@@ -1,8 +1,8 @@
 """Commands about one table: a first config for it, what it gives away, and how it could be published as a single table."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -22,7 +22,6 @@ from marginals.commands.options import (
     print_json,
     print_lines,
     print_sentences,
-    stops_after,
 )
 from marginals.commands.releases import FAILED, hand_over, written
 from marginals.config import RARE
@@ -31,6 +30,8 @@ from marginals.messages import installing
 from marginals.results import plain
 
 if TYPE_CHECKING:
+    from marginals.anonymizers.local_recoding import LocalRecoding
+    from marginals.config.first_config import InitialConfig
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 @click.option(
     "--eligible", is_flag=True, help="Also tell the strongest requirements that any generalization satisfies."
 )
-@stops_after
 @JSON
 def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
@@ -113,16 +113,15 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     metavar=LEVELS_METAVAR,
     help="The table at these levels, instead of the best; other attributes stay as is (lattice only).",
 )
-@click.option("--all", "every", is_flag=True, help="List all minimal tables, not the ten best alone.")
-@stops_after
 @JSON
 def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
     """List the best single tables that satisfy the policy, and write one.
 
     A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
     demanded of it as k-anonymity, and min_cell of each of its cells. The ten best minimal tables are listed, by KL
-    divergence to the data. --out writes the best, or the one at --levels: a line for each combination of values, with its
-    number of rows. The methods sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
+    divergence to the data; --json lists all. --out writes the best, or the one at --levels: a line for each combination of
+    values, with its number of rows. The methods sweep and hilbert generalize each class in its own way, and cannot keep
+    min_cell.
 
     --out writes nothing where a column is sensitive and [privacy] says nothing of its diversity. --leave-out is refused
     where [privacy] has register = true or min_cell.
@@ -135,104 +134,87 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
       marginals anonymize functional.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
-    asked = _Asked(**chosen)
+    from marginals.say.table import written_table_lines
+
+    _require_lattice(**chosen)
     configured = marginals.read_config(config)
     configured.require_collections()
     out = target.opened(configured.reads)
-    if asked.left_out is not None:
-        _thin(configured, asked, out, as_json)
-    elif asked.method == "lattice":
-        _generalize(configured, asked, out, as_json)
+    with ProgressBars(not as_json) as progress:
+        table = configured.read_table()
+        _require_demands(table, configured.policy, out)
+        made = _made(configured, table, progress, **chosen)
+    if as_json:
+        print_json(made.answer | ({} if out is None else {"out": str(out.path)}))
     else:
-        _recode_locally(configured, asked.method, out, as_json)
+        print_lines(made.lines(1 if out is not None else _BEST))
+    if out is not None:
+        recoded, suppressed = made.written()
+        out.write(csv_bytes(recoded.frame()))
+        lines = written_table_lines(str(out.path), recoded, configured.policy.requirements_of(table), suppressed)
+        print_lines([] if as_json else lines)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What single table is asked for. Raises InputError for options that do not go together."""
-
-    method: str
-    suppression: float
-    left_out: float | None
-    levels: str | None
-    every: bool
-
-    def __post_init__(self) -> None:
-        if self.left_out is not None and (self.suppression or self.levels is not None):
-            raise InputError("--leave-out stands without --suppression and --levels")
-        given = {
-            "--suppression": self.suppression,
-            "--leave-out": self.left_out is not None,
-            "--levels": self.levels is not None,
-            "--all": self.every,
-        }
-        for option, is_given in given.items():
-            if is_given and self.method != "lattice":
-                raise InputError(f"{option} goes with the method lattice only")
+def _require_lattice(method: str, suppression: float, left_out: float | None, levels: str | None) -> None:
+    if left_out is not None and (suppression or levels is not None):
+        raise InputError("--leave-out stands without --suppression and --levels")
+    given = {"--suppression": suppression, "--leave-out": left_out is not None, "--levels": levels is not None}
+    for option, is_given in given.items():
+        if is_given and method != "lattice":
+            raise InputError(f"{option} goes with the method lattice only")
 
 
 _BEST = 10
-"""Minimal tables that are listed where nobody asks for all."""
+"""Minimal tables that are listed."""
 
 
-def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
-    """Look for the minimal tables, or at one, and write the best, or that one."""
+class _Made(NamedTuple):
+    """Single tables: the JSON about them, lines about so many of the best, and the best with its suppressed rows."""
+
+    answer: dict[str, Any]
+    lines: "Callable[[int], Iterable[str]]"
+    written: "Callable[[], tuple[LocalRecoding, int]]"
+
+
+def _made(
+    configured: "Config",
+    table: "Table",
+    progress: "Progress",
+    method: str,
+    suppression: float,
+    left_out: float | None,
+    levels: str | None,
+) -> _Made:
+    """The single tables that are asked for. Raises NothingPublishableError where there is none."""
     from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
     from marginals.publishing.single_tables import chosen_table
-    from marginals.say.table import single_table_lines, written_table_lines
+    from marginals.say.table import single_table_lines
 
-    with ProgressBars(not as_json) as progress:
-        table, policy = configured.read_table(), configured.policy
-        requirements = policy.requirements_of(table)
-        _require_demands(table, policy, out)
-        if asked.levels is None:
-            result = marginals.anonymize(table, policy, progress, asked.suppression)
-        else:
-            chosen = chosen_table(table, policy, parse_levels(asked.levels), asked.suppression)
-            result = LatticeResult(1, 1, (chosen,))
+    policy, domain = configured.policy, table.domain
+    if method != "lattice":
+        return _recoded_locally(configured, table, method)
+    if left_out is not None:
+        thinned = marginals.thin(table, policy, left_out, progress)
+        if not thinned:
+            raise NothingPublishableError(
+                f"no single table satisfies the policy with at most {left_out:.1%} of its rows left out"
+            )
+        answer: dict[str, Any] = {"minimal": thinned}
+        return _Made(answer, lambda most: single_table_lines(thinned, domain, most), lambda: (thinned[0].recoding, 0))
+    requirements = policy.requirements_of(table)
+    if levels is None:
+        result = marginals.anonymize(table, policy, progress, suppression)
+    else:
+        result = LatticeResult(1, 1, (chosen_table(table, policy, parse_levels(levels), suppression),))
     best = result.best()
     if best is None:
         raise NothingPublishableError(no_single_table(table, requirements))
-    answer = {"nodes": result.nodes, "minimal": result.minimal}
-    most = None if asked.every else _BEST if out is None else 1
-    lines = list(single_table_lines(result.minimal, table.domain, most, result.nodes))
-    if out is not None:
-        recoded = published_table(table, best.levels, requirements)
-        out.write(csv_bytes(recoded.frame()))
-        answer |= {"out": str(out.path), "written": best}
-        lines += written_table_lines(str(out.path), recoded, requirements, best.suppressed)
-    if as_json:
-        print_json(answer)
-    else:
-        print_lines(lines)
-
-
-def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
-    """Look for the minimal tables of which few rows are left out, and write the best."""
-    from marginals.say.table import single_table_lines, written_table_lines
-
-    assert asked.left_out is not None
-    with ProgressBars(not as_json) as progress:
-        table, policy = configured.read_table(), configured.policy
-        _require_demands(table, policy, out)
-        thinned_tables = marginals.thin(table, policy, asked.left_out, progress)
-    if not thinned_tables:
-        raise NothingPublishableError(
-            f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
-        )
-    best = thinned_tables[0]
-    answer: dict[str, Any] = {"minimal": thinned_tables}
-    most = None if asked.every else _BEST if out is None else 1
-    lines = list(single_table_lines(thinned_tables, table.domain, most))
-    if out is not None:
-        out.write(csv_bytes(best.recoding.frame()))
-        answer |= {"out": str(out.path), "written": best}
-        lines += written_table_lines(str(out.path), best.recoding, policy.requirements_of(table))
-    if as_json:
-        print_json(answer)
-    else:
-        print_lines(lines)
+    return _Made(
+        {"nodes": result.nodes, "minimal": result.minimal},
+        lambda most: single_table_lines(result.minimal, domain, most, result.nodes),
+        lambda: (published_table(table, best.levels, requirements), best.suppressed),
+    )
 
 
 def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None") -> None:
@@ -249,14 +231,11 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
         )
 
 
-def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
-    from marginals.anonymizers.local_recoding import weights_by_label
+def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
+    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all, weights_by_label
     from marginals.names import number_of
-    from marginals.say.table import written_table_lines
 
-    table = configured.read_table()
     requirements = configured.policy.requirements_of(table)
-    _require_demands(table, configured.policy, out)
     if (requirements.cell_size or 1) > 1:
         raise InputError(
             f"the method {method} cannot keep a least count; leave min_cell out of [privacy], and each rule that demands "
@@ -269,48 +248,33 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    least = requirements.class_size or 1
+    least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
         chosen = configured.sweep
         weights = weights_by_label(table, chosen.weights) if chosen.weights else None
         recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+        if not sweeps_all(table):
+            swept = len(class_order(table, table.quasi_identifiers))
+            on_chains = {"swept": swept, "combinations": level_combinations(table)}
     else:
         recoded = marginals.hilbert(table, diversity, k=least)
-    if out is not None:
-        out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)
-    on_chains = _swept_on_chains(table) if method == "sweep" else {}
-    if as_json:
-        print_json({"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains})
-        return
-    click.echo(
+    lines = [
         f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
-    )
+    ]
     if on_chains:
-        click.echo(
+        lines.append(
             f"SWEEP went through {on_chains['swept']:,} of {on_chains['combinations']:,} combinations of levels, on chains "
             "from all values as they are to all suppressed: all of them were too many."
         )
-    if out is not None:
-        print_lines(written_table_lines(str(out.path), recoded, requirements))
-
-
-def _swept_on_chains(table: "Table") -> dict[str, int]:
-    """How many combinations of levels SWEEP goes through, and how many there are; nothing where it goes through all."""
-    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all
-
-    if sweeps_all(table):
-        return {}
-    return {"swept": len(class_order(table, table.quasi_identifiers)), "combinations": level_combinations(table)}
+    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains}
+    return _Made(answer, lambda _: lines, lambda: (recoded, 0))
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same table."
-)
 @click.option(
     "--months",
     default=1,
@@ -318,9 +282,8 @@ def _swept_on_chains(table: "Table") -> dict[str, int]:
     type=click.IntRange(1, 99),
     help="More than one: a hospital whose patients come and go, published every month beside a ledger.",
 )
-@stops_after
 @JSON
-def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None:
+def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
     """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
@@ -344,7 +307,7 @@ def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None
     _ = OutputFolder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)  # the same rows each time
         tables = [simulate_census(rng, rows)] if months == 1 else simulate_hospital(rng, rows, months)
         files = {}
         for number, table in enumerate(tables, 1):
@@ -433,7 +396,6 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     show_default=True,
     help="Config to write; hierarchy files go to the folder hierarchies beside it.",
 )
-@stops_after
 @JSON
 def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
     """Write a first config for a table, to be reviewed.
@@ -454,8 +416,6 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     from marginals.config.first_config import initial_config
     from marginals.config.guessed_table import Chosen
     from marginals.config.presets import PRESETS
-    from marginals.names import column_name
-    from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
@@ -467,46 +427,42 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         config.refuse_to_replace(out)
     files, described = config.write(out), config.guessed.table
     if as_json:
-        person = {} if config.guessed.person is None else {"person": config.guessed.person.column}
-        decimal = {"decimal": described.decimal.sign} if described.decimal.why else {}
-        print_json(
-            {
-                "out": str(out),
-                "hierarchies": list(map(str, files[:-1])),
-                "attributes": config,
-                "questions": config.questions,
-                "missing": dict(described.missing.cells),
-                **({"numbers": dict(config.formats)} if config.formats else {}),
-                **person,
-                **decimal,
-            }
-        )
+        more = {
+            "numbers": dict(config.formats),
+            "person": config.guessed.person and config.guessed.person.column,
+            "decimal": described.decimal.sign if described.decimal.why else None,
+        }
+        answer = {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config}
+        answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
+        print_json(answer | {name: each for name, each in more.items() if each})
         return
-    for question in config.questions:
-        click.echo(f"? {question}")
-    if described.decimal.why:
-        click.echo(f"Numbers are read with a decimal comma: {described.decimal.why}.")
-    for column, words in config.formats.items():
-        click.echo(f"The numbers of {column} are read with {words}.")
-    if described.missing.cells:
-        click.echo(str(described.missing))
-    for token, why in described.missing.why.items():
-        click.echo(f"{token} is taken for a missing value: {why}.")
-    for name, guess in config.guesses.items():
-        click.echo(f"{guess.role.value:>16}  {column_name(name)}: {guess.why}")
-    if config.guessed.person is not None:
-        counts = (
-            "One row of each counts, drawn at random"
-            if config.counted.rows_of_each == 1
-            else f"Up to {config.counted.rows_of_each} rows of each count"
-        )
-        click.echo(f"{config.guessed.person}. {counts}; see person in the config.")
-    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
-        click.echo("No column looked sensitive; if one is, say so in the config.")
+    print_lines(_init_lines(config))
     them = "it" if len(files) == 1 else "them"
-    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:")
-    click.echo(f"  marginals assess {out}")
-    click.echo(f"  marginals publish {out} --out release")
+    print_lines([f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:"])
+    click.echo(f"  marginals assess {out}\n  marginals publish {out} --out release")
+
+
+def _init_lines(config: "InitialConfig") -> Iterable[str]:
+    """What was guessed of a table, questions first."""
+    from marginals.names import column_name
+    from marginals.tables.attribute import Role
+
+    described = config.guessed.table
+    yield from (f"? {question}" for question in config.questions)
+    if described.decimal.why:
+        yield f"Numbers are read with a decimal comma: {described.decimal.why}."
+    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
+    if described.missing.cells:
+        yield str(described.missing)
+    yield from (f"{token} is taken for a missing value: {why}." for token, why in described.missing.why.items())
+    for name, guess in config.guesses.items():
+        yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
+    if config.guessed.person is not None:
+        most = config.counted.rows_of_each
+        counts = "One row of each counts, drawn at random" if most == 1 else f"Up to {most} rows of each count"
+        yield f"{config.guessed.person}. {counts}; see person in the config."
+    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
+        yield "No column looked sensitive; if one is, say so in the config."
 
 
 def _named(columns: str | None) -> tuple[str, ...]:

@@ -1,15 +1,17 @@
 """The steward's report in words: how near a release comes to the data, and how it was searched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marginals.names import margin_in_words, number_of
 from marginals.say.claims import counts_below
+from marginals.say.table import rows_in_words
 
 if TYPE_CHECKING:
     from marginals.accuracy import Comparison
+    from marginals.release.release import Release
     from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from models.search.problem import SearchResult
     from models.tables.hierarchy import Domain
@@ -21,6 +23,22 @@ def another_release_line(page: Path, release: Path) -> str:
         f"{page} is not the page of the release in {release}: that is another one, or is gone, since a run was interrupted "
         "or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
     )
+
+
+def publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a release publishes, and what it leaves out. unpublished: why, by attribute."""
+    counted = rows_in_words(release.rows, release.published.rows_per_person)
+    where = f" where {release.published.where}" if release.published.where else ""
+    yield f"Published {number_of(len(release.margins), 'marginal')} of {counted}{where} in {release.path}:"
+    further = {*release.further}
+    for margin in release.margins:
+        yield f"  {margin_in_words(margin, release.domain)}{' (a further table)' if margin in further else ''}"
+    if (information := release.published.information) is not None:
+        without = ", further tables aside" if further else ""
+        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself{without}."
+    for attribute in release.published.unpublished:
+        why = f": {unpublished[attribute]}" if attribute in unpublished else ""
+        yield f"Nothing is published of {attribute}{why}."
 
 
 def wanted_line(table: "WantedTable", domain: "Domain") -> str:

@@ -237,11 +237,11 @@ def verify(window: Window, request: Request) -> Response:
 
 
 def replaced(window: Window, request: Request) -> Response:
-    """Note beside a release that another one of the folder replaces it, as `marginals replace` does."""
+    """Note beside a release that another one of the folder replaces it, as `marginals verify --replaces` does."""
     name, by = _chosen(window, request), request.form.get("by", "")
     if by not in releases_in(window.project):
         raise InputError("there is no such release in the folder")
-    job = window.jobs.command("replace", ["replace", name, by])
+    job = window.jobs.command("replace", ["verify", by, "--replaces", name])
     job.done.wait(20)
     if job.state != "done":
         raise InputError(job.sentence.rstrip(".") or "the note is not written")
