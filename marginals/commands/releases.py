@@ -154,7 +154,7 @@ def _before_searching(
     """What somebody should know before a table is searched: rows that are not counted, guesses, slow ways, an old page."""
     from marginals.config.questions import unconfirmed_lines
     from marginals.say.steward import another_release_line
-    from marginals.say.table import dropped_lines, left_out_lines, part_lines
+    from marginals.say.table import dropped_lines, left_out_lines, part_lines, unit_in_words
 
     if page.is_of_another_release:
         yield another_release_line(page.path, out)
@@ -164,6 +164,7 @@ def _before_searching(
     yield from part_lines(table, ledger)
     yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
     yield from left_out_lines(table)
+    yield from filter(None, [unit_in_words(table.rows_per_person)])
     if reason := table.left_to_pandas:
         yield f"{reason}: pandas reads it, which takes longer and more memory."
 

@@ -88,12 +88,10 @@ def kept_out_by_role(roles: Mapping[str, Role], config: str) -> dict[str, str]:
 
 
 def left_out_lines(table: "Table") -> Iterator[str]:
-    """Yield which rows were left out since fewer of a person count, of whom the release speaks, how numbers are read."""
+    """Yield which rows were left out since fewer of a person count, and how numbers are read."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"
         yield f"Left out {number_of(table.left_out, 'more row')}, since {count}."
-    if sentence := unit_in_words(table.rows_per_person):
-        yield sentence
     for name, numbers in table.numbers.items():
         if numbers.format.is_grouped:
             yield f"The numbers of {name} are read with {numbers.format}."

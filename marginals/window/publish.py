@@ -20,7 +20,7 @@ from marginals.named_rules import rules_of
 from marginals.names import number_of
 from marginals.say.claims import counts_below
 from marginals.say.sentences import Sentence, by_readers, sentences_of
-from marginals.say.table import dropped_lines, left_out_lines, unit_in_words
+from marginals.say.table import dropped_lines, left_out_lines
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
@@ -129,8 +129,7 @@ def _rows(table: Table | None, least: int | None, person: str | None) -> Checked
     """Which rows count."""
     if table is None:
         return CheckedItem("The rows are being counted.", False)
-    of_whom = unit_in_words(table.rows_per_person)  # which is an item of its own
-    left_out = "".join(f" {line}" for line in left_out_lines(table) if line != of_whom)
+    left_out = "".join(f" {line}" for line in left_out_lines(table))
     if not table.missing:
         return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
     dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, person)

@@ -3,7 +3,6 @@
 import csv
 import json
 import warnings
-from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 import marginals
-import marginals.attacks
 from command_line import main
 from marginals.example import release
 
@@ -139,7 +137,7 @@ def test_sample_writes_the_same_rows_for_the_same_seed(demo: Path, tmp_path: Pat
 
 def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> None:
     answer = answered("attack", demo / "release", "--truth", demo / "release.toml")
-    assert set(answer) == {each.name for each in fields(marginals.attacks.Attacks)} | {"sentences"}
+    assert {"published", "attacked", "certain", "minimality", "register", "sentences"} <= set(answer)
     attacked = answer["attacked"][0]
     assert attacked["sensitive"] == "diagnosis"
     assert 0 <= attacked["reconstruction"]["determined"] <= attacked["reconstruction"]["cells"]
