@@ -92,29 +92,25 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
 """What does the work of a command or option that is no more."""
 
 
-class _FailedError(click.ClickException):
-    exit_code = FAILED
+class _EndError(click.ClickException):
+    """A sentence to end with, and the exit status."""
 
-
-class _UnusableError(click.ClickException):
-    exit_code = UNUSABLE
-
-
-class _InterruptedError(click.ClickException):
-    """Its exit status is that of the signal."""
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = status
 
 
 class _UnforeseenError(Exception):
     """Its cause is what nobody foresaw."""
 
 
-def _refusal(ctx: click.Context, kind: type[click.ClickException], error: MarginalsError | str) -> click.ClickException:
+def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> _EndError:
     """The error to end with; where JSON was asked for, its sentence is printed as JSON first, with what may help."""
     problem = printable(str(error))
     if "--json" in ctx.obj:
         remedies = error.remedies if isinstance(error, MarginalsError) else {}
         print_json({"error": problem} | ({"remedies": remedies} if remedies else {}))
-    return kind(problem)
+    return _EndError(problem, status)
 
 
 class _ImportedCommands(MutableMapping[str, click.Command]):
@@ -188,28 +184,25 @@ class _Commands(click.Group):
             except BaseException as error:
                 if ending.number is None and not isinstance(error, KeyboardInterrupt):
                     raise
-                interrupted = _refusal(ctx, _InterruptedError, INTERRUPTION)
-                vars(interrupted)["exit_code"] = ending.exit_status
-                raise interrupted from None
+                raise _end(ctx, ending.exit_status, INTERRUPTION) from None
 
     def _answer(self, ctx: click.Context) -> Any:
         try:
             answer = super().invoke(ctx)
             sys.stdout.flush()
         except NothingPublishableError as error:
-            raise _refusal(ctx, _FailedError, error) from None
+            raise _end(ctx, FAILED, error) from None
         except MarginalsError as error:
-            raise _refusal(ctx, _UnusableError, error) from None
+            raise _end(ctx, UNUSABLE, error) from None
         except MemoryError:
-            raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
+            raise _end(ctx, UNUSABLE, "this needs more memory than there is") from None
         except LostOutputError:
             raise
         except OSError as error:
             if error.filename is None and error.errno == errno.EPIPE:
                 raise LostOutputError(error) from None
             what = "a file" if error.filename is None else str(error.filename)
-            problem = f"{what} cannot be read or written: {system_reason(error)}"
-            raise _refusal(ctx, _UnusableError, problem) from None
+            raise _end(ctx, UNUSABLE, f"{what} cannot be read or written: {system_reason(error)}") from None
         except click.UsageError as error:
             if isinstance(error, click.NoSuchOption) and (instead := _REPLACED.get(error.option_name)):
                 error = click.UsageError(f"there is no {error.option_name} here any more: {instead}", error.ctx)

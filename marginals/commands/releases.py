@@ -79,17 +79,14 @@ def publish(
     deadline: "Deadline",
     as_json: bool,
 ) -> None:
-    """Choose marginals that satisfy the policy and write them.
+    """Choose marginals that satisfy the policy of CONFIG and write them.
 
-    The policy is that of CONFIG. What does not follow from the marginals, such as the divergence from the data, is no
-    part of the release: it is printed, and stands on a page of its own that is not for publication.
+    What does not follow from the marginals, such as the divergence from the data, is no part of the release: it is printed,
+    and stands on a page of its own that is not for publication. A signature (datapackage.json.minisig) shows readers who
+    have your public key that the release is yours.
 
-    A signature (datapackage.json.minisig) shows readers who have your public key that the release is yours. `minisign -G`
-    makes a pair of keys; with -W the key has no password and also signs where there is no terminal.
-
-    With where = "age >= 21" under [data] the release is of a part of the table. With a ledger, the release is
-    computed and judged as one of the whole table, and only the cells of the part are written, so that other parts, and the
-    whole, can follow; without a ledger publish nothing else of it.
+    With where = "age >= 21" under [data] the release is of a part of the table. With a ledger other parts, and the whole,
+    can follow; without one publish nothing else of it.
 
     \b
     Examples:
@@ -290,32 +287,21 @@ FAILED = 1
 def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **asked: Any) -> None:
     """Check the privacy claims of a release from its files.
 
-    Several releases are checked jointly, for readers who hold all of them. A check that ends undecided is no pass: exit
-    status 1, as for a check that fails. Releases that generalize an attribute differently, one into 20-29 and another into
-    15-24, are checked over the pieces that both leave, 20-24 and 25-29. Where their labels do not tell these, only one of
-    them calls it sensitive, or two names such as age and Age may be one column, the joint check is undecided, and each
-    release is checked separately.
-    Releases with different numbers of rows, or that contradict each other, are of a table that changed. Then each is
-    checked separately, and the check "difference" tests whether comparing two of them reveals a change of fewer than k
-    people, where k is the largest k claimed. Values that the releases generalize differently are compared at the finest
-    value that both show; where they overlap and no difference is small, the check is undecided. One that holds is no proof
-    that nothing else follows.
-    Without --key no signature is checked, and the answer says so.
-    The report is made again from the other files. If it differs, nobody judged what it says, and the check "report" is
-    undecided.
-    What the publisher attests, since only the table shows it, is listed apart, and neither passes nor fails.
-    With --config a single table is checked class by class, also one of the methods sweep and hilbert.
+    Several releases are checked jointly, for readers who hold all of them, if one generalizes an attribute differently over
+    the pieces that both leave. If labels do not tell these, or releases disagree on what is sensitive, the joint check is
+    undecided and each release is checked separately. Releases that count different rows are of a table that changed: each is
+    checked separately, and "difference" tests whether two of them reveal a change of fewer than k people.
+
+    An undecided check is no pass: exit status 1, as if it fails. What the publisher attests, since only the table shows it,
+    neither passes nor fails. Without --key no signature is checked. The report is made again and compared.
 
     \b
     Examples:
       marginals verify release
       marginals verify release-a release-b
       marginals verify release-2025 release-2026 --check difference=10
-      marginals verify release --check k-link=10 --check diversity=recursive:3,4
-      marginals verify release --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
-      marginals verify release --rule cms-11
-      marginals verify release --key minisign.pub
-      marginals verify release --report page.html
+      marginals verify release --check k-link=10 --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
+      marginals verify release --rule cms-11 --key minisign.pub --report page.html
       marginals verify release-corrected --replaces release
       marginals verify swept.csv --config release.toml
     """
@@ -401,14 +387,10 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     """Estimate and bound how many rows, or people, have certain values.
 
     NAME=LABEL takes a label of any level; "NAME=LABEL|LABEL" means one label or the other; NAME=20-39 and "NAME>=65" are
-    ranges of numbers. All conditions must hold. If a label means different things at different levels, the finest
-    published level counts; NAME=LABEL@LEVEL chooses another. Formulas such as "age > 40 and sex != 'Male'" are read, too,
-    as far as they say of each attribute by itself which values are meant. The estimate is that of maximum entropy; the
-    bounds hold for certain. What is counted is rows; it is people where the release says that each row is one.
-
-    One more line says what the estimate rests on. published: on published counts alone. supported: a published table shows
-    the same attributes, but coarser than asked. assumed: no published table shows some two of them together, so the
-    estimate takes them to be independent, which says nothing about the data.
+    ranges of numbers; NAME=LABEL@LEVEL chooses a level. All conditions must hold. Formulas such as "age > 40 and sex !=
+    'Male'" are read, too. The estimate is that of maximum entropy; the bounds hold for certain. One more line says what the
+    estimate rests on: published counts alone, a coarser table (supported), or an assumption, which says nothing about the
+    data.
 
     \b
     Examples:
@@ -450,11 +432,8 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     """Draw synthetic rows from a release.
 
     The rows are independent draws from the maximum-entropy distribution of RELEASE, with labels of the finest published
-    levels. No row is taken from the data.
-
-    Columns that no published table shows together are independent in the rows, given the others, whatever they are in the
-    data: these pairs are named on standard error, and rows.csv.pairs.csv, beside rows.csv, says of each pair of columns
-    whether what the rows say of it is published, supported by a coarser table, or assumed.
+    levels. No row is taken from the data. Columns that no published table shows together are independent in the rows, given
+    the others: rows.csv.pairs.csv, beside rows.csv, says what each pair of columns rests on.
 
     \b
     Examples:
@@ -523,10 +502,9 @@ def _pairs_path(rows: Path) -> Path:
 def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
-    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. For each pair of releases the
-    command lists how many rows joined and left, whether the claims hold for those by whom the two differ, and the smallest
-    difference that readers can compute. DIR holds a copy of each release and the people that it shows, so it is never for
-    publication. Its files are compared with their hashes first. Exit status 1 when the claims are not proven for a pair.
+    DIR is the folder of `publish --ledger DIR`. For each pair of releases: how many rows joined and left, whether the claims
+    hold for those by whom the two differ, and the smallest difference that readers can compute. DIR holds the people that
+    each release shows, so it is never for publication. Exit status 1 if the claims are not proven for a pair.
 
     \b
     Examples:
@@ -585,28 +563,19 @@ def _replacement(entry: "Entry") -> "Replacement | None":
 @ends_within(20.0, "What is not measured by then is left out; stop with exit status 2 if not even the files are read.")
 @JSON
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
-    """Measure what readers of a release can conclude.
+    """Measure what readers of a release can conclude: measures, not verdicts.
 
-    Shown are, the plainest first: how many published counts are small, those with a sensitive value apart; cells whose
-    count is determined exactly, with all that is published and in tables of up to three attributes, and how many of these
-    certainly have a row; claims that are met without a row to spare; what a reader concludes who knows that whatever the
-    claims allow is published, from attributes, levels and pairs that are not (minimality); the class whose sensitive
-    values differ most from everybody's (skewness); how often sensitive values are guessed right by readers who learn
-    across classes (one round of naive Bayes, and deFinetti); and how many of the combinations that the model ranks as
-    small are. Each part says what was not examined. With --truth guesses are judged by the table, and finer values than
-    any published are looked at too. Of several releases: what all show together, and each alone. Of releases that
-    generalize an attribute differently what both together determine is measured, and the rest of each alone. Of releases
-    of a table that changed, which count different numbers of rows or contradict each other, each two show the smallest
-    changes that both tell, how many people came or left at least, and classes in which one sensitive value alone rose or
-    fell. These are measures, not verdicts; exit
-    status 1 only when the releases cannot be put together because their labels do not tell how they overlap.
+    The plainest first: small counts that are published; counts that follow exactly; claims that are met without a row to
+    spare; what readers conclude who know the algorithm, have a register, use the model, or learn across classes. Each part
+    says what was not examined. With --truth guesses are judged by the table, and finer values than any published are looked
+    at too. Several releases are measured together and each alone; of releases of a table that changed, each two show who
+    came and who left. Exit status 1 only if their labels do not tell how they overlap.
 
     \b
     Examples:
       marginals attack release
       marginals attack release --truth release.toml --json
       marginals attack release-a release-b
-      marginals attack release-2025 release-2026
     """
     from marginals.say.attacks import parts_of_attacks
 

@@ -125,21 +125,17 @@ class _RiskOptions:
 def risk(**options: Any) -> None:
     """Report what attackers could do to the people in a table.
 
-    The risk is the expected harm per person: the harm times the probability that an attacker identifies the person,
-    guessing uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the
-    least first. The section [risk] of CONFIG says what attackers hold, what harms whom, which spellings agree, and by
-    which rules the table is disclosed; without it, attackers know the quasi-identifiers, and identification costs 1. The
-    linkage of [risk.linkage] is left aside by --utility, --loss, --price and --frontier. The page of --report shows the
-    frontier if that takes seconds, or with --frontier.
+    The risk is the expected harm per person: the harm times the probability that an attacker identifies the person, guessing
+    uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the least first.
+    The section [risk] of CONFIG says what attackers hold and what harms whom; without it, they know the quasi-identifiers,
+    and identification costs 1.
 
     \b
     Examples:
       marginals risk release.toml
       marginals risk release.toml --levels age=2,postcode=3
-      marginals risk release.toml --utility 8 --out disclosed.csv
-      marginals risk release.toml --utility 8 --on-average --out on-average.csv
+      marginals risk release.toml --utility 8 --on-average --out disclosed.csv
       marginals risk release.toml --utility 8 --minimax
-      marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
     from marginals.pages.risk_page import risk_html
@@ -227,10 +223,8 @@ def _tell_written(rows: int, rows_file: "OutputFile | None", page: "OutputFile |
 def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bool) -> None:
     """Write a table with its disclosure rules applied.
 
-    The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their
-    condition holds. The rows are shuffled, since their order can tell whose they are. With DuckDB (data.engine "duckdb", or
-    "auto" where it is installed) also tables that do not fit in memory are written. No privacy is checked: see
-    `marginals risk`.
+    The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their condition
+    holds. The rows are shuffled, since their order can tell whose they are. No privacy is checked: see `marginals risk`.
 
     \b
     Examples:
@@ -285,21 +279,17 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a CSV file or a spreadsheet with counts. It is long, with a column of counts, or crossed, with the values of an
-    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"); totals and subtotals help.
-    The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
-    which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
-    people exist, when tables contradict each other, and when something was not understood, is undecided, or a joint table
-    is too large. What was not examined is said at the end. The marginals of a release of this program are read as complete
-    where they lie in its folder, or bear the names that they have there and show each attribute at one level, but for those
-    of too many cells: what they do not list has nobody.
+    TABLE is a CSV file or a spreadsheet with counts: long, with a column of counts, or crossed, with the values of an
+    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The command says which
+    suppressed counts can be computed, which small ones are certain, who certainly exists, and from which published counts
+    that follows; or which tables contradict each other. Exit status 1 if more is certain than that people exist, if tables
+    contradict each other, or if something was not understood or is undecided.
 
     \b
     Examples:
       marginals audit by_age.csv by_sex.csv
       marginals audit by_age.csv by_sex.csv --init
       marginals audit --spec audit.toml --report audit.html
-      marginals audit --spec audit.toml --json
     """
     from marginals.auditing import audit as audited
 

@@ -52,12 +52,9 @@ if TYPE_CHECKING:
 def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
 
-    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, and how many
-    classes have one sensitive value for everybody, or for nearly everybody (95 percent); then the risk that somebody finds
-    a person's row (prosecutor, marketer, and with the section [population] of CONFIG journalist), and which columns make
-    rows unique. With --eligible also which requirements can be met at all by generalizing quasi-identifiers (l, c, tau), and
-    how far beyond a functional:tau,l of CONFIG the classes are protected (Tian and Zhang). Exit status 1 when the table
-    does not satisfy the policy of CONFIG, or what [population] demands.
+    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, classes that
+    have one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns make rows
+    unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
@@ -118,20 +115,15 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
 def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
     """List the best single tables that satisfy the policy, and write one.
 
-    A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
-    demanded of it as k-anonymity, and min_cell of each of its cells. The ten best minimal tables are listed, by KL
-    divergence to the data; --json lists all. --out writes the best, or the one at --levels: a line for each combination of
-    values, with its number of rows. The methods sweep and hilbert generalize each class in its own way, and cannot keep
-    min_cell.
-
-    --out writes nothing where a column is sensitive and [privacy] says nothing of its diversity. --leave-out is refused
-    where [privacy] has register = true or min_cell.
+    A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
+    k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
+    writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
+    sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
     \b
     Examples:
-      marginals anonymize release.toml
       marginals anonymize release.toml --out table.csv
-      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
+      marginals anonymize release.toml --levels age=3,postcode=3 --suppression 0.2 --out chosen.csv
       marginals anonymize functional.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
@@ -289,9 +281,8 @@ def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
     """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
-    it for its steward to the new folder DIR. The release.toml can be edited for a table of your own. With --months the table
-    is that of a hospital which changes by 2 percent a month, and of each month, 01 and so on, there are a table, a config, a
-    release and a page.
+    it for its steward to the new folder DIR. With --months it is a hospital which changes by 2 percent a month, and of each
+    month there are a table, a config, a release and a page.
 
     \b
     Examples:
@@ -402,17 +393,14 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
     """Write a first config for a table, to be reviewed.
 
-    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
-    guesses what each column is, says why, and writes that as comments into the config; what you say of columns here it does
-    not guess. What it is not sure of it asks first. It publishes nothing. Review the config, above all the roles, and then
-    write reviewed = true into it; until then publish names what nobody has confirmed.
+    TABLE is CSV or Parquet (a file, a folder, or a glob in quotes), or a file of SPSS, Stata, SAS or Excel. The command
+    guesses what each column is, and writes that with its reasons into the config; what you say of columns here it does not
+    guess. Review the config, above all the roles, and then write reviewed = true into it.
 
     \b
     Examples:
       marginals init people.csv
-      marginals init people.csv --out people.toml
-      marginals init people.csv --wanted diagnosis,age
-      marginals init people.csv --preset more-pairs
+      marginals init people.csv --wanted diagnosis,age --preset more-pairs
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
@@ -479,15 +467,13 @@ def _named(columns: str | None) -> tuple[str, ...]:
 def open_window(path: Path, port: int, no_browser: bool) -> None:
     """Open a window in the browser for the whole way, without code.
 
-    From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. All that is
-    done there is an edit of release.toml or a command, which the page shows. The window is served on this machine only,
-    to whoever has the address that is printed; it reads and writes nothing outside of the folder of the file. Ctrl-C or its
-    button ends it. It needs the extra `window`.
+    From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
+    served on this machine only, to whoever has the address that is printed; it reads and writes nothing outside of the
+    folder of the file. Ctrl-C or its button ends it. It needs the extra `window`.
 
     \b
     Examples:
       marginals open people.csv
-      marginals open release.toml
       marginals open release
     """
     from marginals.window.project import Project
