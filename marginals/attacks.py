@@ -192,9 +192,8 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 class View:
     """What the holder of some releases concludes about the cells of one margin.
 
-    smallest: bound on the least number of rows that any class that can have some can have at most, sensitive values set
-    aside; a class may have to be smaller still. skewness: largest distance of a class's maxent posterior from everybody's,
-    None where the attribute is not shown.
+    smallest: bound on the rows that the smallest class can have at most, sensitive values set aside. skewness: as of
+    `DisclosureMeasures`, None if the attribute is not shown.
     """
 
     releases: tuple[str, ...]
@@ -346,8 +345,7 @@ class Minimality:
 
     readers: know nothing else. readers_knowing_quasi_identifiers: know everybody's nonsensitive values. ladders: what
     published levels tell that were fitted to the table. Both are None without the truth. refusals: what attributes, levels
-    and pairs tell that are not published, of the values that the release names, or with the truth of all that its
-    hierarchies name. note: why it was not examined; then domain and refusals are None. domain: of the levels of the steps.
+    and pairs tell that are not published. domain: of the levels of the steps. note: why it was not examined, without both.
     """
 
     readers: tuple[Refinement, ...] = ()

@@ -92,26 +92,16 @@ def chance_in_words(report: "StewardReport", decimals: int) -> str:
     )
 
 
-_FURTHEST = 3
-"""Attributes that are named, at most."""
-
-
 def worse_than_one_way(report: "StewardReport") -> str:
     """Return that exact tables of single attributes would come nearer to pairs, and what helps; empty if they would not."""
     mean, alone = report.two_way.mean, report.comparison.independent_mean
     if alone is None or not report.two_way.by_table or mean <= alone:
         return ""
-    errors = sorted(((error, name) for (name,), error in report.one_way.by_table.items()), reverse=True)
-    coarse = [f"{name} ({error:.2f} by itself)" for error, name in errors[:_FURTHEST] if error >= alone / 2]
-    furthest = f" Furthest from the table: {', '.join(coarse)}." if coarse else ""
-    without = 'leave the base table out (base.table = "none"), ' if report.base.contained else ""
-    advice = (
-        f'{without}let levels be fitted to the counts where they are not (ladder = "fitted"), demand fewer rows (k_link, '
-        "k_combinatorial, min_cell), or leave columns out that need coarse levels."
-    )
+    without = ' (base.table = "none" leaves the base table out)' if report.base.contained else ""
     return (
         f"Worse than one-way tables: with exact tables of single attributes, taken as independent, pairs would be off by "
-        f"{alone:.4f} on average, not by {mean:.4f}.{furthest} {advice[:1].upper()}{advice[1:]}"
+        f'{alone:.4f} on average, not by {mean:.4f}. Let levels be fitted to the counts (ladder = "fitted"), demand fewer '
+        f"rows (k_link, k_combinatorial, min_cell), or leave columns out that need coarse levels{without}."
     )
 
 

@@ -290,10 +290,7 @@ def written_table_lines(
     )
     if suppressed:
         yield f"{_suppressed(suppressed)}."
-    claims = requirements.diversity_claims
-    diversities = [f"{claim.class_diversity} in {claim.sensitive}" for claim in claims]
-    if len({str(claim.class_diversity) for claim in claims}) == 1 and len(claims) == len(requirements.sensitive):
-        diversities = [str(claims[0].class_diversity)]
+    diversities = [f"{claim.class_diversity} in {claim.sensitive}" for claim in requirements.diversity_claims]
     parts = [f"has at least {counted_in_words(requirements.class_size, None)}"] if requirements.class_size else []
     parts += [f"satisfies {' and '.join(diversities)}"] if diversities else []
     if parts:
