@@ -97,7 +97,7 @@ class _EndError(click.ClickException):
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
-        self.exit_code = status
+        vars(self)["exit_code"] = status
 
 
 class _UnforeseenError(Exception):

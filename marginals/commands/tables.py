@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -138,7 +139,7 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
         _require_demands(table, configured.policy, out)
         made = _made(configured, table, progress, asked)
     if as_json:
-        print_json(made.answer | ({} if out is None else {"out": str(out.path)}))
+        print_json(made.answer | ({} if out is None else {"out": str(out.path), "written": made.best}))
     else:
         print_lines(made.lines(1 if out is not None else _BEST))
     if out is not None:
@@ -171,9 +172,10 @@ _BEST = 10
 
 
 class _Made(NamedTuple):
-    """Single tables: the JSON about them, lines about so many of the best, and the best with its suppressed rows."""
+    """Single tables: the JSON about them, the best, lines about so many, and the best's rows with those suppressed."""
 
     answer: dict[str, Any]
+    best: object
     lines: "Callable[[int], Iterable[str]]"
     written: "Callable[[], tuple[LocalRecoding, int]]"
 
@@ -194,8 +196,9 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
             raise NothingPublishableError(
                 f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
             )
-        answer: dict[str, Any] = {"minimal": thinned}
-        return _Made(answer, lambda most: single_table_lines(thinned, domain, most), lambda: (thinned[0].recoding, 0))
+        best_thinned = thinned[0]
+        lines = partial(single_table_lines, thinned, domain)
+        return _Made({"minimal": thinned}, best_thinned, lines, lambda: (best_thinned.recoding, 0))
     requirements = policy.requirements_of(table)
     if asked.levels is None:
         result = marginals.anonymize(table, policy, progress, asked.suppression)
@@ -206,6 +209,7 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
         raise NothingPublishableError(no_single_table(table, requirements))
     return _Made(
         {"nodes": result.nodes, "minimal": result.minimal},
+        best,
         lambda most: single_table_lines(result.minimal, domain, most, result.nodes),
         lambda: (published_table(table, best.levels, requirements), best.suppressed),
     )
@@ -263,7 +267,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
             "from all values as they are to all suppressed: all of them were too many."
         )
     answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains}
-    return _Made(answer, lambda _: lines, lambda: (recoded, 0))
+    return _Made(answer, recoded, lambda _: lines, lambda: (recoded, 0))
 
 
 @click.command()
