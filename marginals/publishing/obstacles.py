@@ -72,7 +72,7 @@ class Obstacles:
         if least is not None and counts.min(initial=least) < least:
             whole = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
             of, rare = number_of(len(counts), "group" if level else "value"), int((counts < least).sum())
-            have = f"{rare:,} of its {of} {'has' if len(counts) == 1 else 'have'} fewer than {least:,} rows"
+            have = f"{rare:,} of its {of} {'has' if rare == 1 else 'have'} fewer than {least:,} rows"
             return f"{whole}{have}, the rarest {int(counts.min()):,}; {_MERGING}"
         unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
         return f"{'; '.join(unmet)}; weaken that, or leave the column out" if is_sensitive and unmet else refusal.reason

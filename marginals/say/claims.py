@@ -373,7 +373,7 @@ def _worst(finding: Finding) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items())
+        return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items()) or "all rows"
     if isinstance(value, float):
         return f"{value:,.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

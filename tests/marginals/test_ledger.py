@@ -57,7 +57,7 @@ def listed(ledger: Path, *more: object) -> dict[str, Any]:
 
 def outs(ledger: Path) -> list[bool]:
     """Which releases are out for sure."""
-    return [each["out"] for each in listed(ledger)["releases"]]
+    return [each["is_out"] for each in listed(ledger)["releases"]]
 
 
 def refusal(frame: pd.DataFrame, ledger: Path, attributes: object = None) -> str:
@@ -74,7 +74,7 @@ def test_the_first_release_is_that_without_a_ledger(tmp_path: Path) -> None:
     assert contents(tmp_path / "one") == contents(tmp_path / "ledger" / "0001" / "release")
     assert stat.S_IMODE((tmp_path / "ledger").stat().st_mode) == 0o700
     (entry,) = listed(tmp_path / "ledger")["releases"]
-    assert (entry["out"], entry["rows"], entry["part"]) == (True, 400, None)
+    assert (entry["is_out"], entry["rows"], entry["where"]) == (True, 400, "")
 
 
 @pytest.mark.parametrize("corrected", [False, True])

@@ -61,7 +61,7 @@ def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(
     assert set(told) == {"famsize", "town", "name"}
     for name, parts in (
         ("famsize", ("2 of its 9 values", "the rarest 2;", 'ladder = "fitted"')),
-        ("town", ("1 of its 3 values have fewer than 10 rows, the rarest 1;", 'ladder = "fitted"')),
+        ("town", ("1 of its 3 values has fewer than 10 rows, the rarest 1;", 'ladder = "fitted"')),
         ("name", ("2,000 of its 2,000 values", 'ladder = "fitted"')),
     ):
         assert all(part in told[name] for part in parts), told[name]
