@@ -208,13 +208,6 @@ def claim_reason(claim: Claim) -> str:
 
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.
 
-_VERDICTS = {
-    Verdict.HOLDS: ("holds", "Closest case"),
-    Verdict.FAILS: ("fails", "Worst case"),
-    Verdict.UNDECIDED: ("undecided", "Worst case so far"),
-    Verdict.ATTESTED: ("attested by the publisher", ""),
-}
-
 
 def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
     """Return a claim for a page.
@@ -226,13 +219,12 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
     unpublished = (
         f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
     )
-    said, lead = _VERDICTS[finding.verdict]
     return {
         "name": claim_title(claim),
         "meaning": claim_meaning(claim, sensitive) if is_shown else unpublished,
         "verdict": finding.verdict.value,
-        "said": said,
-        "lead": lead,
+        "said": finding.verdict.value,
+        "lead": "Closest case" if finding.holds else "Worst case",
         "cell": worst.cell,
         "reached": _reached(claim, worst),
         "distribution": worst.distribution or {},
