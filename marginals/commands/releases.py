@@ -188,7 +188,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
-    print_lines(publication_lines(release, steward.unpublished))
+    print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.wanted)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))

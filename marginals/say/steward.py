@@ -11,7 +11,7 @@ from marginals.say.table import rows_in_words
 
 if TYPE_CHECKING:
     from marginals.accuracy import Comparison
-    from marginals.release.release import Release
+    from marginals.bundle.content import BundleContent
     from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from models.search.problem import SearchResult
     from models.tables.hierarchy import Domain
@@ -25,18 +25,18 @@ def another_release_line(page: Path, release: Path) -> str:
     )
 
 
-def publication_lines(release: "Release", unpublished: Mapping[str, str]) -> Iterator[str]:
+def publication_lines(published: "BundleContent", path: Path | None, unpublished: Mapping[str, str]) -> Iterator[str]:
     """Yield what a release publishes, and what it leaves out. unpublished: why, by attribute."""
-    counted = rows_in_words(release.rows, release.published.rows_per_person)
-    where = f" where {release.published.where}" if release.published.where else ""
-    yield f"Published {number_of(len(release.margins), 'marginal')} of {counted}{where} in {release.path}:"
-    further = {*release.further}
-    for margin in release.margins:
-        yield f"  {margin_in_words(margin, release.domain)}{' (a further table)' if margin in further else ''}"
-    if (information := release.published.information) is not None:
-        without = ", further tables aside" if further else ""
+    everything = published.everything
+    counted = rows_in_words(published.collection.cube.total, published.rows_per_person)
+    where = f" where {published.where}" if published.where else ""
+    yield f"Published {number_of(len(everything.margins), 'marginal')} of {counted}{where} in {path}:"
+    for mask, margin in zip(everything.masks, everything.margins):
+        yield f"  {margin_in_words(margin, published.domain)}{' (a further table)' if mask in published.further else ''}"
+    if (information := published.information) is not None:
+        without = ", further tables aside" if published.further else ""
         yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself{without}."
-    for attribute in release.published.unpublished:
+    for attribute in published.unpublished:
         why = f": {unpublished[attribute]}" if attribute in unpublished else ""
         yield f"Nothing is published of {attribute}{why}."
 
