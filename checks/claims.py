@@ -54,7 +54,7 @@ class Claim(ABC):
     """Something that a release claims of its marginals.
 
     rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
-    Its words are in `marginals.claims_in_words`. `CountClaim` and `AttributeClaim` have more methods.
+    Its words are in `marginals.say.claims`. `CountClaim` and `AttributeClaim` have more methods.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)

@@ -1,12 +1,12 @@
-"""Attacks on bundles: what those who hold them can conclude, with the truth beside it where it is known."""
+"""Attacks on bundles: what those who hold them can conclude, compared with the truth if it is known."""
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from checks.attacks.knowledge import (
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
-from checks.classes import EquivalenceClasses, equivalence_classes
+from checks.classes import equivalence_classes
 from checks.finding import Verdict
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
@@ -57,7 +57,6 @@ from marginals.deadline import Seconds, within
 from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
-from marginals.results import plain
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
@@ -68,27 +67,25 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
 
+Bundles = Sequence[tuple[str, BundleContent]]
+"""Releases by name."""
+
 
 @dataclass(frozen=True)
-class Expected:
-    """Share of right guesses of a sensitive value, if everybody were as the maximum-entropy model says.
+class Guessing:
+    """Shares of the rows whose sensitive value is guessed by attackers who know everybody's nonsensitive values.
 
-    class_shares: who guesses the likeliest value of each class. In the model nobody does better; in the data who learns
-    across classes often does. confident: the same of the rows that the guesses are most confident of, so many as `people`.
+    definetti: learns across classes until nothing changes, and keeps to the published counts. naive_bayes: one round of
+    that. maxent: guesses by the shares of each class. base_rate: guesses the most frequent value without a release.
+    confident: for each of the first three the share among the `people` rows that its guesses are most confident of.
     """
 
-    class_shares: float
+    definetti: float
+    naive_bayes: float
+    maxent: float
+    base_rate: float
     people: int
-    confident: float
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        confident = {"people": self.people, "class_shares": self.confident}
-        return {"class_shares": self.class_shares, "confident": confident}
-
-
-def _reconstruction(found: Reconstruction) -> dict[str, Any]:
-    return asdict(found) | {"share": found.share}
+    confident: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -97,28 +94,26 @@ class DisclosureMeasures:
 
     reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. skewness: largest
     distance of a class's maxent posterior from everybody's distribution, total variation. skewed_class: that class.
-    expected: how often guesses are right in the model.
+    expected: share of right guesses by the likeliest value of each class, if everybody were as the maximum-entropy model
+    says; expected_confident: the same of the `people` rows that the guesses are most confident of. In the data, who learns
+    across classes is often right more often. guessing: None without the truth.
     """
 
     sensitive: str
     reconstruction: Reconstruction
-    skewness: float
-    skewed_class: Mapping[str, str]
     levels: Mapping[str, int]
     shown: tuple[str, ...]
-    expected: Expected
-
-    def as_json(self) -> dict[str, Any]:
-        """The measures as plain values."""
-        reconstruction = _reconstruction(self.reconstruction) | {"levels": self.levels}
-        skewness = {"distance": self.skewness, "class": self.skewed_class}
-        told = {"sensitive": self.sensitive, "reconstruction": reconstruction}
-        return told | {"expected": self.expected, "skewness": skewness}
+    skewness: float
+    skewed_class: Mapping[str, str]
+    expected: float
+    people: int
+    expected_confident: float
+    guessing: Guessing | None = None
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A claimed k and the smallest count that there is, None where it is not known. is_missed: whether the claim fails.
+    """A claimed k and the smallest count that there is; None where it is not known. is_missed: whether the claim fails.
 
     k: rows, as many as the people who are claimed can have. rows_per_person: of each at most, None where rows are claimed.
     """
@@ -128,6 +123,7 @@ class Threshold:
     smallest: int | None
     is_missed: bool = False
     rows_per_person: int | None = None
+    PLAIN: ClassVar = ("criterion", "k", "smallest", "is_missed", "rows_per_person", "binding")
 
     @property
     def claimed(self) -> int:
@@ -139,25 +135,11 @@ class Threshold:
         """Whether the threshold is met without a row to spare; None where that is not known."""
         return None if self.smallest is None else self.smallest == self.k
 
-    def as_json(self) -> dict[str, Any]:
-        """The threshold as plain values."""
-        known = {name: value for name, value in asdict(self).items() if (name, value) != ("rows_per_person", None)}
-        return {**known, "binding": self.binding}
-
-
-@dataclass(frozen=True)
-class ReleaseMeasures:
-    """For each sensitive attribute what readers can conclude, or why that is not known; and the thresholds."""
-
-    measures: tuple[DisclosureMeasures, ...]
-    thresholds: tuple[Threshold, ...]
-    left_out: Mapping[str, str]
-
 
 def disclosure_measures(
     published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
-) -> ReleaseMeasures:
-    """All measures that need the release alone.
+) -> tuple[list[DisclosureMeasures], dict[str, str]]:
+    """Return what the release alone tells of each sensitive attribute, and why nothing of some.
 
     model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
     """
@@ -174,17 +156,19 @@ def disclosure_measures(
             measures.append(_measures(model, levels))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
-    return ReleaseMeasures(tuple(measures), tuple(_thresholds(published)), left_out)
+    return measures, left_out
 
 
 def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
     classes = expected_classes(model, levels)
     distance, skewed_class = skewness(classes)
     determined = reconstruction(model.frechet_bounds, levels)
-    level_names = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
-    return DisclosureMeasures(
-        classes.sensitive, determined, distance, skewed_class, levels, level_names, _expected(classes)
-    )
+    shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
+    expected = 0.0, 0, 0.0
+    if len(classes):
+        number = _confident_rows(round(float(classes.counts.sum())))
+        expected = accuracy(classes.counts, classes), number, confident(classes.counts, classes, number)
+    return DisclosureMeasures(classes.sensitive, determined, levels, shown, distance, skewed_class, *expected)
 
 
 MOST_CONFIDENT = 1000
@@ -195,19 +179,11 @@ def _confident_rows(total: int) -> int:
     return max(min(MOST_CONFIDENT, total // 10), 1)
 
 
-def _expected(people: EquivalenceClasses) -> Expected:
-    if not len(people):
-        return Expected(0.0, 0, 0.0)
-    number = _confident_rows(round(float(people.counts.sum())))
-    return Expected(accuracy(people.counts, people), number, confident(people.counts, people, number))
-
-
-def _thresholds(published: BundleContent) -> Iterator[Threshold]:
-    """The claims of a minimum count."""
+def thresholds(published: BundleContent) -> Iterator[Threshold]:
+    """Yield the claims of a minimum count, with the smallest count that there is."""
     for claim, finding in zip(published.claims, published.verify().checks):
         if isinstance(claim, CountClaim):
-            count = finding.worst_class.count
-            smallest = count if claim.shows_smallest(finding) else None
+            smallest = finding.worst_class.count if claim.shows_smallest(finding) else None
             failed = finding.verdict is Verdict.FAILS
             yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)
 
@@ -216,20 +192,14 @@ def _thresholds(published: BundleContent) -> Iterator[Threshold]:
 class View:
     """What the holder of some releases concludes about the cells of one margin.
 
-    smallest: bound on the least number of rows that any class that can have some can have at most, sensitive values set
-    aside; a class may have to be smaller still.
-    skewness: largest distance of a class's maxent posterior from everybody's, None where the attribute is not shown.
+    smallest: bound on the rows that the smallest class can have at most, sensitive values set aside. skewness: as of
+    `DisclosureMeasures`, None if the attribute is not shown.
     """
 
     releases: tuple[str, ...]
     reconstruction: Reconstruction
     smallest: int
     skewness: float | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The holding as plain values."""
-        told = {"releases": self.releases, "reconstruction": _reconstruction(self.reconstruction)}
-        return told | {"smallest_class": self.smallest, "skewness": self.skewness}
 
 
 @dataclass(frozen=True)
@@ -246,14 +216,16 @@ class Composition:
     unknown: Mapping[str, str]
 
 
-def composition(
-    bundles: Sequence[tuple[str, BundleContent]], together: BundleContent, model: MarginalModel
-) -> tuple[Composition, ...]:
-    """For each sensitive attribute that can be laid out what all releases tell, and each.
+def composition(bundles: Bundles, together: BundleContent, model: MarginalModel) -> tuple[Composition, ...]:
+    """Return for each sensitive attribute that can be laid out what all releases tell, and each.
 
     together: all of them as one, whose model is given.
     """
-    models = [(name, _alone(published, together)) for name, published in bundles]
+    hierarchies = {a: counted_hierarchy(together.collection, a) for a in together.domain.attributes}
+    models = [
+        (name, MarginalModel(in_common(published.collection, hierarchies), together.deadline))
+        for name, published in bundles
+    ]
     names = tuple(name for name, _ in bundles)
     compositions = []
     for sensitive in together.sensitive:
@@ -263,23 +235,14 @@ def composition(
             all_held = _holding(names, model, levels, together.sensitive)
         except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
             continue
-        alone_measures, unknown = [], {}
+        each, unknown = [], {}
         for name, alone in models:
             try:
-                alone_measures.append(_holding((name,), alone, levels, together.sensitive))
+                each.append(_holding((name,), alone, levels, together.sensitive))
             except MarginalsError as error:
                 unknown[name] = str(error)
-        compositions.append(Composition(sensitive, levels, all_held, tuple(alone_measures), unknown))
+        compositions.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
     return tuple(compositions)
-
-
-def _alone(published: BundleContent, together: BundleContent) -> MarginalModel:
-    """The model of one release in the domain of all."""
-    attributes = together.domain.attributes
-    return MarginalModel(
-        in_common(published.collection, {a: counted_hierarchy(together.collection, a) for a in attributes}),
-        together.deadline,
-    )
 
 
 def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
@@ -294,43 +257,26 @@ CERTAIN_SECONDS = 10.0
 
 
 def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
-    """What is certain about each sensitive attribute that is published. seconds: for all of them."""
+    """Return what is certain about each sensitive attribute that is published. seconds: for all of them."""
     collection = published.everything
-    views = {
-        attribute: published_views(collection, attribute)
-        for attribute in filter(collection.shows, published.domain.attributes)
-    }
-    known = Knowledge(model.frechet_bounds)
-    return _certainties(known, published.sensitive, views, _largest_k(published), seconds)
+    views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
+    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, _largest_k(published), seconds)
 
 
 def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, CertainCells]:
-    """What is certain about each sensitive attribute with several bundles that generalize an attribute differently."""
+    """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
     published, collection = refined.content, refined.content.collection
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
     known = Knowledge(FrechetBounds.of(collection, published.deadline))
     certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
-    return {attribute: _in_atoms(refined, cells) for attribute, cells in certain.items()}
-
-
-def _in_atoms(refined: CommonRefinement, certain: CertainCells) -> CertainCells:
-    """The worst cell by what the labels of several bundles mean together."""
-    if certain.worst is None:
-        return certain
-    return replace(
-        certain, worst=replace(certain.worst, values=refined.by_atom(certain.worst.values, certain.worst.levels))
-    )
-
-
-def _largest_k(published: BundleContent) -> int:
-    return max((claim.least_count for claim in published.claims if isinstance(claim, CountClaim)), default=0)
-
-
-def small_below(published: BundleContent) -> int:
-    """Counts below are called small: the largest k claimed, or 10 where none is that asks for more than one row."""
-    largest = _largest_k(published)
-    return largest if largest > 1 else USUAL_BOUND
+    # The worst cell stands by what the labels of several bundles mean together.
+    return {
+        attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
+        if (worst := cells.worst) is not None
+        else cells
+        for attribute, cells in certain.items()
+    }
 
 
 def _certainties(
@@ -342,31 +288,23 @@ def _certainties(
     return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
-def certain_json(certain: CertainCells) -> dict[str, Any]:
-    """What is certain, as it stands below `reconstruction`."""
-    return {
-        "certain": {
-            "attributes": certain.attributes,
-            "determined": certain.determined,
-            "exists": certain.exists,
-            "small": certain.small,
-        },
-        "undecided": {"cells": certain.undecided, "margins": certain.unread},
-        "worst": None if certain.worst is None else asdict(certain.worst),
-        "one_value": {
-            "classes": certain.one_value,
-            "shared": None if certain.shared is None else asdict(certain.shared),
-        },
-    }
+def _largest_k(published: BundleContent) -> int:
+    return max((claim.least_count for claim in published.claims if isinstance(claim, CountClaim)), default=0)
+
+
+def small_below(published: BundleContent) -> int:
+    """Return the count below which counts are called small: the largest k claimed, or 10 where none above 1 is."""
+    largest = _largest_k(published)
+    return largest if largest > 1 else USUAL_BOUND
 
 
 @dataclass(frozen=True)
 class TableChange:
-    """Two tables and what their releases tell of the change, for each two releases that cannot be put together.
+    """What the releases of two tables that cannot be put together tell of the change between them.
 
-    least: of how many rows a difference is no longer small; None where no release claims a least count. unclear: attributes
-    whose labels do not tell how the values of the releases overlap. assumption: why a small difference may prove nobody,
-    as all releases state it; empty where one does not. parts: that they are of different parts of a table.
+    rows: of both tables. least: of how many rows a difference is no longer small; None where no release claims a least
+    count. unclear: attributes whose labels do not tell how the values of the releases overlap. assumption: why a small
+    difference may prove nobody, if all releases state it. parts: that they are of different parts of a table.
     """
 
     earlier: str
@@ -379,41 +317,20 @@ class TableChange:
     assumption: str = ""
     parts: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "earlier": self.earlier,
-            "later": self.later,
-            "rows": {"before": self.rows[0], "after": self.rows[1]},
-            "least": self.least,
-            "told": self.told,
-            "unclear": self.unclear,
-            "beyond": self.beyond,
-        } | {key: said for key, said in (("assumption", self.assumption), ("parts", self.parts)) if said}
-
-
-def table_changes(tables: Sequence[OneTable]) -> Iterator[TableChange]:
-    """For each two tables, in their order, what their releases tell of those who came and left."""
-    for pair in pairs_of_tables(tables):
-        yield _change(pair)
-
 
 def _change(pair: TablePair) -> TableChange:
     tables = (pair.earlier, pair.later)
-    sensitive = list(
-        dict.fromkeys(name for table in tables for _, bundle in table.bundles for name in bundle.sensitive)
-    )
+    sensitive = list(dict.fromkeys(name for each in tables for _, bundle in each.bundles for name in bundle.sensitive))
     told = []
     unclear: dict[str, None] = {}
     for before, after, overlaps in pair.overlapping():
         told.append(changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed))
         unclear |= dict.fromkeys(overlaps.unclear)
     before_rows, after_rows = (table.collections[0].cube.total for table in tables)
-    rows = before_rows, after_rows
     return TableChange(
         pair.earlier.name,
         pair.later.name,
-        rows,
+        (before_rows, after_rows),
         pair.least_rows,
         tuple(told),
         tuple(unclear),
@@ -423,50 +340,12 @@ def _change(pair: TablePair) -> TableChange:
 
 
 @dataclass(frozen=True)
-class Guessing:
-    """Shares of the rows whose sensitive value is guessed, by attackers who know everybody's nonsensitive values.
-
-    definetti: who learns across classes until nothing changes, and keeps to the published counts. naive_bayes: the same
-    after one round. maxent: who does not learn, and takes maximum entropy given what is published and known:
-    the shares of each class. base_rate: who guesses the most frequent value without a release. confident: for each of the
-    first three the same share of the rows that its guesses are most confident of, so many as `people`.
-    """
-
-    definetti: float
-    naive_bayes: float
-    maxent: float
-    base_rate: float
-    people: int
-    confident: Mapping[str, float]
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        whole = {name: value for name, value in asdict(self).items() if name not in ("people", "confident")}
-        return {**whole, "confident": {"people": self.people, **self.confident}}
-
-
-@dataclass(frozen=True)
-class Attacked:
-    """What readers can conclude about one sensitive attribute; guessing: None where the truth is not given."""
-
-    measures: DisclosureMeasures
-    guessing: Guessing | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The measures as plain values."""
-        return {**plain(self.measures), "guessing": plain(self.guessing)}
-
-
-@dataclass(frozen=True)
 class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
-    readers: who know nothing else. readers_knowing_quasi_identifiers: who know everybody's nonsensitive values, None
-    where the truth is not given. ladders: what published levels tell that were fitted to the table, None where the truth
-    is not given. note: why it was not examined, empty where it was. domain: of the levels that the steps name; None
-    where it was not examined. refusals: what attributes, levels and pairs tell that are not published; of the values
-    that the release names, or, where the truth is given, of all that its hierarchies name. None where they were not
-    examined.
+    readers: know nothing else. readers_knowing_quasi_identifiers: know everybody's nonsensitive values. ladders: what
+    published levels tell that were fitted to the table. Both are None without the truth. refusals: what attributes, levels
+    and pairs tell that are not published. domain: of the levels of the steps. note: why it was not examined, without both.
     """
 
     readers: tuple[Refinement, ...] = ()
@@ -493,22 +372,22 @@ class NonsensitiveSmall:
 
 @dataclass(frozen=True)
 class Attacks:
-    """All measures, and why a sensitive attribute was left out, if one was.
+    """All measures of one release, or of several together.
 
-    certain: by sensitive attribute what is certain about it. compositions: of several releases only. apart: the measures
-    of each release where they cannot be put together, for the reason that `note` gives; there are no others then.
-    changes: of releases of a table that changed what each two tables tell of who came and who left; the rest is apart.
-    published: the published counts by themselves. nonsensitive: what is certain of nonsensitive attributes alone. likely:
-    what the fitted model ranks as small. All three None where the releases are apart.
-    register: what somebody believes of each sensitive attribute who knows the nonsensitive values of everybody. unmeasured:
-    what was not measured because the time was over.
+    attacked: by sensitive attribute; left_out: why one was left out. certain: by sensitive attribute what is certain about
+    it. compositions: of several releases only. apart: the measures of each release where they cannot be put together, for
+    the reason that `note` gives; there are no others then. changes: what each two tables tell of who came and who left, of
+    releases of a table that changed; the rest is apart. published: the published counts by themselves. nonsensitive: what
+    is certain of nonsensitive attributes alone. likely: what the fitted model ranks as small. All three are None where the
+    releases are apart. register: what somebody believes of each sensitive attribute who knows the nonsensitive values of
+    everybody. unmeasured: what was not measured because the time was over.
     """
 
-    attacked: tuple[Attacked, ...]
-    thresholds: tuple[Threshold, ...]
-    left_out: Mapping[str, str]
-    minimality: Minimality
-    compositions: tuple[Composition, ...]
+    attacked: tuple[DisclosureMeasures, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    minimality: Minimality = Minimality(note="the time was over before it was looked at")
+    compositions: tuple[Composition, ...] = ()
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
     note: str = ""
@@ -518,28 +397,6 @@ class Attacks:
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The measures as plain values."""
-        apart: dict[str, Any] = {"note": self.note, "apart": self.apart}
-        apart |= {"changes": self.changes} if self.changes else {}
-        late = {"unmeasured": self.unmeasured} if self.unmeasured else {}
-        told: dict[str, Any] = {"published": self.published, "nonsensitive": self.nonsensitive}
-        told |= {"attacks": [*map(self._attribute_json, self._attributes())], "thresholds": self.thresholds}
-        told |= {"left_out": self.left_out, "minimality": self.minimality, "composition": self.compositions}
-        told |= {"likely": self.likely, "register": self.register}
-        return {**plain((apart if self.apart else {}) | late | told)}
-
-    def _attributes(self) -> list[str]:
-        """The sensitive attributes of which something is known, those that all is known of first."""
-        return list(dict.fromkeys([*(attacked.measures.sensitive for attacked in self.attacked), *self.certain]))
-
-    def _attribute_json(self, attribute: str) -> dict[str, Any]:
-        told: dict[str, Any] = {"sensitive": attribute}
-        for attacked in self.attacked:
-            told |= plain(attacked) if attacked.measures.sensitive == attribute else {}
-        certain = certain_json(self.certain[attribute]) if attribute in self.certain else {}
-        return told | {"reconstruction": {**told.get("reconstruction", {}), **certain}}
 
 
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
@@ -554,7 +411,7 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     >>> from marginals.example import release, table
     >>> with TemporaryDirectory() as folder:
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
-    >>> attacks.attacked[0].measures.reconstruction.share, attacks.certain["diagnosis"].determined
+    >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
     >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
     (0.792, 0.375)
@@ -575,8 +432,6 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
 
 _ELSEWHERE = Minimality(note="each release by itself says more; see there")
 
-_TOGETHER = "what is certain together"
-
 
 def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
     """All that is measured so far, again after each measure."""
@@ -592,9 +447,9 @@ def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline
         why = "the releases generalize attributes differently, or give them other roles or names"
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
     else:
-        attacks = Attacks((), (), {}, _ELSEWHERE, (), unmeasured=(*(name for name, _ in bundles), _TOGETHER))
-        parts = ((name, [(name, alone)], alone) for name, alone in _each_in_time(bundles))
-        attacks = yield from _each_apart(attacks, parts)
+        names = (name for name, _ in bundles)
+        attacks = Attacks(minimality=_ELSEWHERE, unmeasured=(*names, "what is certain together"))
+        attacks = yield from _each_apart(attacks, _each_in_time(bundles))
         try:
             certain = refined_certainties(common_refinement(bundles), _for_certain(deadline))
         except (IncompatibleReleasesError, ContradictionError) as reason:
@@ -603,10 +458,12 @@ def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline
             yield replace(attacks, certain=certain, unmeasured=())
 
 
-def _each_apart(
-    attacks: Attacks, parts: Iterable[tuple[str, Sequence[tuple[str, BundleContent]], BundleContent]]
-) -> Generator[Attacks, None, Attacks]:
-    """The same attacks with those on some releases apart, each by its name, its bundles and what they publish."""
+Part = tuple[str, Bundles, BundleContent]
+"""Releases that are attacked together: their name, the bundles, and what they publish."""
+
+
+def _each_apart(attacks: Attacks, parts: Iterable[Part]) -> Generator[Attacks, None, Attacks]:
+    """The same attacks, with those on each part apart."""
     for name, bundles, published in parts:
         left = tuple(other for other in attacks.unmeasured if other != name)
         for found in _attacks(bundles, published, None):
@@ -619,24 +476,23 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Itera
     """On releases of a table that changed in between."""
     if truth is not None:
         raise InputError("the releases are of a table that changed; attack those of one table with --truth")
-    attacks = Attacks((), (), {}, _ELSEWHERE, (), changes=tuple(table_changes(tables)))
-    yield replace(attacks, unmeasured=tuple(table.name for table in tables))
+    changes = tuple(map(_change, pairs_of_tables(tables)))
+    attacks = Attacks(minimality=_ELSEWHERE, changes=changes, unmeasured=tuple(table.name for table in tables))
+    yield attacks
     for number, table in enumerate(tables):
         part = table.sharing_time(len(tables) - number)
+        is_whole = part.together is not None
+        parts = [(part.name, part.bundles, part.together)] if part.together is not None else _each_in_time(part.bundles)
+        names = [part.name] if is_whole else [name for name, _ in part.bundles]
         later = tuple(other.name for other in tables[number + 1 :])
-        if part.together is None:
-            names = [name for name, _ in part.bundles]
-            alone_in_time = ((name, [(name, alone)], alone) for name, alone in _each_in_time(part.bundles))
-            attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), alone_in_time)
-        else:
-            whole = [(part.name, part.bundles, part.together)]
-            attacks = yield from _each_apart(replace(attacks, unmeasured=(part.name, *later)), whole)
+        attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), parts)
 
 
-def _each_in_time(bundles: Sequence[tuple[str, BundleContent]]) -> Iterator[tuple[str, BundleContent]]:
+def _each_in_time(bundles: Bundles) -> Iterator[Part]:
     """Each bundle with an equal share of the time that those before it have left."""
-    for number, (name, alone) in enumerate(bundles):
-        yield name, replace(alone, deadline=alone.deadline.share(len(bundles) - number))
+    for number, (name, published) in enumerate(bundles):
+        alone = replace(published, deadline=published.deadline.share(len(bundles) - number))
+        yield name, [(name, alone)], alone
 
 
 def _for_certain(deadline: Deadline) -> float:
@@ -644,9 +500,25 @@ def _for_certain(deadline: Deadline) -> float:
     return CERTAIN_SECONDS if deadline.at == inf else deadline.left
 
 
-def _attacks(
-    bundles: Sequence[tuple[str, BundleContent]], published: BundleContent, truth: Table | None
-) -> Iterator[Attacks]:
+def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) -> Attacks:
+    """Return what a release alone tells in little time; what is certain in tables of few attributes is not looked for.
+
+    most_cells: cells that may be laid out for a sensitive attribute.
+    """
+    core = MarginalModel(published.collection, published.deadline)
+    measures, left_out = disclosure_measures(published, core, most_cells)
+    return Attacks(
+        tuple(measures),
+        tuple(thresholds(published)),
+        left_out,
+        _minimality([("", published)], core, None),
+        published=published_counts(published.everything, published.sensitive, small_below(published)),
+        register=register_readers(published),
+        unmeasured=("what is certain", "readers who rank small counts by the model"),
+    )
+
+
+def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) -> Iterator[Attacks]:
     """On what is published, measure by measure; bundles: what it was put together from."""
     model = published.model
     core = MarginalModel(published.collection, published.deadline)
@@ -658,16 +530,11 @@ def _attacks(
 
     def across_classes() -> dict[str, Any]:
         # What is expected of a sensitive attribute its one table tells, whatever tables stand beside the core.
-        measured = disclosure_measures(published, core)
-        attacked = []
-        for measures in measured.measures:
-            guessing = (
-                None
-                if truth is None or true is None
-                else _guessing(true, measures.sensitive, model.domain.attributes, truth)
-            )
-            attacked.append(Attacked(measures, guessing))
-        return {"attacked": tuple(attacked), "thresholds": measured.thresholds, "left_out": measured.left_out}
+        measures, left_out = disclosure_measures(published, core)
+        if truth is not None and true is not None:
+            attributes = model.domain.attributes
+            measures = [replace(m, guessing=_guessing(true, m.sensitive, attributes, truth)) for m in measures]
+        return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
     steps: dict[str, Callable[[], dict[str, Any]]] = {
@@ -681,11 +548,8 @@ def _attacks(
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
         "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
     }
-    attacks = Attacks(
-        *((), (), {}, Minimality(note="the time was over before it was looked at"), ()),
-        published=published_counts(published.everything, published.sensitive, small_below(published)),
-        unmeasured=tuple(steps),
-    )
+    counts = published_counts(published.everything, published.sensitive, small_below(published))
+    attacks = Attacks(published=counts, unmeasured=tuple(steps))
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():
@@ -702,8 +566,9 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     below = small_below(published)
     for claim, finding in zip(published.claims, published.verify().checks):
         # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
-        room = isinstance(claim, CountClaim) and (not claim.is_about_single_margins or claim.least_cell is not None)
-        if room and isinstance(claim, CountClaim) and claim.least_count >= below and finding.holds:
+        if not isinstance(claim, CountClaim) or (claim.is_about_single_margins and claim.least_cell is None):
+            continue
+        if claim.least_count >= below and finding.holds:
             return NonsensitiveSmall(below, f"{finding.criterion} {claim.k}")
     collection = published.everything
     shown_attributes = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
@@ -737,7 +602,7 @@ def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
     return MarginBounds(counts, counts, True)
 
 
-def not_judged(published: BundleContent) -> str:
+def _not_judged(published: BundleContent) -> str:
     """Why it is not examined what its refusals tell of a release; empty where it is."""
     if published.further:
         return "further tables stand beside its core, and what their choice refused was not worked out"
@@ -750,8 +615,8 @@ def not_judged(published: BundleContent) -> str:
     return ""
 
 
-def refused(published: BundleContent, collection: Collection) -> Refusals:
-    """What a release tells by what it lacks. collection: its margins, over its own hierarchies or those of the table."""
+def _refused(published: BundleContent, collection: Collection) -> Refusals:
+    """What a release tells by what it lacks. collection: its margins, over its hierarchies or the table's."""
     least, deadline = small_below(published), published.deadline.share(3)
     rows_per_person = published.rows_per_person
     people = collection.cube.total / (rows_per_person if isinstance(rows_per_person, int) else 1)
@@ -760,25 +625,23 @@ def refused(published: BundleContent, collection: Collection) -> Refusals:
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)
 
 
-def _minimality(bundles: Sequence[tuple[str, BundleContent]], model: MarginalModel, truth: Table | None) -> Minimality:
+def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
-    if note := not_judged(published):
+    if note := _not_judged(published):
         return Minimality(note=note)
-    sensitive = published.sensitive
     # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
     claims = [claim for claim in published.claims if not isinstance(claim, Register)]
     ladders = {} if truth is None else truth.ladders
-    readers = refinements(model.collection, sensitive, claims, model.frechet_bounds.of_margin, ladders)
-    told = refused(published, model.collection)
+    steps = partial(refinements, model.collection, published.sensitive, claims)
+    told = _refused(published, model.collection)
+    readers = steps(model.frechet_bounds.of_margin, ladders)
     if truth is None:
         return Minimality(readers, domain=model.domain, refusals=told)
-    readers_knowing_quasi_identifiers = refinements(
-        model.collection, sensitive, claims, partial(_exactly, truth), ladders
-    )
+    knowing = steps(partial(_exactly, truth), ladders)
     fitted = levels_told(model.collection, ladders)
-    return Minimality(readers, readers_knowing_quasi_identifiers, domain=model.domain, ladders=fitted, refusals=told)
+    return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
 
 
 def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
@@ -786,16 +649,18 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
     level = sensitive_levels(true, sensitive)[sensitive]
     base = {a: 0 for a in truth.quasi_identifiers if a in attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
-    tables_with_attribute = [
+    showing = [
         table.rolled_up({a: v for a, v in table.margin.items() if a in (*base, sensitive)})
         for table in true.collection.tables
     ]
-    groups = published_groups(tables_with_attribute, people)
-    # Both know everybody's nonsensitive values; only one learns across classes.
-    learned, unlearned = definetti(people, groups), definetti(people, groups, rounds=0)
-    once = definetti(people, groups, rounds=1)
+    groups = published_groups(showing, people)
+    # All know everybody's nonsensitive values; only the first two learn across classes.
+    guesses = {
+        "definetti": definetti(people, groups),
+        "naive_bayes": definetti(people, groups, rounds=1),
+        "maxent": definetti(people, groups, rounds=0),
+    }
     number = _confident_rows(int(people.counts.sum()))
-    guesses = {"definetti": learned, "naive_bayes": once, "maxent": unlearned}
     return Guessing(
         **{name: accuracy(guess, people) for name, guess in guesses.items()},
         base_rate=base_rate(people),

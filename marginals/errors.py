@@ -65,7 +65,7 @@ class WorkerLostError(MarginalsError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a process that did a part of the work was killed, most likely for want of memory; use jobs = 1 (--jobs 1), "
+            "a process that did a part of the work was killed, most likely for want of memory; use jobs = 1, "
             "or a larger machine"
         )
 

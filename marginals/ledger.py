@@ -91,6 +91,10 @@ class Entry:
     turnover_known: bool = False
     where: str = ""
     shown: int | None = None
+    PLAIN: ClassVar = (
+        *("number", "date", "rows", "where", "folder", "margins", "is_out"),
+        *("retracted", "turnover_known", "waiting"),
+    )
 
     @property
     def rows(self) -> int:

@@ -92,7 +92,7 @@ class FrequencyTable:
         """
         notes = []
         if self.dropped:
-            from marginals.wording import dropped_lines  # slow to import, and most frames lack nothing
+            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
 
             notes.append(next(dropped_lines(self.counts.total, self.dropped, self.dropped_in)))
         if self.unused:

@@ -51,10 +51,9 @@ def beside(release: Path) -> Path:
 class FurtherBeside:
     """The further tables of a release, in the order in which they were chosen, and what is attested of them.
 
-    left_out: those that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
-    combinations of fewer rows than `least` that were looked at. rounds: of exchanges between rows that were made in search
-    of tables that leave nobody certain of them. least: the rows below which no combination is certain to have its number; 1
-    where that is not claimed. note: why it could not be looked at. is_late: whether the time limit ended the exchanges.
+    left_out: tables that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
+    combinations of fewer than `least` rows that were looked at, in so many `rounds` of exchanges. least: 1 if no
+    combination is claimed to be uncertain. note: why it could not be looked at. is_late: whether time ended the exchanges.
     """
 
     tables: "tuple[FurtherTable, ...]"
@@ -167,15 +166,13 @@ def _head(path: Path, otherwise: bytes = b"") -> bytes:
 
 
 def search_trace(search: SearchResult, rows: int, objective: Objective = KL, every: int = 1) -> "pd.DataFrame":
-    """One line a step. rows: how many the table has. objective: what the search was by. every: only each so-many-th step.
+    """Return one line a step; the index counts all steps from 0. every: only each so-many-th, the best and the last one.
 
-    Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective in nats, wanted analyses not
-    counted; `criterion`, the objective after the step in nats (NaN where it is a stopping rule only); the likelihood-ratio
-    test: `deviance`, by how much the step lowers it, 2 N times the divergence saved, `degrees_of_freedom`, how many free
-    parameters more, and `p_value`; `residual_deviance` after the step, as R's `anova` calls both; `refused`, why better
-    moves were passed over, and `refused_by_reason`, how many for each reason. NaN where cliques are judged by a score, or a
-    step is of many moves and its parameters are not noted. The best step and the last one always stand there; the index
-    counts all steps from 0. Where no step is noted one line says so. Raises InputError where `every` is below 1.
+    Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective, wanted analyses not counted;
+    `criterion`, the objective after the step (NaN where it is a stopping rule only); the likelihood-ratio test: `deviance`,
+    2 `rows` times the divergence saved, `degrees_of_freedom`, free parameters more, and `p_value`; `residual_deviance`;
+    `refused`, better moves that were passed over, and `refused_by_reason`, their number. NaN where cliques are judged by a
+    score, or a step is of many moves. Raises InputError if `every` is below 1.
     """
     import pandas as pd
     from scipy.special import chdtrc
@@ -234,9 +231,9 @@ def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
 class BaseChoice:
     """How the base table came into a release, or why not.
 
-    demanded: whether only releases that contain it were looked at, so that what is proven is about these. contained: whether
-    the release was found among those. lead: by how many nats of the objective it is better than the best one found the
-    other way, with the base table or without; None where one way was tried. left_out: why only without; None otherwise.
+    demanded: whether only releases that contain it were looked at. contained: whether the release was found among those.
+    lead: nats of the objective by which it is better than the best one found the other way; None if one way was tried.
+    left_out: why only without; None otherwise.
     """
 
     demanded: bool = False
@@ -262,12 +259,10 @@ class BaseChoice:
 class WantedTable:
     """An analysis that was wanted, and how near the release comes to it.
 
-    margin: of the published table that shows its attributes together most finely, by the release's levels; None where none
-    does.
-    kl_divergence: nats from the data's table of these attributes, at base values, to what the release says of it.
-    would_pass: the finest levels at which the table would pass by itself, by those of the config, in words, and as a config
-    demands it; None where no level would. obstacle: what kept a table that would pass out of the release, or why none would;
-    None where one is published that is as fine.
+    margin: of the published table that shows its attributes together most finely; None if none does. kl_divergence: nats
+    from the data's table of these attributes to what the release says of it. would_pass: the finest levels at which the
+    table would pass by itself, also in words and as a config demands it; None if no level would. obstacle: what kept such a
+    table out, or why none would pass; None if one is published that is as fine.
     """
 
     attributes: tuple[str, ...]
@@ -285,10 +280,9 @@ class WantedTable:
 class Suggestion:
     """Two attributes whose association the release loses.
 
-    error: total variation of their table at base values in the release. weight: as an analysis that is wanted, the smallest
-    of those tried that at least halves the error; None where none does. error_then: with that weight. price: nats by which
-    the objective of the policy's search, without this analysis, grows for it; negative where the search came to a better
-    release on the way. tried: whether there was time to.
+    error: total variation of their table in the release. weight: as a wanted analysis, the smallest of those tried that at
+    least halves the error; None if none does. error_then: with that weight. price: nats by which the objective of the
+    search grows for it; negative if a better release was found on the way. tried: whether there was time to.
     """
 
     attributes: tuple[str, str]
@@ -313,16 +307,13 @@ class StewardReport:
     """Utility measures and search results that need the source table. Not for publication.
 
     published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of
-    the table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, None where none
-    was looked for; all in nats, and smaller is better. search: how the release was found. dropped: rows of the table
-    that were not counted, since a value was missing; dropped_in: how many lack one in each column, most first. compare:
-    with the data and yardsticks. page: what makes its page. domain: of the table, whose levels the search speaks of.
-    unpublished: for each attribute of which nothing is published why not, and what helps; it may name a value of the
-    table. find_refused_improvements: puts each move from where the search ended to the constraint. left_out: rows
-    beyond those that count of their person. wanted: what became of each analysis that the release is for. suggest: what
-    else could be wanted, given the comparison. waiting: of a release that was made for a ledger, whom it does not show
-    yet; the data are then the people whom it shows. base: what the search did about the base table. objective: what the
-    search looked for the least of. by_role: of each column that its role keeps out of the release why.
+    the table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, if one was looked for;
+    all in nats. dropped: rows that lack a value; dropped_in: how many in each column; left_out: rows beyond those that
+    count of their person. domain: of the table, whose levels the search speaks of. unpublished: for each attribute of which
+    nothing is published why not; by_role: the same of columns that their role keeps out. wanted: what became of each wanted
+    analysis. waiting: whom a release of a ledger does not show yet. base: what the search did about the base table.
+    objective: what it looked for the least of. compare, suggest, page, find_refused_improvements: what takes time, done when
+    it is asked for.
 
     >>> from marginals.example import publication
     >>> report = publication.steward

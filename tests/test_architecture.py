@@ -127,3 +127,60 @@ def test_no_module_binds_a_name_twice(floor: str) -> None:
         if times > 1
     ]
     assert not twice
+
+
+READING = {
+    "startswith",
+    "endswith",
+    "partition",
+    "rpartition",
+    "split",
+    "replace",
+    "find",
+    "index",
+    "removeprefix",
+    "count",
+}
+
+
+def sentence_matches(tree: ast.Module) -> list[int]:
+    """Lines that compare or search in a text that `marginals.say` made, or that a command printed."""
+    imported = [
+        n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and str(n.module).startswith("marginals.say")
+    ]
+    makers = {name.asname or name.name for node in imported for name in node.names if name.name.islower()}
+
+    def is_made(node: ast.AST) -> bool:
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return name in makers or (name in ("list", "next", "map", "filter") and any(map(is_made, arguments)))
+            case ast.Name(id=name):
+                return name in made
+            case ast.Attribute(attr="printed" | "text", value=ast.Name(id="job" | "sentence")):
+                return True
+        return False
+
+    made: set[str] = set()
+    for node in ast.walk(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None) or getattr(node, "iter", None)
+        if isinstance(target, ast.Name) and value is not None and is_made(value):
+            made.add(target.id)
+    reads = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=left, comparators=others) if any(map(is_made, [left, *others])):
+                reads.append(node.lineno)
+            case ast.Call(func=ast.Attribute(value=value, attr=attr)) if attr in READING and is_made(value):
+                reads.append(node.lineno)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=arguments) if any(map(is_made, arguments)):
+                reads.append(node.lineno)
+    return reads
+
+
+def test_no_function_matches_on_a_sentence() -> None:
+    example = "from marginals.say.claims import smallest_line\nline = smallest_line(v)\nif 'smallest' in line: pass\n"
+    assert sentence_matches(ast.parse(example)) == [3]
+    modules = sorted((ROOT / "marginals").rglob("*.py"))
+    found = {str(path): reads for path in modules if (reads := sentence_matches(ast.parse(path.read_text())))}
+    assert not found, "facts decide, not words: give the sentence a code or a mark, and ask that"

@@ -48,7 +48,7 @@ KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Begin": ("demo", "open", "init"),
         "Look at a table": ("assess", "risk", "anonymize"),
-        "Publish": ("publish", "verify", "attack", "compare", "replace", "ledger"),
+        "Publish": ("publish", "verify", "attack", "ledger"),
         "Use a release": ("query", "sample"),
         "Disclose rows": ("disclose",),
         "Audit what others published": ("audit",),
@@ -67,8 +67,6 @@ _HOMES: Mapping[str, str] = MappingProxyType(
         "publish": "releases.publish",
         "verify": "releases.verify",
         "attack": "releases.attack",
-        "compare": "releases.compare",
-        "replace": "releases.note_replaced",
         "ledger": "releases.ledger",
         "query": "releases.query",
         "sample": "releases.sample",
@@ -78,33 +76,41 @@ _HOMES: Mapping[str, str] = MappingProxyType(
 )
 """Where each command is: what nobody asks for is not imported."""
 
-_REPLACED: Mapping[str, str] = MappingProxyType({"report": "marginals verify RELEASE --report FILE"})
-"""What does the work of a command that is no more."""
+_REPLACED: Mapping[str, str] = MappingProxyType(
+    {
+        "report": "marginals verify RELEASE --report FILE",
+        "replace": "marginals verify NEW --replaces OLD",
+        "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
+        "--plot": "marginals risk CONFIG --report FILE draws the frontier",
+        "--all": "--json lists all tables",
+        "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
+        "--protection": "protection in the spec",
+        "--seed": "in Python marginals.disclose takes one",
+        "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
+    }
+)
+"""What does the work of a command or option that is no more."""
 
 
-class _FailedError(click.ClickException):
-    exit_code = FAILED
+class _EndError(click.ClickException):
+    """A sentence to end with, and the exit status."""
 
-
-class _UnusableError(click.ClickException):
-    exit_code = UNUSABLE
-
-
-class _InterruptedError(click.ClickException):
-    """Its exit status is that of the signal."""
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        vars(self)["exit_code"] = status
 
 
 class _UnforeseenError(Exception):
     """Its cause is what nobody foresaw."""
 
 
-def _refusal(ctx: click.Context, kind: type[click.ClickException], error: MarginalsError | str) -> click.ClickException:
+def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> _EndError:
     """The error to end with; where JSON was asked for, its sentence is printed as JSON first, with what may help."""
     problem = printable(str(error))
     if "--json" in ctx.obj:
         remedies = error.remedies if isinstance(error, MarginalsError) else {}
         print_json({"error": problem} | ({"remedies": remedies} if remedies else {}))
-    return kind(problem)
+    return _EndError(problem, status)
 
 
 class _ImportedCommands(MutableMapping[str, click.Command]):
@@ -178,32 +184,31 @@ class _Commands(click.Group):
             except BaseException as error:
                 if ending.number is None and not isinstance(error, KeyboardInterrupt):
                     raise
-                interrupted = _refusal(ctx, _InterruptedError, INTERRUPTION)
-                vars(interrupted)["exit_code"] = ending.exit_status
-                raise interrupted from None
+                raise _end(ctx, ending.exit_status, INTERRUPTION) from None
 
     def _answer(self, ctx: click.Context) -> Any:
         try:
             answer = super().invoke(ctx)
             sys.stdout.flush()
         except NothingPublishableError as error:
-            raise _refusal(ctx, _FailedError, error) from None
+            raise _end(ctx, FAILED, error) from None
         except MarginalsError as error:
-            raise _refusal(ctx, _UnusableError, error) from None
+            raise _end(ctx, UNUSABLE, error) from None
         except MemoryError:
-            raise _refusal(ctx, _UnusableError, "this needs more memory than there is") from None
+            raise _end(ctx, UNUSABLE, "this needs more memory than there is") from None
         except LostOutputError:
             raise
         except OSError as error:
             if error.filename is None and error.errno == errno.EPIPE:
                 raise LostOutputError(error) from None
             what = "a file" if error.filename is None else str(error.filename)
-            problem = f"{what} cannot be read or written: {system_reason(error)}"
-            raise _refusal(ctx, _UnusableError, problem) from None
+            raise _end(ctx, UNUSABLE, f"{what} cannot be read or written: {system_reason(error)}") from None
         except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption) and (instead := _REPLACED.get(error.option_name)):
+                error = click.UsageError(f"there is no {error.option_name} here any more: {instead}", error.ctx)
             if "--json" in ctx.obj:
                 print_json({"error": printable(error.format_message())})
-            raise
+            raise error from None
         except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # whatever it is, click must not take it for the end of a prompt

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -23,12 +23,12 @@ from marginals.errors import InputError
 from marginals.files import PUBLIC
 from marginals.messages import printable, wrapped
 from marginals.results import plain
+from marginals.say.sentences import ATTESTED, FAILS, HOLDS, WARNING, Sentence
 
 if TYPE_CHECKING:
     import pandas as pd
     from tqdm import tqdm
 
-    from checks.finding import Finding
     from marginals.output import OutputFile
     from marginals.publishing.searching import Progress
     from models.graphs.junction_tree import Collection
@@ -60,30 +60,14 @@ def ends_within(default: float | None, help_text: str) -> Callable[[Callable[...
             work = partial(command, *arguments, deadline=within(seconds), **options)
             return stopped_after(None if seconds is None else 1.15 * seconds, _OVER.format(seconds=seconds or 0), work)
 
-        return _seconds(default, help_text)(with_deadline)
+        kind = NumberRange(0, min_open=True, max=1e9)
+        settings: dict[str, Any] = {"default": default, "show_default": default is not None}
+        return click.option("--seconds", type=kind, help=help_text, **settings)(with_deadline)
 
     return decorate
 
 
-def stops_after(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option --seconds of a command that has no answer before it is done, and is stopped as by Ctrl-C."""
-
-    @wraps(command)
-    def stopped(*arguments: Any, seconds: float | None, **options: Any) -> Any:
-        return stopped_after(seconds, _OVER.format(seconds=seconds or 0), partial(command, *arguments, **options))
-
-    return _seconds(None, "Stop with exit status 2 when it takes longer; nothing is half written. [default: no limit]")(
-        stopped
-    )
-
-
-def _seconds(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    kind = NumberRange(0, min_open=True, max=1e9)
-    return click.option("--seconds", type=kind, default=default, show_default=default is not None, help=help_text)
-
-
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-JOBS = click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes that work at once.")
 LEVELS_METAVAR = "NAME=LEVEL,..."
 
 
@@ -135,28 +119,19 @@ def output(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Calla
 
 
 def row_order(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options for the order of the rows that a command writes; the command gets both as one `order`, None without them."""
+    """The option for the order of the rows that a command writes, as `order`; None without it."""
 
     @wraps(command)
-    def with_order(*arguments: Any, seed: int | None, keep_order: bool, **options: Any) -> Any:
-        from marginals.disclosure import AsRead, Shuffled
+    def with_order(*arguments: Any, keep_order: bool, **options: Any) -> Any:
+        from marginals.disclosure import AsRead
 
-        if keep_order and seed is not None:
-            raise InputError("choose one of --keep-order and --seed")
-        shuffled = None if seed is None else Shuffled(seed)
-        return command(*arguments, order=AsRead() if keep_order else shuffled, **options)
+        return command(*arguments, order=AsRead() if keep_order else None, **options)
 
-    seeded = click.option(
-        "--seed",
-        type=click.IntRange(0),
-        help="Shuffle the rows repeatably, for tests: whoever knows or guesses the seed can restore their order. Without "
-        "it they are shuffled so that nobody can.",
-    )(with_order)
     return click.option(
         "--keep-order",
         is_flag=True,
         help="Write the rows in the order of the table, which can tell whose they are (as of a table sorted by name).",
-    )(seeded)
+    )(with_order)
 
 
 def parse_levels(text: str | None) -> dict[str, int]:
@@ -328,34 +303,30 @@ def print_json(content: Mapping[str, Any]) -> None:
     click.echo(json.dumps(plain(content), ensure_ascii=not is_utf8, allow_nan=False))
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print lines; on a terminal those that are longer than it is wide are wrapped."""
-    width = get_terminal_size().columns if sys.stdout.isatty() else None
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines; on a terminal those that are longer than it is wide are wrapped. err: to standard error."""
+    width = get_terminal_size().columns if not err and sys.stdout.isatty() else None
     for line in map(printable, lines):
-        click.echo(line if width is None else wrapped(line, width))
+        click.echo(line if width is None else wrapped(line, width), err=err)
 
 
-def print_findings(findings: "Sequence[Finding]") -> None:
-    """Print findings, each verdict in its colour; those apart that the publisher attests."""
-    from checks.finding import Verdict
-    from marginals.wording import told_findings
+_COLOURS = {HOLDS: "green", FAILS: "red", ATTESTED: "cyan"}
 
-    colours = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.UNDECIDED: "yellow", Verdict.ATTESTED: "cyan"}
-    told = sorted(told_findings(findings), key=lambda verdict_and_lines: verdict_and_lines[0] is Verdict.ATTESTED)
-    attested = next((lines for verdict, lines in told if verdict is Verdict.ATTESTED), None)
-    for verdict, lines in told:
-        if lines is attested:
+
+def print_sentences(sentences: Iterable[Sentence]) -> None:
+    """Print sentences: of a claim the verdict in its colour and the term, of anything else its lines."""
+    marks: list[str] = []
+    for sentence in sentences:
+        if not sentence.term and sentence.mark != WARNING:
+            print_lines(sentence.lines)
+            continue
+        if sentence.mark == ATTESTED and ATTESTED not in marks:
             click.echo("Attested by the publisher, and not verified:")
-        first, *others = lines
-        click.echo(click.style(f"{verdict.value:>9}", fg=colours[verdict]) + f"  {printable(first)}")
-        for line in others:
+        marks.append(sentence.mark)
+        mark = click.style(f"{sentence.mark:>9}", fg=_COLOURS.get(sentence.mark, "yellow"))
+        click.echo(f"{mark}  {printable(sentence.term or sentence.text)}")
+        for line in sentence.detail:
             click.echo(f"           {printable(line)}")
-
-
-def print_warnings(warnings: Iterable[str]) -> None:
-    """Print warnings below findings."""
-    for warning in warnings:
-        click.echo(click.style("  warning", fg="yellow") + f"  {printable(warning)}")
 
 
 def csv_bytes(frame: "pd.DataFrame") -> bytes:

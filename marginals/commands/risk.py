@@ -11,7 +11,6 @@ import marginals
 from marginals.commands.options import (
     CONFIG,
     FILE,
-    JOBS,
     JSON,
     LEVELS_METAVAR,
     PATH,
@@ -24,14 +23,14 @@ from marginals.commands.options import (
     parse_levels,
     print_json,
     print_lines,
-    print_warnings,
+    print_sentences,
     row_order,
-    stops_after,
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
 from marginals.files import PRIVATE, resolved
 from marginals.results import plain
+from marginals.say.sentences import WARNING, Sentence
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class _RiskOptions:
     on_average: bool
     minimax: bool
     wants_frontier: bool
-    plot: Path | None
     page: Path | None
     target: Target
     order: "RowOrder | None"
@@ -65,10 +63,10 @@ class _RiskOptions:
 
     def __post_init__(self) -> None:
         if self.order is not None and self.target.path is None:
-            raise InputError("--seed and --keep-order go with --out")
+            raise InputError("--keep-order goes with --out")
         if sum(value is not None for value in (self.utility, self.loss, self.price, self.attributes)) > 1:
             raise InputError("choose one of --utility, --loss, --price and --attributes")
-        if self.minimax and (not self.objective or self.on_average or self.wants_frontier or self.plot):
+        if self.minimax and (not self.objective or self.on_average or self.wants_frontier):
             raise InputError("--minimax goes with --utility, --loss or --price, each row by row and without a frontier")
         if self.on_average and self.utility is None and self.loss is None:
             raise InputError(
@@ -84,15 +82,15 @@ class _RiskOptions:
         return next((kind(value) for kind, value in kinds if value is not None), None)
 
     def outputs(self, reads: tuple[Path, ...]) -> "tuple[OutputFile | None, ...]":
-        """The files for rows, plot and page, which their owner alone may read.
+        """The files for rows and page, which their owner alone may read.
 
         Raises InputError where one may not be written, or two are the same.
         """
-        targets = [self.target, *(Target(path, self.target.force) for path in (self.plot, self.page))]
+        targets = [self.target, Target(self.page, self.target.force)]
         files = tuple(target.opened(reads, PRIVATE) for target in targets)
         paths = [resolved(file.path) for file in files if file is not None]
         if len(set(paths)) < len(paths):
-            raise InputError("--out, --plot and --report must name files of their own")
+            raise InputError("--out and --report must name files of their own")
         return files
 
 
@@ -118,45 +116,35 @@ class _RiskOptions:
 )
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
-@click.option("--plot", type=FILE, help="Write the frontier as .svg, .png or .pdf.")
 @click.option(
     "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
 )
 @output("--out", help="CSV file for the disclosed rows.")
 @row_order
-@stops_after
 @JSON
 def risk(**options: Any) -> None:
     """Report what attackers could do to the people in a table.
 
-    The risk is the expected harm per person: the harm times the probability that an attacker identifies the person,
-    guessing uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the
-    least first. The section [risk] of CONFIG says what attackers hold, what harms whom, which spellings agree, and by
-    which rules the table is disclosed; without it, attackers know the quasi-identifiers, and identification costs 1. The
-    linkage of [risk.linkage] is left aside by --utility, --loss, --price and --frontier. The page of --report shows the
-    frontier if that takes seconds, or with --frontier.
+    The risk is the expected harm per person: the harm times the probability that an attacker identifies the person, guessing
+    uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the least first.
+    The section [risk] of CONFIG says what attackers hold and what harms whom; without it, they know the quasi-identifiers,
+    and identification costs 1.
 
     \b
     Examples:
       marginals risk release.toml
       marginals risk release.toml --levels age=2,postcode=3
-      marginals risk release.toml --utility 8 --out disclosed.csv --plot frontier.svg
-      marginals risk release.toml --utility 8 --on-average --out on-average.csv
+      marginals risk release.toml --utility 8 --on-average --out disclosed.csv
       marginals risk release.toml --utility 8 --minimax
-      marginals risk release.toml release-a release-b
       marginals risk release.toml release-a release-b --report risk.html
     """
-    from marginals.pages.risk_page import plot_format, risk_html, write_plot
+    from marginals.pages.risk_page import risk_html
 
     request = _RiskOptions(**options)
-    if request.plot is not None:
-        plot_format(request.plot)
     configured = marginals.read_config(request.config)
-    rows_file, picture, page_file = request.outputs(configured.reads)
+    rows_file, page_file = request.outputs(configured.reads)
     assessment = replace(marginals.disclosure_risk(configured, parse_levels(request.levels)), minimax=request.minimax)
-    report = _computed(request, assessment, wants_frontier=picture is not None, wants_page=page_file is not None)
-    if picture is not None and report.frontier is not None:
-        write_plot(picture, report.frontier, report.points)
+    report = _computed(request, assessment, wants_page=page_file is not None)
     if rows_file is not None:
         disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
         rows_file.write(_in_order(disclosed, request.order))
@@ -166,16 +154,14 @@ def risk(**options: Any) -> None:
         print_json(plain(report))
         return
     click.echo(str(report))
-    print_warnings(report.warnings)
+    print_sentences(Sentence(WARNING, warning) for warning in report.warnings)
     if configured.source.unit.stated not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
-    _tell_written(len(report.table.utility), rows_file, picture, page_file)
+    _tell_written(len(report.table.utility), rows_file, page_file)
 
 
-def _computed(
-    request: _RiskOptions, assessment: "RiskAssessment", *, wants_frontier: bool, wants_page: bool
-) -> "RiskReport":
-    """What was asked of the risk. wants_frontier: for a picture; a page has it where it takes seconds."""
+def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page: bool) -> "RiskReport":
+    """What was asked of the risk; a page has the frontier where it takes seconds."""
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.pages.risk_page import RiskReport
     from marginals.risk import least_risk_first
@@ -184,7 +170,7 @@ def _computed(
     on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not request.as_json) as progress:
         edge = None
-        if request.wants_frontier or wants_frontier or on_page:
+        if request.wants_frontier or on_page:
             edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
         best, mean = None, None
         if request.on_average and isinstance(objective, LeastRisk | MostUtility):
@@ -217,7 +203,7 @@ def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
     return csv_bytes(frame.iloc[positions(order or Shuffled(), len(frame))])
 
 
-def _tell_written(rows: int, rows_file: "OutputFile | None", *pages: "OutputFile | None") -> None:
+def _tell_written(rows: int, rows_file: "OutputFile | None", page: "OutputFile | None") -> None:
     """Which files were written, and what they are."""
     from marginals.names import number_of
 
@@ -225,24 +211,20 @@ def _tell_written(rows: int, rows_file: "OutputFile | None", *pages: "OutputFile
         click.echo(
             f"Wrote {number_of(rows, 'row')} to {rows_file.path}. Their risk is above; no other privacy of them was checked."
         )
-    for file in pages:
-        if file is not None:
-            click.echo(f"Wrote {file.path}. It is made from the table: keep it to yourself.")
+    if page is not None:
+        click.echo(f"Wrote {page.path}. It is made from the table: keep it to yourself.")
 
 
 @click.command()
 @CONFIG
 @output("--out", required=True, help="CSV file for the disclosed rows.")
 @row_order
-@stops_after
 @JSON
 def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bool) -> None:
     """Write a table with its disclosure rules applied.
 
-    The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their
-    condition holds. The rows are shuffled, since their order can tell whose they are. With DuckDB (data.engine "duckdb", or
-    "auto" where it is installed) also tables that do not fit in memory are written. No privacy is checked: see
-    `marginals risk`.
+    The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their condition
+    holds. The rows are shuffled, since their order can tell whose they are. No privacy is checked: see `marginals risk`.
 
     \b
     Examples:
@@ -266,6 +248,10 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
         )
 
 
+_PROCESSES = 2
+"""That an audit works with at once."""
+
+
 @click.command()
 @click.argument("tables", metavar="TABLE...", nargs=-1, type=FILE)
 @click.option(
@@ -277,14 +263,8 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
 @click.option(
     "--small", type=click.IntRange(1), help="Counts from 1 to this one are small. [default: 4, or as the spec says]"
 )
-@click.option(
-    "--protection",
-    type=click.IntRange(0),
-    help="Minimum width of the interval that readers can derive for a suppressed count. [default: 0, or as the spec says]",
-)
 @click.option("--sensitive", metavar="NAME,NAME", help="Attributes of which a value may be certain for a whole group.")
 @ends_within(60.0, "Seconds for all work; what is not proven by then is undecided.")
-@JOBS
 @JSON
 def audit(
     tables: tuple[Path, ...],
@@ -293,29 +273,23 @@ def audit(
     target: Target,
     page: Path | None,
     small: int | None,
-    protection: int | None,
     sensitive: str | None,
     deadline: Deadline,
-    jobs: int,
     as_json: bool,
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a CSV file or a spreadsheet with counts. It is long, with a column of counts, or crossed, with the values of an
-    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"); totals and subtotals help.
-    The command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from
-    which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
-    people exist, when tables contradict each other, and when something was not understood, is undecided, or a joint table
-    is too large. What was not examined is said at the end. The marginals of a release of this program are read as complete
-    where they lie in its folder, or bear the names that they have there and show each attribute at one level, but for those
-    of too many cells: what they do not list has nobody.
+    TABLE is a CSV file or a spreadsheet with counts: long, with a column of counts, or crossed, with the values of an
+    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The command says which
+    suppressed counts can be computed, which small ones are certain, who certainly exists, and from which published counts
+    that follows; or which tables contradict each other. Exit status 1 if more is certain than that people exist, if tables
+    contradict each other, or if something was not understood or is undecided.
 
     \b
     Examples:
       marginals audit by_age.csv by_sex.csv
       marginals audit by_age.csv by_sex.csv --init
       marginals audit --spec audit.toml --report audit.html
-      marginals audit --spec audit.toml --protection 3 --json
     """
     from marginals.auditing import audit as audited
 
@@ -327,9 +301,7 @@ def audit(
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
-    result = audited(
-        *tables, spec=spec, seconds=deadline, small=small, protection=protection, sensitive=names, jobs=jobs
-    )
+    result = audited(*tables, spec=spec, seconds=deadline, small=small, sensitive=names, jobs=_PROCESSES)
     if file is not None:
         from marginals.pages.audit_page import audit_html
 

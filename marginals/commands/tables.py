@@ -1,8 +1,10 @@
 """Commands about one table: a first config for it, what it gives away, and how it could be published as a single table."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,10 +21,9 @@ from marginals.commands.options import (
     csv_bytes,
     output,
     parse_levels,
-    print_findings,
     print_json,
     print_lines,
-    stops_after,
+    print_sentences,
 )
 from marginals.commands.releases import FAILED, hand_over, written
 from marginals.config import RARE
@@ -31,6 +32,8 @@ from marginals.messages import installing
 from marginals.results import plain
 
 if TYPE_CHECKING:
+    from marginals.anonymizers.local_recoding import LocalRecoding
+    from marginals.config.first_config import InitialConfig
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
@@ -46,17 +49,13 @@ if TYPE_CHECKING:
 @click.option(
     "--eligible", is_flag=True, help="Also tell the strongest requirements that any generalization satisfies."
 )
-@stops_after
 @JSON
 def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
 
-    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, and how many
-    classes have one sensitive value for everybody, or for nearly everybody (95 percent); then the risk that somebody finds
-    a person's row (prosecutor, marketer, and with the section [population] of CONFIG journalist), and which columns make
-    rows unique. With --eligible also which requirements can be met at all by generalizing quasi-identifiers (l, c, tau), and
-    how far beyond a functional:tau,l of CONFIG the classes are protected (Tian and Zhang). Exit status 1 when the table
-    does not satisfy the policy of CONFIG, or what [population] demands.
+    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, classes that
+    have one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns make rows
+    unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
@@ -64,7 +63,8 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
       marginals assess release.toml --levels age=2,postcode=3
       marginals assess release.toml --eligible
     """
-    from marginals.wording import assessment_lines, eligibility_lines, reidentification_lines
+    from marginals.say.claims import finding_sentences
+    from marginals.say.table import assessment_lines, eligibility_lines, reidentification_lines
 
     configured = marginals.read_config(config)
     table = configured.read_table()
@@ -76,7 +76,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
         print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
         if eligible:
             print_lines(eligibility_lines(assessed.eligible))
-        print_findings(assessed.checks)
+        print_sentences(finding_sentences(assessed.checks))
         if assessed.checks:
             print_lines(["Of each class only its size is shown: its values are those of people in the table."])
     if not assessed.ok:
@@ -112,38 +112,41 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     metavar=LEVELS_METAVAR,
     help="The table at these levels, instead of the best; other attributes stay as is (lattice only).",
 )
-@click.option("--all", "every", is_flag=True, help="List all minimal tables, not the ten best alone.")
-@stops_after
 @JSON
 def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
     """List the best single tables that satisfy the policy, and write one.
 
-    A table is minimal when no finer one satisfies the policy of CONFIG; the larger of k_link and k_combinatorial is
-    demanded of it as k-anonymity, and min_cell of each of its cells. The ten best minimal tables are listed, by KL
-    divergence to the data. --out writes the best, or the one at --levels: a line for each combination of values, with its
-    number of rows. The methods sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
-
-    --out writes nothing where a column is sensitive and [privacy] says nothing of its diversity. --leave-out is refused
-    where [privacy] has register = true or min_cell.
+    A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
+    k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
+    writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
+    sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
     \b
     Examples:
-      marginals anonymize release.toml
       marginals anonymize release.toml --out table.csv
-      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
+      marginals anonymize release.toml --levels age=3,postcode=3 --suppression 0.2 --out chosen.csv
       marginals anonymize functional.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
+    from marginals.say.table import written_table_lines
+
     asked = _Asked(**chosen)
     configured = marginals.read_config(config)
     configured.require_collections()
     out = target.opened(configured.reads)
-    if asked.left_out is not None:
-        _thin(configured, asked, out, as_json)
-    elif asked.method == "lattice":
-        _generalize(configured, asked, out, as_json)
+    with ProgressBars(not as_json) as progress:
+        table = configured.read_table()
+        _require_demands(table, configured.policy, out)
+        made = _made(configured, table, progress, asked)
+    if as_json:
+        print_json(made.answer | ({} if out is None else {"out": str(out.path), "written": made.best}))
     else:
-        _recode_locally(configured, asked.method, out, as_json)
+        print_lines(made.lines(1 if out is not None else _BEST))
+    if out is not None:
+        recoded, suppressed = made.written()
+        out.write(csv_bytes(recoded.frame()))
+        lines = written_table_lines(str(out.path), recoded, configured.policy.requirements_of(table), suppressed)
+        print_lines([] if as_json else lines)
 
 
 @dataclass(frozen=True)
@@ -154,85 +157,62 @@ class _Asked:
     suppression: float
     left_out: float | None
     levels: str | None
-    every: bool
 
     def __post_init__(self) -> None:
         if self.left_out is not None and (self.suppression or self.levels is not None):
             raise InputError("--leave-out stands without --suppression and --levels")
-        given = {
-            "--suppression": self.suppression,
-            "--leave-out": self.left_out is not None,
-            "--levels": self.levels is not None,
-            "--all": self.every,
-        }
-        for option, is_given in given.items():
-            if is_given and self.method != "lattice":
+        is_given = (self.suppression, self.left_out is not None, self.levels is not None)
+        for option, given in zip(("--suppression", "--leave-out", "--levels"), is_given):
+            if given and self.method != "lattice":
                 raise InputError(f"{option} goes with the method lattice only")
 
 
 _BEST = 10
-"""Minimal tables that are listed where nobody asks for all."""
+"""Minimal tables that are listed."""
 
 
-def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
-    """Look for the minimal tables, or at one, and write the best, or that one."""
+class _Made(NamedTuple):
+    """Single tables: the JSON about them, the best, lines about so many, and the best's rows with those suppressed."""
+
+    answer: dict[str, Any]
+    best: object
+    lines: "Callable[[int], Iterable[str]]"
+    written: "Callable[[], tuple[LocalRecoding, int]]"
+
+
+def _made(configured: "Config", table: "Table", progress: "Progress", asked: _Asked) -> _Made:
+    """The single tables that are asked for. Raises NothingPublishableError where there is none."""
     from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
     from marginals.publishing.single_tables import chosen_table
-    from marginals.wording import single_table_lines, written_table_lines
+    from marginals.say.table import single_table_lines
 
-    with ProgressBars(not as_json) as progress:
-        table, policy = configured.read_table(), configured.policy
-        requirements = policy.requirements_of(table)
-        _require_demands(table, policy, out)
-        if asked.levels is None:
-            result = marginals.anonymize(table, policy, progress, asked.suppression)
-        else:
-            chosen = chosen_table(table, policy, parse_levels(asked.levels), asked.suppression)
-            result = LatticeResult(1, 1, (chosen,))
+    policy, domain = configured.policy, table.domain
+    if asked.method != "lattice":
+        return _recoded_locally(configured, table, asked.method)
+    if asked.left_out is not None:
+        thinned = marginals.thin(table, policy, asked.left_out, progress)
+        if not thinned:
+            raise NothingPublishableError(
+                f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
+            )
+        best_thinned = thinned[0]
+        lines = partial(single_table_lines, thinned, domain)
+        return _Made({"minimal": thinned}, best_thinned, lines, lambda: (best_thinned.recoding, 0))
+    requirements = policy.requirements_of(table)
+    if asked.levels is None:
+        result = marginals.anonymize(table, policy, progress, asked.suppression)
+    else:
+        result = LatticeResult(1, 1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
     best = result.best()
     if best is None:
         raise NothingPublishableError(no_single_table(table, requirements))
-    answer = {"nodes": result.nodes, "minimal": result.minimal}
-    most = None if asked.every else _BEST if out is None else 1
-    lines = list(single_table_lines(result, table.domain, most))
-    if out is not None:
-        recoded = published_table(table, best.levels, requirements)
-        out.write(csv_bytes(recoded.frame()))
-        answer |= {"out": str(out.path), "written": best}
-        lines += written_table_lines(str(out.path), recoded, requirements, best.suppressed)
-    if as_json:
-        print_json(answer)
-    else:
-        print_lines(lines)
-
-
-def _thin(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
-    """Look for the minimal tables of which few rows are left out, and write the best."""
-    from marginals.wording import thinned_table_lines, written_table_lines
-
-    assert asked.left_out is not None
-    with ProgressBars(not as_json) as progress:
-        table, policy = configured.read_table(), configured.policy
-        _require_demands(table, policy, out)
-        thinned_tables = marginals.thin(table, policy, asked.left_out, progress)
-    if not thinned_tables:
-        raise NothingPublishableError(
-            f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
-        )
-    best = thinned_tables[0]
-    answer: dict[str, Any] = {"minimal": thinned_tables}
-    lines = list(
-        thinned_table_lines(thinned_tables, table.domain, None if asked.every else _BEST if out is None else 1)
+    return _Made(
+        {"nodes": result.nodes, "minimal": result.minimal},
+        best,
+        lambda most: single_table_lines(result.minimal, domain, most, result.nodes),
+        lambda: (published_table(table, best.levels, requirements), best.suppressed),
     )
-    if out is not None:
-        out.write(csv_bytes(best.recoding.frame()))
-        answer |= {"out": str(out.path), "written": best}
-        lines += written_table_lines(str(out.path), best.recoding, policy.requirements_of(table))
-    if as_json:
-        print_json(answer)
-    else:
-        print_lines(lines)
 
 
 def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None") -> None:
@@ -249,14 +229,11 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
         )
 
 
-def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
-    from marginals.anonymizers.local_recoding import weights_by_label
+def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
+    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all, weights_by_label
     from marginals.names import number_of
-    from marginals.wording import written_table_lines
 
-    table = configured.read_table()
     requirements = configured.policy.requirements_of(table)
-    _require_demands(table, configured.policy, out)
     if (requirements.cell_size or 1) > 1:
         raise InputError(
             f"the method {method} cannot keep a least count; leave min_cell out of [privacy], and each rule that demands "
@@ -269,48 +246,33 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    least = requirements.class_size or 1
+    least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
         chosen = configured.sweep
         weights = weights_by_label(table, chosen.weights) if chosen.weights else None
         recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+        if not sweeps_all(table):
+            swept = len(class_order(table, table.quasi_identifiers))
+            on_chains = {"swept": swept, "combinations": level_combinations(table)}
     else:
         recoded = marginals.hilbert(table, diversity, k=least)
-    if out is not None:
-        out.write(csv_bytes(recoded.frame()))
     kl_divergence = recoded.kl_divergence(table)
-    on_chains = _swept_on_chains(table) if method == "sweep" else {}
-    if as_json:
-        print_json({"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains})
-        return
-    click.echo(
+    lines = [
         f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
-    )
+    ]
     if on_chains:
-        click.echo(
+        lines.append(
             f"SWEEP went through {on_chains['swept']:,} of {on_chains['combinations']:,} combinations of levels, on chains "
             "from all values as they are to all suppressed: all of them were too many."
         )
-    if out is not None:
-        print_lines(written_table_lines(str(out.path), recoded, requirements))
-
-
-def _swept_on_chains(table: "Table") -> dict[str, int]:
-    """How many combinations of levels SWEEP goes through, and how many there are; nothing where it goes through all."""
-    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all
-
-    if sweeps_all(table):
-        return {}
-    return {"swept": len(class_order(table, table.quasi_identifiers)), "combinations": level_combinations(table)}
+    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains}
+    return _Made(answer, recoded, lambda _: lines, lambda: (recoded, 0))
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same table."
-)
 @click.option(
     "--months",
     default=1,
@@ -318,15 +280,13 @@ def _swept_on_chains(table: "Table") -> dict[str, int]:
     type=click.IntRange(1, 99),
     help="More than one: a hospital whose patients come and go, published every month beside a ledger.",
 )
-@stops_after
 @JSON
-def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None:
+def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
     """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
-    it for its steward to the new folder DIR. The release.toml can be edited for a table of your own. With --months the table
-    is that of a hospital which changes by 2 percent a month, and of each month, 01 and so on, there are a table, a config, a
-    release and a page.
+    it for its steward to the new folder DIR. With --months it is a hospital which changes by 2 percent a month, and of each
+    month there are a table, a config, a release and a page.
 
     \b
     Examples:
@@ -344,7 +304,7 @@ def demo(folder: Path, rows: int, seed: int, months: int, as_json: bool) -> None
     _ = OutputFolder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)  # the same rows each time
         tables = [simulate_census(rng, rows)] if months == 1 else simulate_hospital(rng, rows, months)
         files = {}
         for number, table in enumerate(tables, 1):
@@ -433,29 +393,23 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     show_default=True,
     help="Config to write; hierarchy files go to the folder hierarchies beside it.",
 )
-@stops_after
 @JSON
 def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
     """Write a first config for a table, to be reviewed.
 
-    TABLE is CSV or Parquet: a file, a folder, or a glob in quotes; or a file of SPSS, Stata, SAS or Excel. The command
-    guesses what each column is, says why, and writes that as comments into the config; what you say of columns here it does
-    not guess. What it is not sure of it asks first. It publishes nothing. Review the config, above all the roles, and then
-    write reviewed = true into it; until then publish names what nobody has confirmed.
+    TABLE is CSV or Parquet (a file, a folder, or a glob in quotes), or a file of SPSS, Stata, SAS or Excel. The command
+    guesses what each column is, and writes that with its reasons into the config; what you say of columns here it does not
+    guess. Review the config, above all the roles, and then write reviewed = true into it.
 
     \b
     Examples:
       marginals init people.csv
-      marginals init people.csv --out people.toml
-      marginals init people.csv --wanted diagnosis,age
-      marginals init people.csv --preset more-pairs
+      marginals init people.csv --wanted diagnosis,age --preset more-pairs
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
     from marginals.config.guessed_table import Chosen
     from marginals.config.presets import PRESETS
-    from marginals.names import column_name
-    from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
@@ -467,46 +421,42 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         config.refuse_to_replace(out)
     files, described = config.write(out), config.guessed.table
     if as_json:
-        person = {} if config.guessed.person is None else {"person": config.guessed.person.column}
-        decimal = {"decimal": described.decimal.sign} if described.decimal.why else {}
-        print_json(
-            {
-                "out": str(out),
-                "hierarchies": list(map(str, files[:-1])),
-                "attributes": config,
-                "questions": config.questions,
-                "missing": dict(described.missing.cells),
-                **({"numbers": dict(config.formats)} if config.formats else {}),
-                **person,
-                **decimal,
-            }
-        )
+        more = {
+            "numbers": dict(config.formats),
+            "person": config.guessed.person and config.guessed.person.column,
+            "decimal": described.decimal.sign if described.decimal.why else None,
+        }
+        answer = {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config}
+        answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
+        print_json(answer | {name: each for name, each in more.items() if each})
         return
-    for question in config.questions:
-        click.echo(f"? {question}")
-    if described.decimal.why:
-        click.echo(f"Numbers are read with a decimal comma: {described.decimal.why}.")
-    for column, words in config.formats.items():
-        click.echo(f"The numbers of {column} are read with {words}.")
-    if described.missing.cells:
-        click.echo(str(described.missing))
-    for token, why in described.missing.why.items():
-        click.echo(f"{token} is taken for a missing value: {why}.")
-    for name, guess in config.guesses.items():
-        click.echo(f"{guess.role.value:>16}  {column_name(name)}: {guess.why}")
-    if config.guessed.person is not None:
-        counts = (
-            "One row of each counts, drawn at random"
-            if config.counted.rows_of_each == 1
-            else f"Up to {config.counted.rows_of_each} rows of each count"
-        )
-        click.echo(f"{config.guessed.person}. {counts}; see person in the config.")
-    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
-        click.echo("No column looked sensitive; if one is, say so in the config.")
+    print_lines(_init_lines(config))
     them = "it" if len(files) == 1 else "them"
-    click.echo(f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:")
-    click.echo(f"  marginals assess {out}")
-    click.echo(f"  marginals publish {out} --out release")
+    print_lines([f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:"])
+    click.echo(f"  marginals assess {out}\n  marginals publish {out} --out release")
+
+
+def _init_lines(config: "InitialConfig") -> Iterable[str]:
+    """What was guessed of a table, questions first."""
+    from marginals.names import column_name
+    from marginals.tables.attribute import Role
+
+    described = config.guessed.table
+    yield from (f"? {question}" for question in config.questions)
+    if described.decimal.why:
+        yield f"Numbers are read with a decimal comma: {described.decimal.why}."
+    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
+    if described.missing.cells:
+        yield str(described.missing)
+    yield from (f"{token} is taken for a missing value: {why}." for token, why in described.missing.why.items())
+    for name, guess in config.guesses.items():
+        yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
+    if config.guessed.person is not None:
+        most = config.counted.rows_of_each
+        counts = "One row of each counts, drawn at random" if most == 1 else f"Up to {most} rows of each count"
+        yield f"{config.guessed.person}. {counts}; see person in the config."
+    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
+        yield "No column looked sensitive; if one is, say so in the config."
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
@@ -521,15 +471,13 @@ def _named(columns: str | None) -> tuple[str, ...]:
 def open_window(path: Path, port: int, no_browser: bool) -> None:
     """Open a window in the browser for the whole way, without code.
 
-    From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. All that is
-    done there is an edit of release.toml or a command, which the page shows. The window is served on this machine only,
-    to whoever has the address that is printed; it reads and writes nothing outside of the folder of the file. Ctrl-C or its
-    button ends it. It needs the extra `window`.
+    From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
+    served on this machine only, to whoever has the address that is printed; it reads and writes nothing outside of the
+    folder of the file. Ctrl-C or its button ends it. It needs the extra `window`.
 
     \b
     Examples:
       marginals open people.csv
-      marginals open release.toml
       marginals open release
     """
     from marginals.window.project import Project

@@ -14,34 +14,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from checks.attacks.knowledge import published_counts
 from checks.claims import AttributeClaim, CountClaim, listing
-from marginals.attacks import disclosure_measures, not_judged, refused, small_below
+from marginals.attacks import published_attacks, small_below
 from marginals.bundle.content import BundleContent
-from marginals.claims_in_words import counts_below, together
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words, shown_at
-from marginals.register_readers import NOT_EXAMINED, register_readers
-from marginals.tables.attribute import Role
-from marginals.wording import (
-    ALGORITHM_KNOWN,
-    ClaimInWords,
-    determined_in_words,
-    expected_in_words,
-    in_words,
-    part_in_words,
-    published_lines,
-    reconstruction_in_words,
-    refusal_lines,
-    register_in_words,
-    rule_in_words,
+from marginals.register_readers import NOT_EXAMINED
+from marginals.say.attacks import attack_sentences
+from marginals.say.claims import (
+    claim_words,
+    counts_below,
+    finding_sentences,
+    rule_words,
     sensitive_lines,
-    skewness_in_words,
-    threshold_in_words,
-    told_together,
-    unit_in_words,
+    together,
 )
+from marginals.say.sentences import by_readers
+from marginals.say.table import part_in_words, unit_in_words
+from marginals.tables.attribute import Role
 from models.arrays import FloatArray
 from models.errors import NotDecomposableError
 from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
@@ -416,9 +407,6 @@ _LISTED = 16
 _DRAWN = 120
 """Histograms with more columns than this are drawn at a coarser level."""
 
-_MOST_SENSITIVE = 2
-"""What is measured of more sensitive attributes is folded by attribute."""
-
 _LAID_OUT = 1 << 18
 """Cells, empty ones included, for which it is worked out what attackers could conclude; more take too long to wait for."""
 
@@ -516,10 +504,7 @@ class Analysed:
 def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     claims, attributes = _claims(published), _attributes(published)
-    most_cells = _LAID_OUT if published.collection.is_decomposable else _FITTED
-    readers = register_readers(published)
-    attackers = disclosure_measures(published, MarginalModel(published.collection, published.deadline), most_cells)
-    least = small_below(published)
+    attacks = published_attacks(published, _LAID_OUT if published.collection.is_decomposable else _FITTED)
     return page(
         "report.html",
         title=published.title,
@@ -533,30 +518,19 @@ def report_html(published: BundleContent) -> bytes:
         attributes=attributes,
         marginals=_marginals(published),
         claims=claims,
-        rules=[rule_in_words(rule, published.sensitive) for rule in published.verify().rules],
+        rules=[rule_words(rule, published.sensitive) for rule in published.verify().rules],
         beside_rules=[claims[number] for number in beside_rules(published)],
-        published_lines=list(published_lines(published_counts(published.everything, published.sensitive, least))),
-        measures=[
-            (c, determined_in_words(c), reconstruction_in_words(c.reconstruction), skewness_in_words(c))
-            for c in attackers.measures
-        ],
-        algorithm_known=ALGORITHM_KNOWN,
-        refused=_refused(published),
-        guesses=[(c.sensitive, expected_in_words(c)) for c in attackers.measures],
-        thresholds=[(threshold, threshold_in_words(threshold)) for threshold in attackers.thresholds],
-        not_attacked=attackers.left_out,
-        register=[(reader.sensitive, register_in_words(reader)) for reader in readers],
-        not_for_register=together([reader.sensitive for reader in readers if reader.basis == NOT_EXAMINED]),
+        attackers=by_readers(attack_sentences(attacks)),
+        not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
         overall=_overall(published),
         sensitive=published.sensitive,
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
-        told_together=told_together,
-        most_sensitive=_MOST_SENSITIVE,
+        summary=finding_sentences(published.verify().checks),
         sensitive_said=list(sensitive_lines(published.verify())),
         smallest=min(published.smallest_sensitive.values(), default=None),
-        below=least,
+        below=small_below(published),
         pairs=pairs_shown(published.everything),
         signs=SIGNS,
         information=_information(published),
@@ -571,29 +545,15 @@ def report_html(published: BundleContent) -> bytes:
     )
 
 
-def _refused(published: BundleContent) -> list[str]:
-    """What readers conclude who know the algorithm, and what of that was not examined, in words."""
-    if note := not_judged(published):
-        return [f"Not examined; {note}."]
-    domain = published.domain
-
-    @cache
-    def shown(attribute: str, level: int) -> str:
-        return shown_at(attribute, domain.hierarchy(attribute), level)
-
-    lines = refusal_lines(refused(published, published.collection), shown, has_truth=False)
-    return [f"{line}." for line in lines]
-
-
 def beside_rules(published: BundleContent) -> list[int]:
     """The positions of the claims that no named rule demands."""
     demanded = {claim for rule in published.rules for claim in rule.claims}
     return [number for number, claim in enumerate(published.claims) if claim not in demanded]
 
 
-def _claims(published: BundleContent) -> list[ClaimInWords]:
+def _claims(published: BundleContent) -> list[dict[str, Any]]:
     findings = published.verify().checks
-    return [in_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings)]
+    return [claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings)]
 
 
 def _attributes(published: BundleContent) -> list[AttributeReport]:

@@ -16,21 +16,18 @@ from marginals.bundle.writing import identity_of
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
-from marginals.steward import MARK, StewardReport, Suggestion
-from marginals.wording import (
+from marginals.say.claims import rule_words, sensitive_lines
+from marginals.say.steward import (
     ENDED_BY_TIME,
     beside_lines,
     chance_in_words,
-    dropped_warning,
-    few_dropped_warning,
     proven_in_words,
     removed_in_words,
-    rule_in_words,
-    sensitive_lines,
-    unit_in_words,
     wanted_line,
     worse_than_one_way,
 )
+from marginals.say.table import dropped_warning, few_dropped_warning, unit_in_words
+from marginals.steward import MARK, StewardReport, Suggestion
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 
@@ -134,7 +131,7 @@ def steward_html(report: StewardReport) -> bytes:
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
         left_out=report.left_out,
-        rules=[rule_in_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
+        rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         dropped=report.dropped,
         dropped_in=report.dropped_in,

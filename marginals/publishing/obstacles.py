@@ -1,14 +1,13 @@
 """What stands in the way of a release, in words: of an attribute, of a margin that must be published, of the whole policy.
 
-Values of the table are named only to its steward, and even then only those that tell of nobody: a value that k rows have,
-or a number of at most three digits, such as an age or a number of children. A rare text may be a name, a long number a key.
+Values of the table are counted and not named. The smallest class of a margin, for its steward alone, names those that tell
+of nobody: a value that k rows have, or a number of at most three digits, such as an age. A rare text may be a name.
 """
 
 import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import islice, product
 from math import isfinite
 
@@ -19,7 +18,6 @@ from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
 from marginals.errors import NothingPublishableError
 from marginals.names import level_name, margin_in_words, number_of
-from marginals.tables.intervals import interval
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
@@ -34,9 +32,7 @@ _LISTED = 100_000
 """Coarser margins among which those nearest to a margin are looked for."""
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_MERGES = 'ladder = "fitted" does it'
-"""What merges rare values."""
-
+_MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
 _SHORT = re.compile(r"-?[0-9]{1,3}")
 
 
@@ -59,13 +55,11 @@ class Obstacles:
         """Rows that every class must have."""
         return self.requirements.class_size or 1
 
-    def of_attribute(self, attribute: str, published: Sequence[Mask], naming: bool = True) -> str:
-        """Why nothing is published of an attribute, and what to do. published: the margins that are.
-
-        naming: whether values of the table may be named, as the module says; else they are only counted.
-        """
+    def of_attribute(self, attribute: str, published: Sequence[Mask]) -> str:
+        """Why nothing is published of an attribute, and what to do. published: the margins that are."""
         domain = self.table.domain
-        level = domain.hierarchy(attribute).height - 1
+        hierarchy = domain.hierarchy(attribute)
+        level = hierarchy.height - 1
         level_mask = domain.mask({attribute: level})
         refusal = self.allows([level_mask], 0)
         if refusal is None:
@@ -73,97 +67,41 @@ class Obstacles:
             if together is not None:
                 return f"it would pass by itself, but not beside what is published: {together.reason}"
             return "it would pass, but the search ended without it; give it more time_limit, or name it in must_publish"
-        if self._has_rare_values(attribute, level_mask):
-            return self._rare_values(attribute, level, naming)
+        is_sensitive, counts = attribute in self.table.sensitive, self.table.cube.counts(level_mask)
+        least = self.requirements.cell_size if is_sensitive else self.k
+        if least is not None and counts.min(initial=least) < least:
+            whole = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
+            of, rare = number_of(len(counts), "group" if level else "value"), int((counts < least).sum())
+            have = f"{rare:,} of its {of} {'has' if rare == 1 else 'have'} fewer than {least:,} rows"
+            return f"{whole}{have}, the rarest {int(counts.min()):,}; {_MERGING}"
         unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
-        if attribute in self.table.sensitive and unmet:
-            return f"{'; '.join(unmet)}; weaken that, or leave the column out"
-        return refusal.reason
-
-    def _has_rare_values(self, attribute: str, mask: Mask) -> bool:
-        """Whether a value of an attribute has too few rows: of a sensitive one where every cell is counted."""
-        least = self.requirements.cell_size if attribute in self.table.sensitive else self.k
-        return least is not None and self.table.cube.counts(mask).min(initial=least) < least
-
-    def _rare_values(self, attribute: str, level: int, naming: bool) -> str:
-        hierarchy = self.table.domain.hierarchy(attribute)
-        counted = self.table.cube.table(self.table.domain.mask({attribute: level}))
-        labels, counts = [hierarchy.labels[level][code] for code in counted.codes[0]], counted.counts
-        rare, rarest = int((counts < self.k).sum()), int(counts.argmin())
-        least, name = int(counts[rarest]), labels[rarest]
-        named = naming and self._tells_of_nobody(name, least)
-        what = "value" if level == 0 else "group"
-        whole = f"{'' if level == 0 else f'even in {level_name(attribute, hierarchy, level)} '}"
-        if rare == len(counts):
-            reason = (
-                f"{whole}none of its {rare:,} {what}s has {self.k:,} rows"
-                if rare > 1
-                else f"it has {number_of(least, 'row')}"
-            )
-            return f"{reason}; put them into larger groups ({_MERGES}), or leave the column out"
-        if rare == 1:
-            reason = (
-                f"its {what} {name} has {number_of(least, 'row')}"
-                if named
-                else f"one of its {what}s has {number_of(least, 'row')}"
-            )
-            reason += f", fewer than {self.k:,}"
-        else:
-            reason = f"{rare:,} of its {len(counts):,} {what}s have fewer than {self.k:,} rows"
-            reason += f" ({name if named else 'the rarest'} has {least:,})"
-        remedy = self._merging(labels, counts) or f"put the rare ones into larger groups ({_MERGES})"
-        return f"{whole}{reason}; {f'{remedy}, or ' if len(counts) > 2 else ''}leave the column out"
-
-    def _merging(self, labels: Sequence[str], counts: CountArray) -> str | None:
-        """Which ends of a scale to merge so that each value has k rows; None for values that are on no scale.
-
-        The values named have k rows each: they are the ends of the longest stretch of such values.
-        """
-        places = [_place(label) for label in labels]
-        if None in places:
-            return None
-        order = sorted(range(len(labels)), key=lambda number: places[number] or Decimal(0))
-        rows = [int(counts[number]) for number in order]
-        first, last = _core(rows, self.k)
-        if last - first < 2:
-            return None
-        low, high = labels[order[first]], labels[order[last - 1]]
-        ends = [f"below {low}"] * bool(first) + [f"above {high}"] * (last < len(rows))
-        return f"merge the values {' and those '.join(ends)} ({_MERGES})"
+        return f"{'; '.join(unmet)}; weaken that, or leave the column out" if is_sensitive and unmet else refusal.reason
 
     def _tells_of_nobody(self, label: str, rows: int) -> bool:
         return rows >= self.k or _SHORT.fullmatch(label) is not None
 
-    def of_margin(self, mask: Mask, fixed: Container[str] = ()) -> "RefusedMargin | None":
-        """Why a margin may not be published by itself, and a coarser one that may; None for one that may be.
+    def refusal(self, mask: Mask, name: str, fixed: Container[str] = ()) -> NothingPublishableError:
+        """The error for a margin that is refused by itself: why, and a coarser one that would pass.
 
-        fixed: attributes whose level must stay.
+        name: what demands it, with its levels. fixed: attributes whose level must stay.
         """
         refusal = self.allows([mask], 0)
         if refusal is None:
-            return None
-        cube, sensitive = self.table.cube, self.table.sensitive
+            return NothingPublishableError(f"{name} cannot be published")
+        domain, cube = self.table.domain, self.table.cube
         unmet = unmet_demands(cube.table(mask), self.requirements)
         tried = islice(self._coarser(mask, fixed), _TRIED)
         coarser = next((margin for margin in tried if margin and self.allows([margin], 0) is None), None)
-        domain = self.table.domain
+        instead = "no coarser one that was tried would pass"
         if coarser is not None:
             levels = domain.levels(coarser)
             chosen = {a: levels[a] for a in domain.margin(mask) if a not in fixed}
-            passing_levels = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
-            instead = f"it would pass as {margin_in_words(passing_levels, domain)}: {as_written(chosen)}"
-        else:
-            instead = "no coarser one that was tried would pass"
-        classes = cube.table(nonsensitive_part(domain, mask, sensitive))
+            passing = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
+            instead = f"it would pass as {margin_in_words(passing, domain)}: {as_written(chosen)}"
+        classes = cube.table(nonsensitive_part(domain, mask, self.table.sensitive))
         smallest = self._smallest(classes) if len(classes) and classes.counts.min() < self.k else ""
-        return RefusedMargin(f"{'; '.join(unmet) or refusal.reason}; {instead}", smallest)
-
-    def refusal(self, mask: Mask, name: str, fixed: Container[str] = ()) -> NothingPublishableError:
-        """The error for a margin that is refused by itself. name: what demands it, with its levels."""
-        refused = self.of_margin(mask, fixed)
-        if refused is None:
-            return NothingPublishableError(f"{name} cannot be published")
-        return NothingPublishableError(f"{name} cannot be published: {refused.reason}", refused.smallest)
+        why = "; ".join(unmet) or refusal.reason
+        return NothingPublishableError(f"{name} cannot be published: {why}; {instead}", smallest)
 
     def _coarser(self, mask: Mask, fixed: Container[str]) -> Iterator[Mask]:
         """Coarser margins, those first that keep all attributes, and of these those with the fewest steps up."""
@@ -196,14 +134,6 @@ class Obstacles:
         return f"The smallest class: {', '.join(values)}; {number_of(int(classes.counts[smallest]), 'row')}."
 
 
-@dataclass(frozen=True)
-class RefusedMargin:
-    """Why a margin is not published, without any value of the table; smallest: its smallest class, for the steward alone."""
-
-    reason: str
-    smallest: str
-
-
 def suppressed(table: Table) -> ContingencyTable:
     """The table with every quasi-identifier at `*`."""
     return table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
@@ -219,47 +149,34 @@ def no_single_table(table: Table, requirements: Requirements) -> str:
 def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[str]:
     """What a single table fails of the requirements, and by how much; empty where it satisfies them. No label is named."""
     sensitive = tuple(a for a in requirements.sensitive if a in table.margin)
-    public = {a: level for a, level in table.margin.items() if a not in sensitive}
-    sizes = table.rolled_up(public).counts
+    sizes = table.rolled_up({a: level for a, level in table.margin.items() if a not in sensitive}).counts
+    people = requirements.rows_per_person or 1
+    of_whom = "" if people == 1 else f" of people with up to {people:,} rows each"
     unmet = []
     for finding in requirements.of_table(table):
         if finding.holds:
             continue
         if finding.criterion == MinCell.criterion:
-            unmet.append(_small_cells(table, requirements))
+            small = _small("cells", table.counts, requirements.cell_size or 1)
+            unmet.append(f"min_cell = {requirements.min_cell}{of_whom}: {small}")
         elif "k" in finding.parameters:
-            unmet.append(_too_small(sizes, requirements))
+            demands = {"k_link": requirements.k_link or 1, "k_combinatorial": requirements.k_combinatorial or 1}
+            k = max(demands.values())
+            keys = " and ".join(f"{key} = {value}" for key, value in demands.items() if value == k) + of_whom
+            if len(sizes) > 1:
+                unmet.append(f"{keys}: {_small('classes', sizes, k * people)}")
+            else:
+                rows = number_of(int(sizes[0]), "row")
+                unmet.append(f"{keys} demands {k * people:,} rows in every class, and there are {rows} in all")
         else:
             unmet.append(_not_diverse(finding, requirements, len(sizes)))
     return unmet
 
 
-def _too_small(sizes: CountArray, requirements: Requirements) -> str:
-    demands = {"k_link": requirements.k_link or 1, "k_combinatorial": requirements.k_combinatorial or 1}
-    k, people = max(demands.values()) * (requirements.rows_per_person or 1), requirements.rows_per_person or 1
-    keys = " and ".join(f"{key} = {value}" for key, value in demands.items() if value == k // people)
-    keys += _of_whom(requirements)
-    if len(sizes) == 1:
-        return f"{keys} demands {k:,} rows in every class, and there are {number_of(int(sizes[0]), 'row')} in all"
-    small = int((sizes < k).sum())
+def _small(what: str, counts: CountArray, least: int) -> str:
+    small = int((counts < least).sum())
     have = "has" if small == 1 else "have"
-    return (
-        f"{keys}: {small:,} of {len(sizes):,} classes {have} fewer than {k:,} rows, the smallest {int(sizes.min()):,}"
-    )
-
-
-def _small_cells(table: ContingencyTable, requirements: Requirements) -> str:
-    least = requirements.cell_size or 1
-    small = int((table.counts < least).sum())
-    return (
-        f"min_cell = {requirements.min_cell}{_of_whom(requirements)}: {small:,} of {len(table):,} cells "
-        f"{'has' if small == 1 else 'have'} fewer than {least:,} rows, the smallest {int(table.counts.min()):,}"
-    )
-
-
-def _of_whom(requirements: Requirements) -> str:
-    rows = requirements.rows_per_person or 1
-    return "" if rows == 1 else f" of people with up to {rows:,} rows each"
+    return f"{small:,} of {len(counts):,} {what} {have} fewer than {least:,} rows, the smallest {int(counts.min()):,}"
 
 
 def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> str:
@@ -272,25 +189,3 @@ def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> 
         said = f": {words[:1].lower()}{words[1:]}"
     level = f" at level {claim.level}" if claim.level else ""
     return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{said}'
-
-
-def _core(rows: Sequence[int], k: int) -> tuple[int, int]:
-    """The stretch with the most rows whose values have k rows each and outside of which 0 or k rows are at either end."""
-    best, start = (0, 0), 0
-    for end in range(len(rows) + 1):
-        if end == len(rows) or rows[end] < k:
-            first, last = start, end
-            while first < last and 0 < sum(rows[last:]) < k:
-                last -= 1
-            while first < last and 0 < sum(rows[:first]) < k:
-                first += 1
-            if sum(rows[first:last]) > sum(rows[best[0] : best[1]]):
-                best = first, last
-            start = end + 1
-    return best
-
-
-def _place(label: str) -> Decimal | None:
-    """Where a number, or an interval of numbers, stands on its scale."""
-    numbers = interval(label)
-    return numbers.low if numbers is not None and numbers.low.is_finite() else None

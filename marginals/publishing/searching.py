@@ -567,7 +567,7 @@ def _why_nothing(obstacles: Obstacles) -> str:
     if unmet := unmet_demands(suppressed(table), obstacles.requirements):
         return "; ".join(unmet)
     names = table.domain.attributes
-    reasons = [f"{name}: {obstacles.of_attribute(name, (), naming=False)}" for name in names[:_NAMED]]
+    reasons = [f"{name}: {obstacles.of_attribute(name, ())}" for name in names[:_NAMED]]
     return ". ".join(reasons) + (f". And {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 
 

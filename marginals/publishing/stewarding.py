@@ -27,14 +27,11 @@ from models.tables.hierarchy import Mask
 _ROWS_REFINED = 5_000_000
 """Distinct rows, times the levels that each may be generalized to, of which a single table is refined step by step."""
 
-
 _FOR_BINDING = 5.0
 """Seconds of the processor to ask what binds where the search ended."""
 
-
 _FOR_SUGGESTIONS = 2.0
 """Seconds of the processor to try what else could be wanted."""
-
 
 _FEW_STEPS = 60
 """Induced attributes of a table, at most, of which a search with what could be wanted ends in that time."""
@@ -171,29 +168,20 @@ def _stop_after(seconds: float, deadline: Deadline) -> Stop:
     return stop
 
 
-# What to add to the analyses that a release is wanted for: pairs that lose their association, and what each would
-# cost.
-#
-# Each is tried out: the search is run again with the pair wanted, by forward search alone, which is quick since
-# what the checks said is kept. Its price is what the objective of the search says of what that finds, less what it says of
-# what is found without the pair. Who publishes with the pair wanted may get other tables, since the search is longer.
-
+# Pairs that could be wanted besides. Each is tried by forward search alone, which is quick since what the checks said is
+# kept. Its price is what the objective says of the result, less what it says of the result without the pair.
 
 _MOST = 3
 """Pairs that are suggested."""
 
-
 _WEIGHTS = (1.0, 10.0, 100.0)
 """Weights that are tried, one after the other."""
-
 
 _LOST = 0.05
 """Cramer's V that a pair loses to be suggested."""
 
-
 _FAR = log(1.5)
 """Or how far its odds ratio is off, as a difference of logarithms."""
-
 
 _FORWARD = "forward"
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from checks.changes import CRITERION
 from checks.changes import CRITERION as DIFFERENCE
 from checks.claims import (
     Claim,
@@ -89,18 +88,15 @@ def verify(
 ) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
-    Integrity first, then the claims of all bundles, or instead of them those given, as text or as objects. Bundles that
-    count different numbers of rows, or otherwise what several of them count, are of a table that changed: each table is
-    judged by itself, and of each two whether the differences that both tell are 0 or at least the largest k claimed, or K
-    of the claim `difference=K`. What cannot be decided within the budgets of the checks is undecided, which is no pass.
-    Bundles that generalize an attribute differently are checked over the common refinement; where labels do not tell
-    that, only one calls the attribute sensitive, or two names may be of one column, the joint check is undecided, and
-    each is checked separately, its name among the parameters. A report that its files do not give is undecided. key: the
-    public key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then is
-    undecided; files are read to the end all the same, and each claim has an equal share of what is left. rules: named
-    ones, or TOML files with one, whose demands are checked beside the claims given, instead of those of the bundles.
-    Raises InputError where there is no bundle, for a claim or key that cannot be read, or where signatures cannot be
-    checked because minisign is not installed.
+    Integrity first, then the claims of all bundles, or those given, as text or as objects. Bundles that count different
+    rows are of a table that changed: each table is judged by itself, and of each two whether the differences that both tell
+    are 0 or at least the largest k claimed, or K of the claim `difference=K`. Bundles that generalize an attribute
+    differently are checked over the common refinement; if labels do not tell that, or only one calls an attribute
+    sensitive, the joint check is undecided, and each is checked separately, its name among the parameters. A report that
+    its files do not give is undecided. Undecided is no pass. key: the public key of minisign, or its file, with which each
+    bundle must be signed. seconds: what is not decided by then is undecided; each claim has an equal share of what is left
+    after reading. rules: named ones, or TOML files, whose demands are checked beside the claims given. Raises InputError if
+    there is no bundle, for a claim or key that cannot be read, or if signatures cannot be checked without minisign.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -297,18 +293,12 @@ def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Fi
     """The finding on a claim of the reader, with the labels that only the bundle leaves out, by its own claims."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
-    stated = (
-        claim_or_label
-        for claim_or_label in bundle_claims
-        if isinstance(claim_or_label, MaxentDiversity | Register) and claim_or_label.about == claim.about
-    )
-    labels = dict.fromkeys(
-        label for claim_or_label in stated for label in claim_or_label.left_out if label not in claim.left_out
-    )
-    labels.pop(MISSING, None)
+    stated = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
+    left_out = dict.fromkeys(label for other in stated if other.about == claim.about for label in other.left_out)
+    labels = [repr(label) for label in left_out if label not in (*claim.left_out, MISSING)]
     if not labels:
         return finding
-    note = f"all values count here, also {listed([*map(repr, labels)])}, which the release leaves out of what it claims"
+    note = f"all values count here, also {listed(labels)}, which the release leaves out of what it claims"
     return replace(finding, note="; ".join(filter(None, (finding.note, note))))
 
 
@@ -400,25 +390,18 @@ def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bun
     name = finding.parameters["sensitive"]
     attribute = attribute_of.get(name, name)
     by_files = finding.algorithms == (Algorithm.EVERY_CLASS,)
-    seeing = [
-        bundle
-        for _, bundle in bundles
-        if any(
-            bundle.collection.shows(sensitive)
-            for sensitive in bundle.sensitive
-            if not by_files or sensitive == attribute
-        )
-    ]
-    if len(seeing) < most:
+
+    def shows(bundle: BundleContent) -> bool:
+        needed = (other for other in bundle.sensitive if not by_files or other == attribute)
+        return any(map(bundle.collection.shows, needed))
+
+    if sum(shows(bundle) for _, bundle in bundles) < most:
         return finding
     why = f"more than one release shows {attribute}, and what they tell together to readers with a register was not judged"
     return Finding(finding.criterion, Verdict.UNDECIDED, finding.parameters, None, (Algorithm.NONE,), 0, why)
 
 
-# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity=entropy:6`.
-#
-# A diversity of single attributes, or of levels, is written as in a config:
-# `diversity={ diagnosis = ["entropy:6", "distinct:3"] }`.
+# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity={ diagnosis = ["entropy:6"] }`.
 
 
 def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim]:
@@ -447,7 +430,7 @@ def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, 
     for claim in elements_of(claims, "claims", _CLAIMS):
         require(claim, str | Claim, "one of the claims", _CLAIMS)
         name, _, text = claim.partition("=") if isinstance(claim, str) else ("", "", "")
-        if name != CRITERION:
+        if name != DIFFERENCE:
             others.append(claim)
         elif k := number_of_rows(text):
             asked.append(k)
@@ -473,9 +456,9 @@ def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
         table = tomllib.loads(f"diversity = {value}")["diversity"] if "\n" not in value else None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         table = None
-    if not isinstance(table, Mapping) or not table:
-        raise InputError(f"a diversity of single attributes is written {_EXAMPLE}, not {value!r}")
-    return [*diversities_by_attribute(table, sensitive)]
+    if isinstance(table, Mapping) and table:
+        return [*diversities_by_attribute(table, sensitive)]
+    raise InputError(f"a diversity of single attributes is written {_EXAMPLE}, not {value!r}")
 
 
 _EXAMPLE = 'diversity={ diagnosis = ["entropy:6", "distinct:3"] }'

@@ -15,10 +15,10 @@ from marginals.errors import InputError
 from marginals.estimates import counts
 from marginals.names import level_names, shown_at
 from marginals.release.release import Release, open_release
+from marginals.say.answers import basis_line
 from marginals.tables.values import number_in
 from marginals.window.project import releases_in
 from marginals.window.window import Window
-from marginals.wording import basis_line
 from models.errors import MarginalsError
 
 if TYPE_CHECKING:

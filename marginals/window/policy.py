@@ -12,12 +12,12 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.claims_in_words import claim_meaning, claim_title
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import NamedRule, rules_of
 from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, proposed_diversity
+from marginals.say.claims import claim_meaning, claim_title
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, PolicyChoice, Share, class_failures, costs

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from marginals.bundle.writing import identity_of
-from marginals.claims_in_words import claim_meaning, claim_title
 from marginals.names import margin_in_words
 from marginals.pages.release_page import pairs_shown
 from marginals.release.release import Release
+from marginals.say.claims import claim_meaning, claim_title
 
 _LISTED = 12
 """Pairs without a table that are named."""

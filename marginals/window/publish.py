@@ -1,6 +1,6 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,13 @@ from marginals.bundle.content import REPORT
 from marginals.bundle.replacement import Replacement, replacement_of
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.snapshot import Snapshot
-from marginals.claims_in_words import counts_below
 from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
 from marginals.named_rules import rules_of
 from marginals.names import number_of
+from marginals.say.claims import counts_below
+from marginals.say.sentences import Sentence, by_readers, sentences_of
+from marginals.say.table import dropped_lines, left_out_lines
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
@@ -26,9 +28,7 @@ from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kep
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import Job
 from marginals.window.project import OlderVersionError, changed_since, put, releases_in, section
-from marginals.window.result_cards import CardGroup, ResultCard, cards_of_attacks, cards_of_verdicts, in_groups
 from marginals.window.window import Window
-from marginals.wording import dropped_lines, left_out_lines, unit_in_words
 from models.errors import MarginalsError
 
 _LEDGER = "publish at a terminal, with --ledger"
@@ -60,10 +60,7 @@ def show(window: Window, request: Request) -> Response:
         job=job,
         verifying=verifying,
         attacking=attacking,
-        cards={
-            "verify": (CardGroup("", _cards(verifying, cards_of_verdicts)),),
-            "attack": in_groups(_cards(attacking, cards_of_attacks)),
-        },
+        told={"verify": by_readers(_sentences(verifying)), "attack": by_readers(_sentences(attacking))},
         changing=changing,
         releases=there,
         chosen=chosen,
@@ -132,8 +129,7 @@ def _rows(table: Table | None, least: int | None, person: str | None) -> Checked
     """Which rows count."""
     if table is None:
         return CheckedItem("The rows are being counted.", False)
-    of_whom = unit_in_words(table.rows_per_person)  # which is an item of its own
-    left_out = "".join(f" {line}" for line in left_out_lines(table) if line != of_whom)
+    left_out = "".join(f" {line}" for line in left_out_lines(table))
     if not table.missing:
         return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
     dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, person)
@@ -149,9 +145,9 @@ def _whose(source: TableSource, table: Table | None) -> CheckedItem:
     return CheckedItem(_unit(source.person, source.rows_per_person, source.one_row), is_said)
 
 
-def _cards(job: Job | None, read: Callable[[str], tuple[ResultCard, ...]]) -> tuple[ResultCard, ...]:
-    """What a job that has ended printed."""
-    return () if job is None or job.runs else read(job.printed)
+def _sentences(job: Job | None) -> list[Sentence]:
+    """Those of a job that has ended."""
+    return [] if job is None or job.runs else sentences_of(job.answer)
 
 
 def _unit(person: str | None, most: Any, one_row: str | None) -> str:
@@ -233,18 +229,18 @@ def verify(window: Window, request: Request) -> Response:
     name = _chosen(window, request)
     folder = window.project.folder
     with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
-    job = window.jobs.command_in_words("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])
+    job = window.jobs.command("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])
     window.say("The release is checked from its files alone.", job.shown)
     job.done.wait(8)
     return window.back(f"/publish?release={quote(name)}")
 
 
 def replaced(window: Window, request: Request) -> Response:
-    """Note beside a release that another one of the folder replaces it, as `marginals replace` does."""
+    """Note beside a release that another one of the folder replaces it, as `marginals verify --replaces` does."""
     name, by = _chosen(window, request), request.form.get("by", "")
     if by not in releases_in(window.project):
         raise InputError("there is no such release in the folder")
-    job = window.jobs.command("replace", ["replace", name, by])
+    job = window.jobs.command("replace", ["verify", by, "--replaces", name])
     job.done.wait(20)
     if job.state != "done":
         raise InputError(job.sentence.rstrip(".") or "the note is not written")
@@ -265,7 +261,7 @@ def _replacement(window: Window, name: str) -> str:
 def attack(window: Window, request: Request) -> Response:
     """Measure what readers can conclude, as `marginals attack` does."""
     name = _chosen(window, request)
-    job = window.jobs.command_in_words("attack", ["attack", name, "--seconds", "60"])
+    job = window.jobs.command("attack", ["attack", name, "--seconds", "60"])
     window.say("What readers can conclude is measured.", job.shown)
     job.done.wait(0.3)
     return window.back(f"/publish?release={quote(name)}")

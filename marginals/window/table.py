@@ -10,11 +10,11 @@ from werkzeug.wrappers import Request, Response
 from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
 from marginals.publishing.proposals import NO_DIVERSITY
+from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Role
 from marginals.window.project import OlderVersionError, put, put_keys, section
 from marginals.window.rendering import columns_picture
 from marginals.window.window import STEPS, Window
-from marginals.wording import assessment_lines, reidentification_lines
 from models.errors import MarginalsError
 
 

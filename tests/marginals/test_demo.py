@@ -116,6 +116,6 @@ def test_two_percent_of_the_patients_change_each_month_beside_a_ledger(tmp_path:
     config = tomllib.loads((folder / "release-02.toml").read_text())
     assert (config["privacy"]["turnover"], config["data"]["path"]) == ("known", "census-02.csv")
     listed = run("ledger", folder / "ledger", "--json")
-    assert [release["out"] for release in json.loads(listed.output)["releases"]] == [True] * 3
+    assert [release["is_out"] for release in json.loads(listed.output)["releases"]] == [True] * 3
     simulate(other, "--months", 2, "--rows", 3000)
     assert (other / "census-02.csv").read_bytes() == (folder / "census-02.csv").read_bytes(), "the same seed"

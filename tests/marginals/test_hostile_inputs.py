@@ -121,8 +121,8 @@ NO_QUASI = CONFIG.replace('"quasi-identifier"\nintervals = [5, 10]', '"sensitive
 )
 
 CASES: dict[str, tuple[Case, str]] = {
-    "seconds nan": (lambda _: ["assess", "release.toml", "--seconds", "nan"], "nan is not a number"),
-    "seconds nan of another": (lambda _: ["risk", "release.toml", "--seconds", "nan"], "nan is not a number"),
+    "seconds nan": (lambda _: ["query", "release", "--seconds", "nan"], "nan is not a number"),
+    "seconds nan of another": (lambda _: ["risk", "release.toml", "--loss", "nan"], "nan is not a number"),
     "k of 2^63": (key("k_link = 5", f"k_link = {HUGE}"), "whole number from 2 to"),
     "k of a thousand digits": (key("k_link = 5", f"k_link = 0x{'f' * 1000}"), "whole number from 2 to"),
     "k_combinatorial": (key("k_link = 5", f"k_combinatorial = {HUGE}"), "whole number from 2 to"),

@@ -57,7 +57,7 @@ def listed(ledger: Path, *more: object) -> dict[str, Any]:
 
 def outs(ledger: Path) -> list[bool]:
     """Which releases are out for sure."""
-    return [each["out"] for each in listed(ledger)["releases"]]
+    return [each["is_out"] for each in listed(ledger)["releases"]]
 
 
 def refusal(frame: pd.DataFrame, ledger: Path, attributes: object = None) -> str:
@@ -74,7 +74,7 @@ def test_the_first_release_is_that_without_a_ledger(tmp_path: Path) -> None:
     assert contents(tmp_path / "one") == contents(tmp_path / "ledger" / "0001" / "release")
     assert stat.S_IMODE((tmp_path / "ledger").stat().st_mode) == 0o700
     (entry,) = listed(tmp_path / "ledger")["releases"]
-    assert (entry["out"], entry["rows"], entry["part"]) == (True, 400, None)
+    assert (entry["is_out"], entry["rows"], entry["where"]) == (True, 400, "")
 
 
 @pytest.mark.parametrize("corrected", [False, True])
@@ -148,7 +148,7 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     with pytest.raises(NothingPublishableError, match="beside release 1"):
         marginals.publish(read(later), replace(known, turnover="unknown"), ledger=tmp_path / "ledger-False")
     assert output("ledger", tmp_path / "ledger-False").count("turnover known") == 2
-    assert marginals.attack(tmp_path / "one", tmp_path / "two").as_json()["changes"][0]["assumption"]
+    assert marginals.attack(tmp_path / "one", tmp_path / "two").changes[0].assumption
     reports = {name: (tmp_path / name / "report.html").read_text() for name in releases}
     assert ["readers who know that people come and go" in page for page in reports.values()] == [True, True, False]
 

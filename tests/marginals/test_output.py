@@ -160,7 +160,6 @@ def test_every_file_of_a_folder_or_glob_is_read_and_so_is_what_would_join_it(fol
     ("arguments", "said"),
     [
         (("--out", "new.csv", "--report", "rel/../new.csv"), "files of their own"),
-        (("--plot", "new.txt"), "svg, png, pdf"),
     ],
 )
 def test_outputs_that_cannot_be_are_found_before_the_work(
@@ -427,13 +426,11 @@ def test_what_is_measured_on_the_table_is_private(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     config = write_config(tmp_path)
     config.write_text(config.read_text() + RULES)
-    made = [
-        tmp_path / name for name in ("risk.html", "rows.csv", "plot.svg", "disclosed.csv", "frontier.svg", "audit.html")
-    ]
+    made = [tmp_path / name for name in ("risk.html", "rows.csv", "disclosed.csv", "frontier.svg", "audit.html")]
     for path in made:
         wide(path)
-    risk, rows, plot, disclosed, frontier, page = made
-    done("risk", config, "--report", risk, "--out", rows, "--plot", plot, "--utility", 1, "--force")
+    risk, rows, disclosed, frontier, page = made
+    done("risk", config, "--report", risk, "--out", rows, "--utility", 1, "--force")
     assert "only you may read the file" in done("disclose", config, "--out", disclosed, "--force")
     published = tmp_path / "table.csv"
     published.write_text("area,count\nUlm,9\nLinz,8\n")

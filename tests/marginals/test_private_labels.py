@@ -56,8 +56,8 @@ def test_attacks_with_the_truth_are_those_on_public_labels(margins: list[dict[st
     assert marginals.plain(private.minimality) == marginals.plain(public.minimality)
     for one, other in zip(private.attacked, public.attacked, strict=True):
         assert one.guessing == other.guessing
-        assert one.measures.skewness == pytest.approx(other.measures.skewness)
-        assert one.measures.reconstruction.determined == other.measures.reconstruction.determined
+        assert one.skewness == pytest.approx(other.skewness)
+        assert one.reconstruction.determined == other.reconstruction.determined
 
 
 def written(labels: tuple[str, str], folder: Path) -> list[Path]:

@@ -1,22 +1,17 @@
 """What analysts lose: errors of random counts and predictions, of releases and of anonymized tables alike."""
 
-import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from command_line import main
 from marginals import Policy, query_error
 from marginals.example import attributes, frame, publication, release, table
 from models import Collection, MarginalModel, Taxonomy, random_count_queries
-from small_release import write_config
 from written_bundles import release_of
 
 
@@ -67,23 +62,3 @@ def test_predictions_are_between_the_commonest_value_and_the_rows() -> None:
     assert told.commonest < told.learnt <= told.from_rows
     assert told == marginals.prediction_accuracy(release, table, "diagnosis")
     assert marginals.plain(told)["relative"] == told.learnt / told.from_rows
-
-
-def test_the_command_compares_a_release_with_its_table(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    config = write_config(tmp_path)
-    out = tmp_path / "release"
-
-    def run(*arguments: object) -> str:
-        done = CliRunner().invoke(main, list(map(str, arguments)))
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    run("publish", config, "--out", out)
-    told = json.loads(run("compare", config, out, "--conditions", 1, "--json"))
-    published, counted = marginals.open_release(out), marginals.read_config(config).read_table()
-    assert told["query_error"] == {"conditions": 1, "mean": marginals.query_error(published, counted, 1)}
-    assert [one["target"] for one in told["prediction"]] == ["disease"]
-    said = run("compare", config, out, "--target", "sex")
-    assert said.startswith("Not for publication")
-    assert "Predicting sex: right for" in said

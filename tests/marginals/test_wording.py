@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from checks import KCombinatorial, KLink
 from checks.attacks.algorithm import Refinement
 from marginals.audited_tables import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
-from marginals.claims_in_words import claim_meaning
 from marginals.example import publication
 from marginals.names import (
     assumed_independences,
@@ -21,7 +20,9 @@ from marginals.names import (
     shown_at,
     with_level_names,
 )
-from marginals.wording import refusal_in_words, removed_in_words, search_line
+from marginals.say.attacks import refusal_in_words
+from marginals.say.claims import claim_meaning
+from marginals.say.steward import removed_in_words, search_line
 from models import Collection, Domain, Hierarchy, JunctionTree, Margin, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
 from project import ROOT

@@ -274,7 +274,6 @@ def publish_table(number: int, session: Session) -> None:
             session.run(f"{name} verify", "verify", name, "--json")
     if number % 10 == 0 and Path("init").is_dir():
         session.read("init", ["--truth", "init.toml"] if number % 20 else [])
-        session.run("init compare", "compare", "init.toml", "init", "--json")
 
 
 def publish_changes(number: int, session: Session) -> None:
@@ -383,8 +382,6 @@ def publish_collection(number: int, session: Session) -> None:
     for check in (*CHECKS, *(f"diversity={CRITERIA[(number + n) % len(CRITERIA)]}" for n in range(3))):
         session.run("verify", "verify", "free", "--json", "--check", check)
     session.read("free")
-    if number % 4 == 0:
-        session.run("compare", "compare", "free.toml", "free", "--json")
     for name in ("", *sorted(heights, key=lambda name: -domain.hierarchy(name).size(0))):
         margins = [
             {n: min(level + 1, heights[n] - 1) for n, level in margin.items() if n != name} for margin in margins
@@ -424,12 +421,12 @@ def audit_tables(number: int, session: Session) -> None:
         pd.crosstab(frame.age, frame.sex, margins=True, margins_name="Total").reset_index().to_csv(
             paths[-1], index=False
         )
-    limits = ("--seconds", "1e6", "--jobs", 1)
+    limits = ("--seconds", "1e6")
     session.run("audit", "audit", *paths, "--json", *limits)
     session.run("spec", "audit", *paths, "--init")
     if Path("audit.toml").is_file():
         session.note("spec", Path("audit.toml").read_text())
-        more = ["--protection", 3] if number % 3 else ["--sensitive", "sex"]
+        more = [] if number % 3 else ["--sensitive", "sex"]
         session.run("words", "audit", "--spec", "audit.toml", "--report", "audit.html", *more, *limits)
         session.note("page", Path("audit.html").read_text() if Path("audit.html").is_file() else "")
 
@@ -475,8 +472,8 @@ def look_at_table(number: int, session: Session) -> None:
         ("--minimax", "--utility", 2),
     ):
         session.run("risk", "risk", "risk.toml", "--json", *options)
-    session.run("risk", "risk", "risk.toml", "--attributes", 1, "--out", "shown.csv", "--seed", 1)
-    session.run("disclose", "disclose", "risk.toml", "--out", "disclosed.csv", "--seed", 1)
+    session.run("risk", "risk", "risk.toml", "--attributes", 1, "--out", "shown.csv", "--keep-order")
+    session.run("disclose", "disclose", "risk.toml", "--out", "disclosed.csv", "--keep-order")
     for path in sorted(Path().glob("*.csv")):
         session.note("tables", f"=== {path}\n{path.read_text()}")
 

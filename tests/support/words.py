@@ -12,6 +12,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -98,7 +99,7 @@ def normalize_text(text: str, folder: Path) -> str:
         text = text.replace(path + os.sep, "").replace(path, ".")
     for pattern, name in _VARYING:
         text = pattern.sub(name, text)
-    return text
+    return text.replace(datetime.now(UTC).date().isoformat(), "TODAY")
 
 
 class Stage:

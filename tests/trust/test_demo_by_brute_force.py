@@ -208,4 +208,5 @@ def test_what_is_certain_about_the_demo_is_certain_by_brute_force(tmp_path: Path
                 found["determined"] += fewest == lowest[cell]
                 found["small"] += fewest == lowest[cell] < K
     attacked = CliRunner().invoke(main, ["attack", str(tmp_path / "demo" / "release"), "--json"])
-    assert json.loads(attacked.stdout)["attacks"][0]["reconstruction"]["certain"] == found
+    certain = json.loads(attacked.stdout)["certain"]["diagnosis"]
+    assert {name: certain[name] for name in found} == found

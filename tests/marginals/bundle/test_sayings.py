@@ -131,14 +131,15 @@ def replacements(*folders: Path) -> list[str]:
 def test_verify_says_by_which_release_one_is_replaced_and_its_files_stay(both: tuple[Path, Path]) -> None:
     old, new = both
     before = contents(old), contents(new)
-    answer = run("replace", old, new, "--date", "2026-05-04", "--json")
+    answer = run("verify", new, "--replaces", old, "--json")
     assert answer.exit_code == 0
-    stated, note = json.loads(answer.stdout), old.with_name("old-replaced.json")
-    assert stated == json.loads(note.read_text()) | {"release": stated["release"]}
+    note = old.with_name("old-replaced.json")
+    stated = json.loads(note.read_text())
+    assert stated["release"] == json.loads(answer.stdout)["replaces"]
     assert (contents(old), contents(new)) == before
     assert marginals.verify(old).ok
     (warning,) = replacements(old)
-    assert "2026-05-04" in warning
+    assert stated["date"] in warning
     assert f"new ({stated['replaced_by']})" in warning
     assert not replacements(new)
     assert replacements(old, new)
@@ -155,11 +156,12 @@ def test_a_note_that_cannot_be_read_is_named(both: tuple[Path, Path], text: byte
 def test_replacements_without_sense_are_refused(both: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = both
     for first, second, said in ((old, old, "are the same"), (old, tmp_path / "nowhere", "nowhere")):
-        answer = run("replace", first, second)
-        assert (answer.exit_code, said in answer.stderr) == (2, True)
+        answer = run("verify", second, "--replaces", first)
+        assert answer.exit_code
+        assert said in answer.output
         assert not old.with_name("old-replaced.json").exists()
-    assert run("replace", old, new).exit_code == 0
-    answer = run("replace", new, old)
+    assert run("verify", new, "--replaces", old).exit_code == 0
+    answer = run("verify", old, "--replaces", new)
     assert (answer.exit_code, "itself" in answer.stderr) == (2, True)
 
 
@@ -169,8 +171,8 @@ def test_the_ledger_tells_of_a_replacement(
     monkeypatch.chdir(tmp_path)
     assert run("publish", write_config(tmp_path), "--out", "out", "--ledger", "books", "--json").exit_code == 0
     small_release.write(tmp_path / "corrected")
-    assert run("replace", "out", "corrected", "--date", "2026-05-04").exit_code == 0
-    assert "2026-05-04" in run("ledger", "books").stdout
+    assert run("verify", "corrected", "--replaces", "out").exit_code == 0
+    assert "replaced" in run("ledger", "books").stdout
     (entry,) = json.loads(run("ledger", "books", "--json").stdout)["releases"]
-    assert entry["out"]
+    assert entry["is_out"]
     assert entry["replaced_by"] == json.loads((tmp_path / "out-replaced.json").read_text())["replaced_by"]

@@ -174,7 +174,7 @@ def test_one_person_is_left_between_two_intervals(tmp_path: Path) -> None:
     assert attacks.certain["ill"].worst.values == {"age": "25-29", "ill": "hiv"}
     result = run("attack", *folders, "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["attacks"][0]["reconstruction"]["certain"]["small"] == 1
+    assert json.loads(result.stdout)["certain"]["ill"]["small"] == 1
 
 
 def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:

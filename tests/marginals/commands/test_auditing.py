@@ -71,16 +71,16 @@ def blocks(folder: Path, number: int) -> list[Path]:
 def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)  # several parts of few blocks
     files = blocks(tmp_path, 8)
-    one, two = (run(*files, "--jobs", jobs, "--seconds", 600, "--json") for jobs in (1, 2))
-    assert one.output == two.output
-    assert json.loads(one.output)["audited"][0]["facts"]
-    assert run(*files, "--jobs", 0).exit_code == 2
+    one, two = (marginals.plain(marginals.audit(*files, seconds=600, jobs=jobs)) for jobs in (1, 2))
+    assert one == two
+    assert one["audited"][0]["facts"]
+    assert "jobs=1" in run(*files, "--jobs", 1).output
 
 
 def test_a_killed_process_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
     monkeypatch.setattr("models.intervals.proofs.tightened", killed)
-    result = run(*blocks(tmp_path, 8), "--jobs", 2)
+    result = run(*blocks(tmp_path, 8))
     assert (result.exit_code, "was killed" in result.output, "Traceback" in result.output) == (2, True, False)
 
 
@@ -100,5 +100,5 @@ def test_processes_do_not_answer_to_signals_as_the_program_does(
 
     monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
     monkeypatch.setattr("models.intervals.proofs.tightened", told)
-    assert run(*blocks(tmp_path, 8), "--jobs", 2).exit_code == 2
+    assert run(*blocks(tmp_path, 8)).exit_code == 2
     assert (tmp_path / "handlers").read_text() == "1 0 0", "ignored, and as the system has it"

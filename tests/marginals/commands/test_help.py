@@ -18,8 +18,8 @@ from shared_folder import copy_shared
 
 ROOT = Path(__file__).parents[3]
 
-ORDER = ["demo", "open", "init", "assess", "risk", "anonymize", "publish", "verify", "attack", "compare",
-         "replace", "ledger", "query", "sample", "disclose", "audit"]  # fmt: skip
+ORDER = ["demo", "open", "init", "assess", "risk", "anonymize", "publish", "verify", "attack",
+         "ledger", "query", "sample", "disclose", "audit"]  # fmt: skip
 
 INTERNAL = {"FieldError", "IncomparableError", "NoValueError", "NothingInRangeError", "OlderVersionError",
             "UnjudgedError"}  # fmt: skip

@@ -1,5 +1,6 @@
-"""Parts of pages show what the collection, the table and the risks say: pictures, trees, previews, results as cards."""
+"""Parts of pages show what the collection, the table and the risks say: pictures, trees, previews, sentences."""
 
+import json
 from itertools import combinations
 
 import networkx as nx
@@ -9,15 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marginals
+from checks.attacks.knowledge import CertainCells
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.risk.disclosure import Frontier
-from marginals.claims_in_words import claim_title
+from marginals.attacks import NonsensitiveSmall, Threshold
+from marginals.bundle.content import Verification
 from marginals.example import release
 from marginals.pages.release_page import WIDTH, finest_pairs, interaction_picture, pairs_shown, tree_picture
 from marginals.pages.risk_page import Plot, frontier_picture, loss_histogram, releases_picture
 from marginals.risk import BundleRisk, are_comparable
+from marginals.say.attacks import attack_sentences
+from marginals.say.claims import claim_title, verification_sentences
+from marginals.say.sentences import by_readers, sentences_of
 from marginals.window.level_tree import Group, level_tree
 from marginals.window.preview import Preview
-from marginals.window.result_cards import cards_of_attacks, cards_of_verdicts, in_groups
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import decomposable_collections, hierarchies
 
@@ -223,50 +229,43 @@ def test_a_column_without_any_table_is_lacking_with_its_reason() -> None:
     assert all(lacking.values())
 
 
-def test_verdicts_are_cards_with_their_detail() -> None:
-    printed = (
-        "    holds  k-link k = 10\n           closest case: count 14\n    fails  min-cell k = 3\n"
-        " attested  register diversity = entropy:2, sensitive = disease, of people\n"
-        "           attested by the publisher, who has the table; the files cannot show it\n"
-        "Attested by the publisher, and not verified:\n    holds  maxent-diversity of 3 sensitive attributes\n"
+def test_verdicts_are_sentences_with_their_detail() -> None:
+    """A criterion that many attributes keep is one sentence; what is attested comes last."""
+
+    def finding(criterion: str, verdict: Verdict, note: str = "", **parameters: object) -> Finding:
+        worst = WorstClass(count=14) if verdict is Verdict.HOLDS else None
+        return Finding(criterion, verdict, parameters, worst, (Algorithm.MINIMUM,), 1, note)
+
+    attested = finding("register", Verdict.ATTESTED, "by their word", diversity="entropy:2", sensitive="disease")
+    diverse = [finding("maxent-diversity", Verdict.HOLDS, diversity="distinct:2", sensitive=name) for name in "abc"]
+    found = [attested, finding("k-link", Verdict.HOLDS, k=10), finding("min-cell", Verdict.FAILS, k=3), *diverse]
+    first, second, third, last = list(verification_sentences(Verification(tuple(found), ("old",))))[:4]
+    looks = [(each.mark, each.look) for each in (first, second, third, last)]
+    assert looks == [("holds", "holds"), ("fails", "fails"), ("holds", "holds"), ("attested", "undecided")]
+    assert (first.term, first.details) == ("k-link k = 10", ("k-link k = 10", "closest case: count 14"))
+    assert "values of disease" in last.text
+    assert "3 sensitive attributes" in third.text
+
+
+def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:
+    attacks = marginals.attacks.Attacks(
+        thresholds=(Threshold("k-link", 10, 18, rows_per_person=1), Threshold("k-link", 18, 18)),
+        nonsensitive=NonsensitiveSmall(10, "k-combinatorial 10"),
+        certain={"age": CertainCells(1, 1, 1, 3, 0, None)},
+        left_out={"disease": "it is too large"},
     )
-    cards = cards_of_verdicts(printed)
-    marks = [("holds", "holds"), ("fails", "fails"), ("attested", "undecided"), ("holds", "holds")]
-    assert [(card.mark, card.look) for card in cards] == marks
-    assert "values of disease" in cards[2].sentence
-    assert "3 sensitive columns" in cards[3].sentence
-    assert cards[0].detail == ("k-link k = 10", "closest case: count 14")
-    assert [len(card.detail) for card in cards] == [2, 1, 2, 1]
-    assert [card.sentence for card in cards_of_verdicts("    holds  another k = 2\n")] == ["another k = 2"]
-
-
-def test_what_readers_conclude_is_marked_and_never_as_nothing_where_it_was_not_examined() -> None:
-    printed = (
-        "Published as they are: 5 of 633 counts are below 10\n  with diagnosis: 5 of 270\n"
-        "diagnosis: Of the 9 possible combinations of sex and diagnosis, none has a count that readers can determine.\n"
-        "Readers with a register: not examined, none of it\nage: none is hidden, and 3 are certain\n"
-        "diagnosis: Of the 9 possible combinations of sex and diagnosis, none has a count that readers can determine.\n"
-        "  but one of them is certain to have rows\n"
-    )
-    cards = cards_of_attacks(printed)
-    assert [card.mark for card in cards] == ["look", "nothing found", "not examined", "look", "look"]
-    assert cards[0].detail == ("with diagnosis: 5 of 270",)
-
-
-def test_what_readers_conclude_is_whole_sentences_in_groups_by_who_concludes_it() -> None:
-    printed = (
-        "Published as they are: 5 of 633 counts are below 10\nk-link 10 of people: the smallest count is 18; not binding\n"
-        "Readers who learn across classes, of disease:\n  deFinetti: not examined without the table (--truth CONFIG).\n"
-        "Readers who know the algorithm, conclude:\n  Finer values:\n    not examined\n"
-        "Readers who learn across classes, of town:\n  deFinetti: not examined without the table (--truth CONFIG).\n"
-    )
-    groups = in_groups(cards_of_attacks(printed))
-    assert [(group.title, group.tally) for group in groups] == [
-        ("Readers of the tables alone", "1 look, 1 nothing found"),
-        ("Readers who learn across classes", "2 not examined"),
-        ("Readers who know the algorithm", "1 look"),
+    sentences = list(attack_sentences(attacks))
+    answer = json.loads(json.dumps({"sentences": marginals.plain(sentences)}))
+    assert sentences_of(answer) == sentences
+    assert [each.mark for each in sentences[:3]] == ["nothing found", "not examined", "not examined"]
+    assert {each.text.partition(":")[0]: each.mark for each in sentences if "spare" in each.text} == {
+        "k-link 10 of people": "nothing found",
+        "k-link 18": "look",
+    }
+    groups = by_readers(sentences)
+    assert [(group.readers, group.tally) for group in groups] == [
+        ("Readers of the tables alone", "2 nothing found, 2 not examined, 1 look"),
+        ("Readers who know the algorithm", "1 not examined"),
+        ("Readers who learn across classes", "1 not examined"),
     ]
-    assert (
-        groups[1].cards[0].sentence.endswith("of disease: deFinetti: not examined without the table (--truth CONFIG).")
-    )
-    assert all(group.is_short for group in groups)
+    assert all(group.sentences for group in groups)

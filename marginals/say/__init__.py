@@ -1,0 +1,1 @@
+"""Sentences for people and lines for a terminal: made once, at the edge, from facts."""

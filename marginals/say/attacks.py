@@ -1,0 +1,503 @@
+"""Attacks in words: what readers can conclude, by who concludes it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from checks.attacks.algorithm import Outcome
+from checks.claims import listing
+from marginals.names import column_name, number_of, shown_at
+from marginals.register_readers import ATTESTED, RegisterReaders
+from marginals.say.claims import claim_reason, claimed_of, few_rows
+from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
+
+if TYPE_CHECKING:
+    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refinement, Refusals
+    from checks.attacks.guesses import LikelySmall, Top
+    from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
+    from checks.changes import CellDifference, ChangedPeople, OneValue
+    from marginals.attacks import (
+        Attacks,
+        Composition,
+        DisclosureMeasures,
+        Minimality,
+        NonsensitiveSmall,
+        TableChange,
+        Threshold,
+    )
+
+InWords = Callable[[str, int], str]
+"""What says an attribute at a level."""
+
+WITH_REGISTER = "Readers with a register"
+OF_ALGORITHM = "Readers who know the algorithm"
+OF_MODEL = "Readers who use the model"
+ACROSS_CLASSES = "Readers who learn across classes"
+OF_RANKS = "Readers who rank small counts by the model"
+
+
+def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]:
+    """Yield sentences on all that was measured, each part with its heading, which may be empty."""
+    for change in attacks.changes:
+        yield "", [_change_sentence(change)]
+    for name, alone in attacks.apart.items():
+        yield f"{name}:", [*attack_sentences(alone), *_unmeasured(alone)]
+    if attacks.note:
+        yield "", [Sentence(NOT_EXAMINED, f"Not measured together: {attacks.note}.")]
+    elif attacks.changes:
+        yield "", _unmeasured(attacks)
+    else:
+        heading = "All together, by what the labels of both mean:" * bool(attacks.apart)
+        yield heading, [*attack_sentences(attacks), *_unmeasured(attacks)]
+
+
+def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
+    """Yield what readers of one release, or of several together, can conclude; the plainest first."""
+    if attacks.published is not None:
+        yield _published(attacks.published)
+    if attacks.nonsensitive is not None:
+        yield _nonsensitive(attacks.nonsensitive)
+    for measures in attacks.attacked:
+        yield _reconstruction(measures)
+    for attribute, certain in attacks.certain.items():
+        yield _certain(attribute, certain)
+    for attribute, reason in attacks.left_out.items():
+        yield Sentence(NOT_EXAMINED, f"{attribute}: not examined all together; {reason}")
+    if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
+        said = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
+        yield Sentence(NOT_EXAMINED, said)
+    yield from map(_threshold, attacks.thresholds)
+    yield from map(_composition, attacks.compositions)
+    yield _minimality(attacks.minimality)
+    for readers in attacks.register:
+        mark = NOT_EXAMINED if readers.largest_share is None else LOOK
+        yield Sentence(mark, register_in_words(readers), readers=WITH_REGISTER)
+    for measures in attacks.attacked:
+        yield from _guesses(measures)
+    for attribute, reason in attacks.left_out.items():
+        said = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
+        yield Sentence(NOT_EXAMINED, said, readers=ACROSS_CLASSES)
+    if attacks.published is not None and (attacks.likely is not None or not attacks.unmeasured):
+        mark = LOOK if attacks.likely is not None and attacks.likely.tops else NOT_EXAMINED
+        yield Sentence(mark, f"{OF_RANKS}: {_likely(attacks.likely)}", readers=OF_RANKS)
+
+
+def _unmeasured(attacks: "Attacks") -> list[Sentence]:
+    said = f"Stopped, since the time was over. Not measured: {', '.join(attacks.unmeasured)}. Give --seconds more."
+    return [Sentence(NOT_EXAMINED, said)] if attacks.unmeasured else []
+
+
+def _published(published: "PublishedCounts") -> Sentence:
+    """The small counts that anybody can read off; of each sensitive attribute also the classes of one value."""
+    least, detail = published.least, []
+    for attribute, of in published.sensitive.items():
+        largest = "" if of.shared is None else f"; the largest, with {number_of(of.rows, 'row')}: {_cell(of.shared)}"
+        one_value = f"published classes with a single value of it: {of.one_value:,} of {of.classes:,}{largest}"
+        detail.append(f"with {attribute}: {_small(of.counts, least)}; {one_value}")
+    is_open = published.counts.small or any(of.counts.small or of.one_value for of in published.sensitive.values())
+    text = f"Published as they are: {_small(published.counts, least)}"
+    return Sentence(LOOK if is_open else NOTHING_FOUND, text, tuple(detail))
+
+
+def _small(counts: "Counts", least: int) -> str:
+    cells = "; ".join(f"{_cell(cell.values)}: {cell.rows:,}" for cell in counts.smallest)
+    smallest = f"; the smallest: {cells}" if cells else ""
+    return f"{counts.small:,} of {number_of(counts.number, 'count')} below {least:,}{smallest}"
+
+
+def _cell(cell: Mapping[str, str]) -> str:
+    return ", ".join(f"{column_name(attribute)}={label}" for attribute, label in cell.items()) or "all"
+
+
+def _nonsensitive(result: "NonsensitiveSmall") -> Sentence:
+    """Whether a combination of nonsensitive attributes certainly has few rows."""
+    few, mark = few_rows(result.below), NOT_EXAMINED
+    if result.proven_by:
+        mark, said = NOTHING_FOUND, f"no combination certainly has {few}, since {result.proven_by} holds"
+    elif result.cell is not None:
+        rows = f"certainly 1 row at least, and {number_of(result.cell.rows, 'row')} at most"
+        mark, said = LOOK, f"{_cell(result.cell.values)}: {rows}; there may be more such"
+    elif not result.is_complete:
+        said = "not all examined; the time was over before a small count was found"
+    else:
+        said = f"no combination of up to three was found that certainly has {few}; of more: not examined"
+    return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {said}.")
+
+
+def _reconstruction(measures: "DisclosureMeasures") -> Sentence:
+    known = measures.reconstruction
+    result = f"{known.determined:,}" if known.determined else "none"
+    rows = f", {known.rows:,} of {known.total:,} rows" if known.determined else ""
+    sure = "" if known.sharp else ", as far as the bounds tell"
+    return Sentence(
+        LOOK if known.determined or not known.sharp else NOTHING_FOUND,
+        f"{measures.sensitive}: Of the {known.cells:,} possible combinations of {listing(measures.shown)}, readers can "
+        f"determine the count of {result}{rows}{sure}.",
+    )
+
+
+def _certain(attribute: str, certain: "CertainCells") -> Sentence:
+    """How many cells are certain."""
+    least, detail = "" if certain.is_complete else "at least ", []
+    said = (
+        f"{attribute}: in the tables of up to {certain.attributes} attributes with it, each at its finest published level, "
+        f"that readers can work out: counts determined exactly: {least}{certain.determined:,}, of these below the largest k "
+        f"claimed: {least}{certain.small:,}; cells that have a row for certain: {least}{certain.exists:,}; classes that all "
+        f"have the same value for certain: {least}{certain.one_value:,}"
+    )
+    if not certain.is_complete:
+        undecided = f"{number_of(certain.undecided, 'cell')} and {number_of(certain.unread, 'table')}"
+        said += f"; undecided in the time given: {undecided}"
+    if (worst := certain.worst) is not None:
+        detail.append(f"the smallest of these counts: {_cell(worst.values)}: exactly {number_of(worst.rows, 'row')}")
+    if (shared := certain.shared) is not None:
+        rows = number_of(shared.rows, "row")
+        detail.append(f"one of these classes, with its value: {_cell(shared.values)}: at least {rows}")
+    return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, said, tuple(detail))
+
+
+def _threshold(threshold: "Threshold") -> Sentence:
+    """What follows from how close a threshold is."""
+    of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
+    claim, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", LOOK
+    smallest = (
+        "the smallest count is not known"
+        if threshold.smallest is None
+        else f"the smallest count is {threshold.smallest:,}"
+    )
+    if threshold.is_missed:
+        said = "the claim is not met"
+    elif threshold.binding:
+        said = (
+            f"{smallest}; binding: met without a row to spare. A reader who knows that the release was refined until a "
+            "claim failed can infer that this claim stopped it"
+        )
+    elif threshold.smallest is None:
+        said = smallest
+    else:
+        mark = NOTHING_FOUND
+        said = f"{smallest}, {threshold.smallest - threshold.k:,} to spare. A finer table can still have missed it"
+    return Sentence(mark, f"{claim}: {said}")
+
+
+def _composition(composition: "Composition") -> Sentence:
+    lines = []
+    for view in (composition.together, *composition.each):
+        cells = view.reconstruction
+        releases = "all together" if view is composition.together else view.releases[0]
+        distance = "" if view.skewness is None else f", total variation {view.skewness:.3f}"
+        lines.append(
+            f"{releases}: {cells.determined:,} of {number_of(cells.cells, 'possible cell')} determined "
+            f"({cells.share:.1%}), smallest possible class at most {view.smallest:,}{distance}"
+        )
+    lines += [f"{name}: not known; {reason}" for name, reason in composition.unknown.items()]
+    return Sentence(LOOK, f"Composition, of what bears on {composition.sensitive}:", tuple(lines))
+
+
+def register_in_words(readers: RegisterReaders) -> str:
+    """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody.
+
+    >>> from marginals.register_readers import FROM_FILES, RegisterReaders
+    >>> print(register_in_words(RegisterReaders("job", FROM_FILES, 220, 1.0, 20, {"A": "a1"}, "cook")))
+    Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 rows.
+    """
+    who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
+    if readers.certain:
+        return f"{who}, know {about} for certain of {readers.certain:,} of {readers.people:,} rows."
+    if readers.largest_share is not None:
+        return (
+            f"{who}, give no value of {about} of anybody a probability above {100 * readers.largest_share:.1f} percent "
+            f"({readers.value} in {_cell(readers.labels)}), unless they assume how it varies within classes or reason from "
+            "why these tables were chosen."
+        )
+    if readers.basis == ATTESTED:
+        return f"{who}: attested by the publisher that {about} stays as diverse as claimed; the files cannot show it."
+    return f"{who}: of {about} not examined; {readers.note}."
+
+
+def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
+    """What readers guess who use the model, and who learn across classes."""
+    skewed = _cell(measures.skewed_class) if measures.skewed_class else "of all"
+    yield Sentence(
+        LOOK,
+        f"{OF_MODEL}, of {measures.sensitive}: learning that a person is in the class {skewed} changes the probability of "
+        f"a set of values by up to {100 * measures.skewness:.1f} percentage points, the largest change of any class.",
+        readers=OF_MODEL,
+    )
+    lead, guessing = f"{ACROSS_CLASSES}, of {measures.sensitive}:", measures.guessing
+    if guessing is None:
+        yield Sentence(
+            NOT_EXAMINED,
+            f"{lead} one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody "
+            "were as the maximum-entropy model says, guesses by the shares of each class would be right for "
+            f"{measures.expected:.1%}, and for {measures.expected_confident:.1%} of the {measures.people:,} surest. That is "
+            "no limit: in real data readers who learn across classes can be right more often.",
+            readers=ACROSS_CLASSES,
+        )
+        return
+
+    def shares(of: Mapping[str, Any]) -> str:
+        return (
+            f"{of['definetti']:.1%} by learning until nothing changes (deFinetti), {of['naive_bayes']:.1%} by one round of "
+            f"naive Bayes, {of['maxent']:.1%} by the shares of each class"
+        )
+
+    yield Sentence(
+        LOOK,
+        f"{lead} guessed right: {shares(vars(guessing))}, {guessing.base_rate:.1%} without the release",
+        (f"of the {guessing.people:,} guesses that each is surest of: {shares(guessing.confident)}",),
+        ACROSS_CLASSES,
+    )
+
+
+def _likely(likely: "LikelySmall | None") -> str:
+    """How often a reader is right who takes the combinations for small that the model does."""
+    if likely is None:
+        return "not examined; the tables form no junction tree."
+    if not likely.tops:
+        tables = number_of(likely.unread, "table")
+        none = f"too many or too large for the time given: {tables}" if likely.unread else "no combination to rank"
+        return f"not examined; {none}."
+    is_known = all(top.right is not None for top in likely.tops)
+    by = "" if is_known else " by the model itself (--truth CONFIG counts them)"
+    shares = " and ".join(f"{_share(top)} of the first {top.number:,}" for top in likely.tops)
+    less = "".join(f" Ranked by {name}: {' and '.join(map(_share, tops))}." for name, tops in likely.beside.items())
+    unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
+    return (
+        f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares} have "
+        f"{few_rows(likely.least)}{by}.{less}{unread}"
+    )
+
+
+def _share(top: "Top") -> str:
+    """The share that is small, by the truth where it is known, else by the model."""
+    return f"{top.expected if top.right is None else top.right:.0%}"
+
+
+# Readers who know the algorithm.
+
+
+_ASSUMED = (
+    f"{OF_ALGORITHM}, and assume that every table is published that the claims allow and that tells more than chance would, "
+    "conclude:"
+)
+
+
+def _minimality(minimality: "Minimality") -> Sentence:
+    if minimality.domain is None:
+        return Sentence(NOT_EXAMINED, f"{OF_ALGORITHM}: not examined; {minimality.note}.", readers=OF_ALGORITHM)
+    domain, lines = minimality.domain, list[str]()
+    in_words = cache(lambda attribute, level: shown_at(attribute, domain.hierarchy(attribute), level))
+    knowing = minimality.readers_knowing_quasi_identifiers
+    if minimality.refusals is not None:
+        lines += _refusal_lines(minimality.refusals, in_words, has_truth=knowing is not None)
+    if minimality.readers:
+        lines += ["Finer values in place of published ones:", *_steps(minimality.readers, in_words)]
+    if knowing:
+        lines += ["The same, for those who know all nonsensitive values:", *_steps(knowing, in_words)]
+    lines += _ladders(minimality.ladders or (), in_words)
+    return Sentence(LOOK, _ASSUMED, tuple(lines), OF_ALGORITHM)
+
+
+def _steps(steps: "Sequence[Refinement]", in_words: InWords) -> Iterator[str]:
+    """The steps that tell something one by one, then the others, those with the same reason on one line."""
+    tells = [step for step in steps if step.possible_claims is not None and not step.is_certain]
+    yield from (f"  {_step(step, in_words)}: {refusal_in_words(step)}" for step in tells)
+    others = ((refusal_in_words(step), _step(step, in_words)) for step in steps if step not in tells)
+    yield from (f"  {'; '.join(same)}: {reason}" for reason, same in _by_reason(others).items())
+
+
+def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    by_reason: dict[str, list[str]] = {}
+    for reason, item in items:
+        by_reason.setdefault(reason, []).append(item)
+    return by_reason
+
+
+def _step(step: "Refinement", in_words: InWords) -> str:
+    """A refused step: `age in 10-year bands in place of age in 20-year bands, beside sex`."""
+    published = in_words(step.attribute, step.margin[step.attribute])
+    others = ", ".join(in_words(name, level) for name, level in step.margin.items() if name != step.attribute)
+    return f"{in_words(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
+
+
+_TINY = 1e-12
+"""Smaller probabilities are lost in rounding, and are told as this."""
+
+
+def refusal_in_words(step: "Refinement") -> str:
+    """Return what somebody concludes who knows that a step was refused."""
+    if step.possible_claims is None:
+        return f"not examined: {step.note}"
+    if not step.possible_claims:
+        return _OUTCOMES[Outcome.UNEXPLAINED]
+    if step.is_certain:
+        return _OUTCOMES[Outcome.ALWAYS]
+    whose = _whose(step.candidate_classes or 0, step.classes)
+    sentence = f"in {whose} the finer value would leave {' or '.join(map(claim_reason, step.possible_claims))}"
+    if step.candidate_class is not None and step.candidate_classes != step.classes:
+        sentence += f" ({_cell(step.candidate_class)})"
+    if step.acceptance_probability is not None:
+        expected = 1 - step.acceptance_probability
+        change = f"{step.acceptance_probability:.3g}" if step.acceptance_probability >= _TINY else f"{_TINY:g}"
+        sentence += (
+            f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
+        )
+    if (largest := step.largest_posterior_change) is not None:
+        change = f"{largest.value} from {largest.before:.3g} to {largest.after:.3g}"
+        sentence += f"; most in {_cell(largest.cell)}: {change}"
+    return sentence + (f"; {step.note}" if step.note else "")
+
+
+def _whose(candidates: int, classes: int) -> str:
+    if candidates == classes:
+        return "the only class" if classes == 1 else f"at least one of the {classes:,} classes"
+    return (
+        f"one class (of {classes:,})" if candidates == 1 else f"at least one of {candidates:,} classes (of {classes:,})"
+    )
+
+
+_OUTCOMES = {
+    Outcome.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
+    Outcome.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
+    Outcome.ALWAYS: "refused whatever the data, so by itself it excludes no table",
+}
+_LISTED = 8
+"""Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
+
+
+def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
+    """What additions tell that a release lacks, the certain first; then what was not examined.
+
+    has_truth: whether the hierarchies of the table itself were looked at.
+    """
+    if told.contradict:
+        yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
+    if told.small:
+        yield f"certain, though no table shows it: {_first_of(list(map(_range, told.small)))}"
+    if told.values:
+        classes = ((_cell(value.values), value) for value in told.values)
+        people = [
+            f"everybody with {cell} ({number_of(value.rows, 'row')} at least) has {value.sensitive}={value.value}"
+            for cell, value in classes
+        ]
+        yield f"certain: {_first_of(people)}"
+    if told.tables is not None and told.additions and not told.contradict:
+        yield (
+            f"{number_of(told.tables, 'table has', 'tables have')} the published counts; in {told.left:,} "
+            "of them none of what is missing would have been published"
+        )
+    for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
+        additions = ((_outcome(addition, told.least), _missing(addition, in_words)) for addition in told.of(outcome))
+        yield from (f"{_first_of(same)}: {reason}" for reason, same in _by_reason(additions).items())
+    noted = ((addition.note, _missing(addition, in_words)) for addition in told.of(Outcome.NOT_EXAMINED))
+    yield from (f"not examined: {_first_of(same)}: {note}" for note, same in _by_reason(noted).items())
+    if told.unnamed:
+        yield f"not examined: {listing(told.unnamed)}, of which the release names no values"
+    if told.margins_not_examined:
+        more_margins = number_of(told.margins_not_examined, "more margin")
+        yield f"not examined: what is certain in {more_margins} of what is missing"
+    several = "" if told.together else "what several of these refusals prove together, and "
+    yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
+    if not has_truth:
+        yield (
+            "not examined: levels that the release does not name, finer than any published or between, and attributes that "
+            "no table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
+        )
+
+
+def _first_of(items: Sequence[str]) -> str:
+    rest = len(items) - _LISTED
+    return "; ".join([*items[:_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
+
+
+def _missing(addition: "Addition", in_words: InWords) -> str:
+    """What is missing: "age with ill, beside sex"."""
+    names = " with ".join(in_words(attribute, level) for attribute, level in addition.added)
+    added = dict(addition.added)
+    others = listing([in_words(a, level) for a, level in addition.margin.items() if a not in added])
+    return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
+
+
+def _outcome(addition: "Addition", least: int) -> str:
+    """What one addition tells by itself."""
+    few = f"it would show a group of {few_rows(least)}"
+    match addition.outcome:
+        case Outcome.PROVES:
+            count, classes = len(addition.small), len(addition.values)
+            proven = [number_of(count, "small count")] if count else []
+            proven += [f"the sensitive value of {number_of(classes, 'class', 'classes')}"] if classes else []
+            return f"that it is missing makes {' and '.join(proven)} certain"
+        case Outcome.SOME:
+            nothing = ", or tell too little" if addition.may_gain_nothing else ""
+            whose = f"in {_whose(addition.candidate_classes, addition.classes)} " if addition.classes else ""
+            return f"{whose}{few}{nothing}"
+        case Outcome.ALWAYS if addition.counts_only:
+            return f"{few} whatever the data, so that it is missing excludes no table"
+    return _OUTCOMES[addition.outcome]
+
+
+def _range(cell: "CertainRange") -> str:
+    number = f"{cell.lower:,}" if cell.lower == cell.upper else f"{cell.lower:,} to {cell.upper:,}"
+    return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
+
+
+def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
+    """What the finest published level of each attribute tells whose levels are fitted."""
+    finest = {level.attribute: level for level in reversed(told)}
+    if finest:
+        yield "Steps that are fitted to the table:"
+    for level in reversed(finest.values()):
+        groups = "its merged group" if level.merged == 1 else f"each of its {level.merged:,} merged groups"
+        published = in_words(level.attribute, level.level)
+        yield f"  {published}: {groups} holds a value with fewer than {level.fewer_than:,} rows"
+
+
+# Releases of a table that changed.
+
+
+def _change_sentence(change: "TableChange") -> Sentence:
+    """What two tables tell of the change between them."""
+    before, after = (number_of(rows, "row") for rows in change.rows)
+    lines = [f"But {change.parts}."] if change.parts else []
+    for told in change.told:
+        lines += _changed_people(told, change.least)
+    if change.unclear:
+        names = ", ".join(map(repr, change.unclear))
+        lines.append(
+            f"Labels do not tell how the values of {names} overlap; what they stand for together was compared."
+        )
+    if change.assumption and any(told.small for told in change.told):
+        lines.append(f"Of a small difference: {change.assumption}.")
+    lines.append(f"What these differences do not tell: {change.beyond}.")
+    tables = f"From {change.earlier} ({before}) to {change.later} ({after})"
+    return Sentence(LOOK, f"{tables}, who holds both knows:", tuple(lines))
+
+
+def _changed_people(told: "ChangedPeople", least: int | None) -> Iterator[str]:
+    cells = f"{number_of(told.cells, 'cell')} that both tell"
+    small = "" if least is None else f" of fewer than {least:,} rows"
+    number = number_of(told.small, "difference") if told.small else "No difference"
+    if not told.smallest:
+        yield f"No difference in any of {cells}."
+        return
+    yield f"{number}{small} in {cells}. The smallest:" if small else f"Of {cells} the smallest differences:"
+    yield from (f"  {_difference(difference)}" for difference in told.smallest)
+    if told.small > len(told.smallest):
+        yield f"  and {told.small - len(told.smallest):,} more"
+    if told.one_value:
+        yield f"Classes in which one sensitive value alone rose or fell ({told.classes:,}), the smallest first:"
+        yield from (f"  {_rise(rise)}" for rise in told.one_value)
+        if told.classes > len(told.one_value):
+            yield f"  and {told.classes - len(told.one_value):,} more"
+
+
+def _difference(change: "CellDifference") -> str:
+    who = f"{number_of(abs(change.difference), 'row')} {'came' if change.difference > 0 else 'left'}"
+    return f"{_cell(change.cell)}: {change.before:,} before, {change.after:,} after: at least {who}"
+
+
+def _rise(rise: "OneValue") -> str:
+    came, left = ("came", "left") if rise.difference > 0 else ("left", "came")
+    more = f"{number_of(abs(rise.difference), 'row')} more {came} than {left}"
+    return f"{_cell(rise.cell)}: {more} with {rise.sensitive}={rise.value}, and of no other value did more"

@@ -1,0 +1,430 @@
+"""Claims, findings and rules in words: what is claimed, what was found, and the class that decided it."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
+
+from checks.claims import (
+    BY_THE_PUBLISHER,
+    VERIFIED,
+    AttributeClaim,
+    Claim,
+    CountClaim,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    MinPublishedCell,
+    NoSmallCertain,
+    Register,
+    listing,
+)
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
+from marginals.criteria import criterion_clause, criterion_reached
+from marginals.named_rules import JudgedRule, rule_names
+from marginals.names import column_name
+from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
+
+if TYPE_CHECKING:
+    from marginals.bundle.content import Verification
+
+_MOST_NAMED = 3
+"""Sensitive attributes that a sentence names, at most."""
+
+
+def together(sensitive: Sequence[str]) -> str:
+    """Return sensitive attributes in a sentence: by name while they are few.
+
+    >>> together(["job", "pay", "age"]), together(["job", "pay", "age", "sex"])
+    ('job, pay and age', 'all 4 sensitive attributes')
+    """
+    return listing(sensitive) if len(sensitive) <= _MOST_NAMED else f"all {len(sensitive)} sensitive attributes"
+
+
+def counted_in_words(k: int, rows_per_person: int | None) -> str:
+    """Return a number of rows or people.
+
+    >>> counted_in_words(1, None), counted_in_words(1000, 3)
+    ('1 row', '1,000 people')
+    """
+    one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
+    return f"{k:,} {one if k == 1 else many}"
+
+
+def counts_below(least: int) -> str:
+    """Return the counts below one that is demanded, 0 left out, as they stand behind "is". least: at least 2.
+
+    >>> counts_below(2), counts_below(3), counts_below(11)
+    ('1', '1 or 2', 'from 1 to 10')
+    """
+    return {2: "1", 3: "1 or 2"}.get(least, f"from 1 to {least - 1:,}")
+
+
+def few_rows(least: int) -> str:
+    """Return the sizes of a group that is too small.
+
+    >>> few_rows(2), few_rows(10)
+    ('1 row', '1 to 9 rows')
+    """
+    return f"{counts_below(max(least, 2)).removeprefix('from ')} {'row' if least <= 2 else 'rows'}"
+
+
+def claimed_of(rows_per_person: object) -> str:
+    """Return of whom a claim speaks, as it stands after what it demands.
+
+    >>> claimed_of(1), claimed_of(3)
+    ('of people', 'of people with at most 3 rows each')
+    """
+    return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
+
+
+def claim_title(claim: Claim) -> str:
+    """Return the name of a claim for readers."""
+    match claim:
+        case MaxentDiversity():
+            return f"Maximum-entropy diversity of {_attribute(claim)}, {claim.diversity}"
+        case Register():
+            return f"Diversity of {_attribute(claim)} for readers with a register, {claim.of.diversity}"
+        case MinCell():
+            return f"Least count of a cell, {claim.k:,}"
+        case MinPublishedCell():
+            return f"Least published count, {claim.k:,}"
+        case NoSmallCertain():
+            return f"No combination is certain to be small, k = {claim.k}"
+        case KCombinatorial():
+            return f"k-combinatorial anonymity, k = {claim.k}"
+    assert isinstance(claim, KLink)
+    return f"k-link anonymity, k = {claim.k}"
+
+
+def _attribute(claim: AttributeClaim) -> str:
+    return f"{claim.about} at level {claim.level}" if claim.level else claim.about
+
+
+def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
+    """Return what a claim says of a release with these sensitive attributes, as a sentence."""
+    if isinstance(claim, AttributeClaim):
+        return _meaning_for_readers(claim)
+    assert isinstance(claim, CountClaim)
+    return _meaning_of_counts(claim, sensitive)
+
+
+def _meaning_for_readers(claim: AttributeClaim) -> str:
+    of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
+    assert isinstance(of, MaxentDiversity)
+    attribute, clause = claim.about, criterion_clause(of.class_diversity or of.diversity)
+    if isinstance(claim, MaxentDiversity):
+        several = "" if claim.rows_per_person in (None, 1) else (
+            f" A person has at most {claim.rows_per_person:,} rows; the claim is about any one of them. A person known to "
+            "be in two classes, with a value that is the same in all rows, can be exposed by both."
+        )  # fmt: skip
+        return (
+            f"For a reader who combines all tables by maximum entropy: given any published values of a person, {clause}."
+            f"{several}"
+        )
+    assert isinstance(claim, Register)
+    sentence = (
+        "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
+        f"class, unless they assume how {attribute} varies within classes or reason from why these tables were chosen. "
+        f"In these shares, {clause}."
+    )
+    if claim.basis == VERIFIED:
+        return sentence
+    return f"{sentence} A class is that of all tables with {attribute} together. {_ATTESTED}"
+
+
+_ATTESTED = f"{BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
+
+
+def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
+    if claim.k == 1:
+        return "Nothing is demanded: any count is at least 1 row."
+    least, below = counted_in_words(claim.k, claim.rows_per_person), counts_below(claim.k)
+    noun = counted_in_words(claim.k - 1, claim.rows_per_person).split()[-1]
+    few = f"{below.removeprefix('from ')} {noun}"
+    counted = f", {together(sensitive)} counted like the others" if sensitive else ""
+    whose = "" if claim.rows_per_person is None else " of people"
+    people = "" if claim.rows_per_person in (None, 1) else (
+        f" A person has at most {claim.rows_per_person:,} rows, so as many rows are needed for each."
+    )  # fmt: skip
+    match claim:
+        case MinCell():
+            return (
+                f"No published count{whose} is {below}{counted}, and no such count can be worked out from the "
+                "tables by differences or otherwise: each combination of values that they together leave possible could "
+                f"be shared by at least {least}.{people}"
+            )
+        case MinPublishedCell():
+            return (
+                f"No published count{whose} is {below}{counted}. Whether such a count can be worked out from "
+                f"several tables is not said.{people}"
+            )
+        case NoSmallCertain():
+            return (
+                f"No combination of nonsensitive values that is looked at is proven by the tables together to have only "
+                f"{few}. If the tables have a junction tree, all combinations are looked at. Else those of up to three "
+                "values at any published level, also with any other value in place of one, and of all attributes at the "
+                "finest published levels; others only if at most ten attributes are published. "
+                f"A model can still say that one is likely to, and be right.{people}"
+                f"{'' if claim.basis == VERIFIED else f' {_ATTESTED}'}"
+            )
+        case KCombinatorial():
+            return (
+                "Every combination of nonsensitive values that the tables together leave possible could be shared by at "
+                f"least {least}. So nobody can prove from the tables alone that a combination has only {few}. It does not "
+                f"mean that {least} have it.{people}"
+            )
+    aside = f" ({together(sensitive)} set aside)" if sensitive else ""
+    return f"Each class of a published table{aside} has at least {least}.{people}"
+
+
+def _reached(claim: Claim, worst: WorstClass) -> str:
+    """What the worst class of a finding reaches, compared with the limit; empty if that is unknown."""
+    if isinstance(claim, CountClaim):
+        if worst.count is None:
+            return ""
+        of_a_person = "" if claim.rows_per_person in (None, 1) else f" for {claim.k:,} people"
+        unit = "people" if claim.rows_per_person == 1 else "rows"
+        return f"{worst.count:,.6g} {unit} (limit: at least {claim.least_count:,}{of_a_person})"
+    if worst.reached is None or not isfinite(worst.reached):
+        return ""
+    if isinstance(claim, MaxentDiversity | Register):
+        return criterion_reached((claim.of if isinstance(claim, Register) else claim).diversity, worst.reached)
+    return f"Reaches {worst.reached:.4g}"
+
+
+def claim_reason(claim: Claim) -> str:
+    """Return the group that a claim refuses: "a group of 1 to 9 rows"."""
+    if isinstance(claim, CountClaim):
+        return f"a group of {few_rows(claim.least_count)}"
+    if not isinstance(claim, AttributeClaim):
+        return "a group that it refuses"
+    of = claim.of if isinstance(claim, Register) else claim
+    assert isinstance(of, MaxentDiversity)
+    people = "" if of.rows_per_person is None else " of people"
+    return f"a group with a distribution of {_attribute(of)} that is not {of.diversity}{people}"
+
+
+# Claims of a page: each with its verdict and the class that comes nearest to breaking it.
+
+
+def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
+    """Return a claim for a page.
+
+    Its name, meaning, verdict, and `said`, the verdict in words; of the worst class the `lead`, its labels as `cell`, the
+    `distribution` and what it `reached`; `how` it was decided.
+    """
+    worst, is_shown = finding.worst_class, Algorithm.NOT_PUBLISHED not in finding.algorithms
+    unpublished = (
+        f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
+    )
+    return {
+        "name": claim_title(claim),
+        "meaning": claim_meaning(claim, sensitive) if is_shown else unpublished,
+        "verdict": finding.verdict.value,
+        "said": finding.verdict.value,
+        "lead": "Closest case" if finding.holds else "Worst case",
+        "cell": worst.cell,
+        "reached": _reached(claim, worst),
+        "distribution": worst.distribution or {},
+        "sensitive": claim.about or "",
+        "how": _how(finding),
+    }
+
+
+def _how(finding: Finding) -> str:
+    if finding.verdict is Verdict.ATTESTED:
+        return "Not decided by these tables"
+    ways = [algorithm.sentence for algorithm in finding.algorithms]
+    return f"Decided {', then '.join(ways)}" + (f"; {finding.note}" if finding.note else "")
+
+
+def _slack(finding: Finding) -> float:
+    """How far the worst class is from the limit, relative to it; infinity where that is unknown."""
+    slack = finding.worst_class.slack
+    return inf if slack is None else slack
+
+
+def rule_words(judged: JudgedRule, sensitive: Sequence[str]) -> dict[str, Any]:
+    """Return a rule for a page: its demands with the claims that each was checked as."""
+    rule = judged.rule
+    demands = [
+        {"says": demand.says, "claims": [claim_words(*pair, sensitive) for pair in demand.findings]}
+        for demand in judged.demands
+    ]
+    return {
+        "name": rule.name,
+        "title": rule.title,
+        "source": rule.source,
+        "verdict": judged.verdict.value,
+        "said": _rule_said(judged),
+        "demands": demands,
+        "unchecked": rule.unchecked,
+    }
+
+
+def _rule_said(judged: JudgedRule) -> str:
+    """The verdict on what was checked; a rule holds if nothing of it is unchecked and its texts are known."""
+    if judged.verdict is Verdict.HOLDS and (judged.rule.unchecked or judged.rule.name not in rule_names()):
+        return "all that was checked holds"
+    return judged.verdict.value
+
+
+# Sentences on a verification, for the terminal, the window and programs.
+
+_MEANINGS = {
+    "integrity": "The files are as they were written",
+    "report": "The report is the page that the other files give",
+    "k-link": "Each class of a published table, sensitive columns aside, is as large as claimed",
+    "k-combinatorial": "Nobody can prove by the tables alone that rows alike in nonsensitive columns are fewer than claimed",
+    "min-cell": "No count smaller than claimed is published, and none can be worked out",
+    "min-published-cell": "No count smaller than claimed is published",
+    "no-small-certain": "No combination of nonsensitive values is certain to be smaller than claimed",
+    "maxent-diversity": "To readers who combine all tables by maximum entropy, values of {} are as varied as claimed",
+    "register": "To readers with a register of all nonsensitive values, values of {} are as varied as claimed",
+    "difference": "Two releases tell of no smaller change than claimed",
+    "composition": "What the releases tell together was judged",
+}
+"""What is judged, by its criterion."""
+
+
+def verification_sentences(verification: "Verification", *, is_asked: bool = False) -> Iterator[Sentence]:
+    """Yield the findings, the rules, what is left open of sensitive attributes, and the warnings.
+
+    is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
+    """
+    yield from finding_sentences(verification.checks)
+    yield from rule_sentences(verification.rules)
+    lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
+    yield from (Sentence(LOOK, line) for line in lines)
+    yield from (Sentence(WARNING, warning) for warning in verification.warnings)
+
+
+def finding_sentences(findings: Sequence[Finding]) -> list[Sentence]:
+    """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
+
+    Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
+    """
+    groups: dict[Hashable, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        groups.setdefault(_likeness(finding) or number, []).append(finding)
+    told = [
+        sentence
+        for group in groups.values()
+        for sentence in ([_told_together(group)] if len(group) >= _TOGETHER else map(_told, group))
+    ]
+    return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
+
+
+_BY_ATTRIBUTE = ("diversity", "sensitive")
+_TOGETHER = 3
+_TOO_LONG = ("margin", "margins", "counts", "distribution")
+"""Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
+
+
+def _likeness(finding: Finding) -> Hashable:
+    stated = {name: value for name, value in finding.parameters.items() if name not in _BY_ATTRIBUTE}
+    if finding.verdict not in (Verdict.HOLDS, Verdict.ATTESTED) or len(stated) + 2 != len(finding.parameters):
+        return None
+    return (finding.criterion, finding.verdict, finding.note, *map(str, stated.items()))
+
+
+def _told(finding: Finding) -> Sentence:
+    stated = dict(finding.parameters)
+    of_whom = f", {claimed_of(stated.pop('rows_per_person'))}" if "rows_per_person" in stated else ""
+    term = f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in stated.items())}".rstrip() + of_whom
+    return _sentence(finding, term, str(stated.get("sensitive", "")), [finding.note, _worst(finding)])
+
+
+def _told_together(findings: Sequence[Finding]) -> Sentence:
+    attributes: dict[str, list[str]] = {}
+    for finding in findings:
+        attributes.setdefault(str(finding.parameters["diversity"]), []).append(str(finding.parameters["sensitive"]))
+    weakest = min(findings, key=_slack)
+    detail = [f"{diversity}: {', '.join(names)}" for diversity, names in attributes.items()] + [weakest.note]
+    if _slack(weakest) < inf:
+        detail.append(f"of {weakest.parameters['sensitive']}, {_worst(weakest)}")
+    several = f"{len(findings)} sensitive attributes"
+    return _sentence(weakest, f"{weakest.criterion} of {several}", several, detail)
+
+
+def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) -> Sentence:
+    meaning = _MEANINGS.get(finding.criterion, finding.criterion).format(about)
+    return Sentence(finding.verdict.value, f"{meaning}.", tuple(filter(None, detail)), term=term)
+
+
+def _worst(finding: Finding) -> str:
+    """The class closest to the limit; empty where there is none."""
+    if finding.worst is None:
+        return ""
+    worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
+    lead = "closest case" if finding.holds else "worst case"
+    return f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items()) or "all rows"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def rule_sentences(rules: Iterable[JudgedRule]) -> Iterator[Sentence]:
+    """Yield each rule, with the verdict on each of its demands and what nobody checked."""
+    for judged in rules:
+        release, said = f" on {judged.release}" if judged.release else "", _rule_said(judged)
+        demands = (
+            f"{demand.verdict.value}: {demand.says} [{'; '.join(str(finding) for _, finding in demand.findings)}]"
+            for demand in judged.demands
+        )
+        yield Sentence(
+            LOOK if judged.verdict is Verdict.HOLDS and said != HOLDS else judged.verdict.value,
+            f"Rule {judged.rule.name}{release}, {said}: {judged.rule.title} ({judged.rule.source})",
+            (*demands, *(f"not checked: {text}" for text in judged.rule.unchecked)),
+        )
+
+
+def sensitive_lines(verification: "Verification") -> Iterator[str]:
+    """Yield what a release leaves open of the sensitive attributes that it shows: diversity, and how small counts are.
+
+    >>> from marginals.example import release
+    >>> print(*sensitive_lines(release.verify()))
+    k-link sets diagnosis aside: counts that include it are as small as 2. `min_cell = m` forbids counts from 1 to m - 1, \
+published or derivable from the tables.
+    """
+    smallest = verification.smallest_sensitive
+    if not smallest:
+        return
+    diverse = {finding.parameters.get("sensitive") for finding in verification.checks}
+    if bare := [name for name in smallest if name not in diverse]:
+        yield (
+            f"Nothing is demanded of how varied {' and '.join(bare)} {'is' if len(bare) == 1 else 'are'} among people who "
+            "agree in other published columns. If it is the same for all of them, whoever knows that somebody is one of "
+            "them then knows it."
+        )
+    held = {finding.criterion: finding.holds for finding in verification.checks}
+    least = min(smallest.values())
+    if (held.get("min-cell") or held.get("min-published-cell")) and least > 1:
+        yield smallest_line(verification)
+        return
+    names = " and ".join(smallest)
+    aside = [criterion for criterion in ("k-link", "k-combinatorial") if criterion in held]
+    set_aside = f"{' and '.join(aside)} {'set' if len(aside) > 1 else 'sets'} {names} aside: counts that include "
+    them = "it" if len(smallest) == 1 else "them"
+    yield (
+        f"{set_aside + them if aside else f'Counts that include {names}'} are as small as {least:,}. `min_cell = m` forbids "
+        "counts from 1 to m - 1, published or derivable from the tables."
+    )
+
+
+def smallest_line(verification: "Verification") -> str:
+    """Return the smallest count with a sensitive value; empty where no table shows one.
+
+    >>> from marginals.example import release
+    >>> smallest_line(release.verify())
+    'The smallest count with a sensitive value is 2.'
+    """
+    smallest = verification.smallest_sensitive
+    return f"The smallest count with a sensitive value is {min(smallest.values()):,}." if smallest else ""

@@ -1,0 +1,68 @@
+"""One sentence on one finding: the terminal, the window and programs get the same list of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+HOLDS, FAILS, UNDECIDED, ATTESTED, WARNING = "holds", "fails", "undecided", "attested", "warning"
+NOTHING_FOUND, NOT_EXAMINED, LOOK = "nothing found", "not examined", "look"
+
+TABLES_ALONE = "Readers of the tables alone"
+
+
+class Sentence(NamedTuple):
+    """A finding for people.
+
+    mark: the verdict, or whether somebody should look. term: how the claim is written where it is demanded; empty for what
+    is no claim. detail: further lines, each maybe indented. readers: those who conclude it.
+    """
+
+    mark: str
+    text: str
+    detail: tuple[str, ...] = ()
+    readers: str = TABLES_ALONE
+    term: str = ""
+
+    @property
+    def look(self) -> str:
+        """The class of the mark on a page: holds, fails or undecided."""
+        return {HOLDS: HOLDS, NOTHING_FOUND: HOLDS, FAILS: FAILS}.get(self.mark, UNDECIDED)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """Yield the text and its detail, which is indented."""
+        yield self.text
+        yield from (f"  {line}" for line in self.detail)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The term and the detail, as a page folds them."""
+        return (self.term, *self.detail) if self.term else self.detail
+
+
+def sentences_of(answer: dict[str, Any]) -> list[Sentence]:
+    """Return the sentences in the JSON of `marginals verify` or `marginals attack`; none in that of an error."""
+    return [Sentence(**{**each, "detail": tuple(each["detail"])}) for each in answer.get("sentences", [])]
+
+
+@dataclass(frozen=True)
+class ReadersConclude:
+    """The sentences on what the same readers conclude."""
+
+    readers: str
+    sentences: Sequence[Sentence]
+
+    @cached_property
+    def tally(self) -> str:
+        """How many sentences have each mark: "3 look, 1 not examined"."""
+        return ", ".join(f"{number} {mark}" for mark, number in Counter(each.mark for each in self.sentences).items())
+
+
+def by_readers(sentences: Iterable[Sentence]) -> list[ReadersConclude]:
+    """Return the sentences by the readers who conclude them, in their order."""
+    groups: dict[str, list[Sentence]] = {}
+    for sentence in sentences:
+        groups.setdefault(sentence.readers, []).append(sentence)
+    return [ReadersConclude(readers, group) for readers, group in groups.items()]

@@ -1,0 +1,218 @@
+"""The steward's report in words: how near a release comes to the data, and how it was searched."""
+
+from collections.abc import Iterator, Mapping
+from math import ceil, floor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marginals.names import margin_in_words, number_of
+from marginals.say.claims import counts_below
+from marginals.say.table import rows_in_words
+
+if TYPE_CHECKING:
+    from marginals.accuracy import Comparison
+    from marginals.bundle.content import BundleContent
+    from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
+    from models.search.problem import SearchResult
+    from models.tables.hierarchy import Domain
+
+
+def another_release_line(page: Path, release: Path) -> str:
+    """Return that a steward's page is not that of the release in the folder."""
+    return (
+        f"{page} is not the page of the release in {release}: that is another one, or is gone, since a run was interrupted "
+        "or the release was changed. Do not rely on that page; it is replaced when this run writes its release."
+    )
+
+
+def publication_lines(published: "BundleContent", path: Path | None, unpublished: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a release publishes, and what it leaves out. unpublished: why, by attribute."""
+    everything = published.everything
+    counted = rows_in_words(published.collection.cube.total, published.rows_per_person)
+    where = f" where {published.where}" if published.where else ""
+    yield f"Published {number_of(len(everything.margins), 'marginal')} of {counted}{where} in {path}:"
+    for mask, margin in zip(everything.masks, everything.margins):
+        yield f"  {margin_in_words(margin, published.domain)}{' (a further table)' if mask in published.further else ''}"
+    if (information := published.information) is not None:
+        without = ", further tables aside" if published.further else ""
+        yield f"Information: {information:.3f} nats beyond the counts of each attribute by itself{without}."
+    for attribute in published.unpublished:
+        why = f": {unpublished[attribute]}" if attribute in unpublished else ""
+        yield f"Nothing is published of {attribute}{why}."
+
+
+def wanted_line(table: "WantedTable", domain: "Domain") -> str:
+    """Return what became of one analysis: its published table, and the finer one that it could have, or why not."""
+    names, is_single = ", ".join(table.attributes), len(table.attributes) == 1
+    if table.margin is not None:
+        together = "shown" if is_single else "shown together"
+        said = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
+    elif is_single:
+        said = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
+    else:
+        said = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
+    if table.obstacle is None:
+        return said
+    if table.would_pass is None:
+        return f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
+    return (
+        f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its weight, "
+        f"or demand it: search.must_publish = [{table.demand}]."
+    )
+
+
+def steward_lines(report: "StewardReport") -> Iterator[str]:
+    """Yield how near a release comes to the data, compared with what is coarser, and how it was searched."""
+    yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
+    if priced := chance_in_words(report, 3):
+        yield f"  {priced}"
+    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
+    if report.kl_best_table is not None:
+        yield f"  {report.kl_best_table:.3f} for the best single table."
+    yield from filter(None, [removed_in_words(report)])
+    yield from _comparison_lines(report.comparison)
+    yield from filter(None, [worse_than_one_way(report), search_line(report.search, report.base), str(report.base)])
+
+
+def chance_in_words(report: "StewardReport", decimals: int) -> str:
+    """Return what the search looked for the least of; empty if that is the KL divergence alone."""
+    search, price = report.search, report.price
+    if search.value is None:
+        return ""
+    if not price:
+        from models.search.problem import CliqueScore  # slow to import, and few need it
+
+        least = f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
+        return least if isinstance(report.objective, CliqueScore) else ""
+    gained = search.value - search.kl_divergence
+    counted = ", wanted analyses counted" if search.wanted else ""
+    return (
+        f"{search.value:.{decimals}f} with {gained:.{decimals}f} for what chance gains, 1/{1 / price:,.0f} nats each free "
+        f"parameter{counted}: the search looked for the least of this."
+    )
+
+
+def worse_than_one_way(report: "StewardReport") -> str:
+    """Return that exact tables of single attributes would come nearer to pairs, and what helps; empty if they would not."""
+    mean, alone = report.two_way.mean, report.comparison.independent_mean
+    if alone is None or not report.two_way.by_table or mean <= alone:
+        return ""
+    without = ' (base.table = "none" leaves the base table out)' if report.base.contained else ""
+    return (
+        f"Worse than one-way tables: with exact tables of single attributes, taken as independent, pairs would be off by "
+        f'{alone:.4f} on average, not by {mean:.4f}. Let levels be fitted to the counts (ladder = "fitted"), demand fewer '
+        f"rows (k_link, k_combinatorial, min_cell), or leave columns out that need coarse levels{without}."
+    )
+
+
+def removed_in_words(report: "StewardReport") -> str:
+    """Return which share of the divergence a release removes; empty if there is none, or several attributes are sensitive.
+
+    Of several sensitive attributes the table that is compared with tells more than any release may: it shows them together.
+    """
+    release, best = report.removed, report.removed_by_best_table
+    if release is None or _all_sensitive(report):
+        return ""
+    beside = "" if best is None else f"; the best single table {_removes(best)}"
+    return (
+        f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{beside}."
+    )
+
+
+def _all_sensitive(report: "StewardReport") -> str:
+    """What else the table shows that is compared with, where several attributes are sensitive."""
+    return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
+
+
+def _removes(share: float) -> str:
+    return f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
+
+
+def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
+    """How far tables and counts are off, and the pair of attributes whose association is lost most."""
+    release, others = comparison.release, comparison.yardsticks
+    if release.two_way.by_table:
+        beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
+        of_some = f", of {release.two_way.sample}" if release.two_way.sample else ""
+        yield f"Two-way tables at base values: mean total variation {release.two_way.mean:.4f} ({beside}){of_some}."
+    if release.counts.number:
+        beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
+        yield f"Random counts: median relative error {100 * release.counts.median:.1f} percent ({beside})."
+    lost = next(iter(comparison.most_lost()), None)
+    if lost is not None and lost.is_lost:
+        yield (
+            f"Association that is lost most: {' and '.join(lost.attributes)}, {lost.kind}; Cramer's V "
+            f"{lost.cramers_v:.2f} in the table, {lost.cramers_v_released:.2f} in the release."
+        )
+
+
+def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
+    """Return how it was searched, and how much better another release can be at most."""
+    proven = proven_in_words(search, base, 3)
+    collections = number_of(search.evaluated, "collection")
+    line = f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
+    return f"{line} {ENDED_BY_TIME}" if search.stopped else line
+
+
+ENDED_BY_TIME = (
+    "The time limit ended it, so another run of the same config can end with other tables: give it more time_limit."
+)
+"""What the steward is told of a search that a clock ended."""
+
+
+def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
+    """Return what is proven of other collections; empty for nothing. Bounds are rounded so that the sentence holds.
+
+    The proof is about decomposable collections at the levels of the table: others can be better. A bound below half of what
+    was found says nothing that would help anybody.
+    """
+    those = " that contains the base table," if base and base.demanded else ""
+    none = f"no decomposable collection{those} within the policy and search limits"
+    if search.optimal:
+        return f"{none} is better"
+    if search.bound is None or search.value is None or search.bound < search.value / 2:
+        return ""
+    counted = ", wanted analyses counted" if search.wanted else ""
+    if search.value - search.kl_divergence > 0 and not search.wanted:
+        counted = " with what chance gains"
+    bound = floor(search.bound * 10**decimals) / 10**decimals
+    above = ceil(max(search.value - bound, 0.0) * 10**decimals) / 10**decimals
+    return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
+
+
+def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
+    """Yield which further tables there are, what each gained, and which were left out again; nothing if none were wanted.
+
+    domain: that of the table. most: tables that are named; None for all.
+    """
+    if beside is None:
+        return
+    if not beside.tables and not beside.left_out:
+        yield "No further table is published: none within the policy adds enough information about its attributes."
+    elif beside.tables:
+        gains = [
+            f"{margin_in_words(domain.margin(table.mask), domain)} ({100 * table.gain:.2g} points)"
+            for table in beside.tables[:most]
+        ]
+        rest = len(beside.tables) - len(gains)
+        gains += [f"and {rest:,} more"] if rest else []
+        yield (
+            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it "
+            f"took off the total variation of its attributes: {'; '.join(gains)}."
+        )
+    if beside.note:
+        yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
+    elif beside.left_out:
+        names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in beside.left_out)
+        yield (
+            f"Left out again: {names}. Beside them readers might be certain of combinations of nonsensitive values that "
+            f"have {counts_below(beside.least)} rows."
+            + (" The time limit ended the search for other rows beside them: more time may keep more." * beside.is_late)
+        )
+    if beside.least > 1 and beside.tables and not beside.note:
+        yield (
+            f"Combinations of nonsensitive values with {counts_below(beside.least)} rows that were looked at: "
+            f"{beside.small:,}. For each another table with the same published counts was found, in "
+            f"{number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or at least "
+            f"{beside.least:,}."
+        )
