@@ -11,7 +11,7 @@ import numpy as np
 from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
 from marginals.arguments import require, require_release, require_whole_number
 from marginals.bundle.content import Published
-from marginals.bundle.reading import over_table
+from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.estimates import drawn_base_values
 from marginals.tables.table import Table

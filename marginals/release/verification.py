@@ -19,7 +19,7 @@ from checks.finding import Algorithm, Finding, Verdict
 from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
-from marginals.bundle.reading import content_of, listed, unjudged
+from marginals.bundle.reading import content_of, unjudged
 from marginals.bundle.replacement import replacement_warning
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
@@ -34,7 +34,7 @@ from marginals.bundle.together import (
 )
 from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
-from marginals.messages import printable
+from marginals.messages import first_few, printable
 from marginals.named_rules import JudgedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
@@ -228,7 +228,7 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
 def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
     """What the descriptor says or declares beside what is judged; it may be anything, rows too."""
     if keys := list(unjudged(descriptor.package)):
-        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {listed(keys)}")
+        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
 
 def _rounding(decimals: int) -> Decimal:
@@ -262,7 +262,7 @@ class _Asked:
             if isinstance(claim, Claim) and claim.about is not None and claim.about not in known:
                 raise InputError(
                     f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; it has "
-                    f"{listed([*map(repr, known)])}"
+                    f"{first_few([*map(repr, known)], 5)}"
                 )
 
     def over(self, refined: CommonRefinement) -> "_Asked":
@@ -308,7 +308,8 @@ def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Fi
     labels.pop(MISSING, None)
     if not labels:
         return finding
-    note = f"all values count here, also {listed([*map(repr, labels)])}, which the release leaves out of what it claims"
+    names = first_few([*map(repr, labels)], 5)
+    note = f"all values count here, also {names}, which the release leaves out of what it claims"
     return replace(finding, note="; ".join(filter(None, (finding.note, note))))
 
 
