@@ -30,16 +30,17 @@ INFORMATION_DECIMALS = 6
 class Verification:
     """The findings on some claims, those that only the publisher can know as attested.
 
-    warnings: what else somebody should know who verifies; they decide nothing.
-
-    rules: the named rules that demand some of the claims, with what was found of each demand. smallest_sensitive: of each
-    sensitive attribute that is published, the smallest published count that includes it; it decides nothing either.
+    warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
+    the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
+    smallest published count that includes it; it decides nothing either. published: the content of the one bundle whose
+    files can be trusted, if there is one.
     """
 
     checks: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
     rules: tuple[JudgedRule, ...] = ()
     smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
+    published: "BundleContent | None" = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:

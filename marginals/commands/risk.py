@@ -307,8 +307,7 @@ def audit(
     which published counts that follows; or which tables contradict each other. Exit status 1 when more is certain than that
     people exist, when tables contradict each other, and when something was not understood, is undecided, or a joint table
     is too large. What was not examined is said at the end. The marginals of a release of this program are read as complete
-    where they lie in its folder, or bear the names that they have there and show each attribute at one level, but for those
-    of too many cells: what they do not list has nobody.
+    where they lie in its folder, but for those of too many cells: what they do not list has nobody.
 
     \b
     Examples:
@@ -317,7 +316,7 @@ def audit(
       marginals audit --spec audit.toml --report audit.html
       marginals audit --spec audit.toml --protection 3 --json
     """
-    from marginals.auditing import audit as audited
+    from marginals.auditing.audits import audit as audited
 
     if init:
         _write_spec(tables, target, as_json)
@@ -337,7 +336,7 @@ def audit(
     if as_json:
         print_json(plain(result))
     else:
-        from marginals.auditing import audit_lines
+        from marginals.auditing.words import audit_lines
 
         if spec is None:
             print_lines(
@@ -352,7 +351,7 @@ def audit(
 
 
 def _write_spec(tables: tuple[Path, ...], target: Target, as_json: bool) -> None:
-    from marginals.audited_tables import guessed_spec
+    from marginals.auditing.guess import guessed_spec
 
     if not tables:
         raise InputError("--init needs the tables to guess a spec for")
@@ -364,8 +363,8 @@ def _write_spec(tables: tuple[Path, ...], target: Target, as_json: bool) -> None
     if as_json:
         print_json({"out": str(out.path), "tables": [path.name for path in guessed.spec.tables]})
         return
-    for path, why in guessed.why_tables.items():
-        for line in why:
+    for path in guessed.spec.tables:
+        for line in guessed.why[path]:
             click.echo(f"{path.name}: {line}")
     click.echo(f"Wrote {out.path}. Review every guess in it, then:")
     click.echo(f"  marginals audit --spec {out.path}")

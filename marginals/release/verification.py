@@ -132,7 +132,8 @@ def verify(
     if judged.attested and signer is None:
         warnings.append(_NOBODY)
     checks = (integrity(None, notes, signer), *judged.checks, *reports)
-    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles))
+    single = bundles[0][1] if len(bundles) == 1 else None
+    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles), single)
 
 
 def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
