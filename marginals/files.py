@@ -80,7 +80,6 @@ def private_folder(folder: Path) -> None:
 
 
 def _folder_mode(mode: int) -> int:
-    """Whoever may read the files may enter their folder."""
     return allowed(mode | (mode & 0o444) >> 2)
 
 
@@ -188,7 +187,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def _put(fresh: Path, target: Path, mode: int) -> None:
-    """Make a file that is whole the target."""
     with fresh.open("r+b") as stream:
         os.fsync(stream.fileno())
     fresh.chmod(allowed(mode))  # so far only the owner may read it

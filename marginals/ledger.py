@@ -298,7 +298,6 @@ class Ledger:
 
     @property
     def _stated_head(self) -> dict[str, Any]:
-        """What the head says where the last entry is that of this ledger."""
         return {"number": len(self.entries), "entry": self.head}
 
     def _taken_back(self, number: int, last: Mapping[str, Any]) -> None:
@@ -366,7 +365,6 @@ class Ledger:
         return before
 
     def _held(self) -> AbstractContextManager[None]:
-        """While this lasts no other process writes to the ledger. Raises InputError where one does."""
         return held(
             self.path / LOCK,
             f"another process is writing to {self.path}; wait until it is done, and publish again",
@@ -383,7 +381,6 @@ def _put(file: Path, stated: Mapping[str, Any]) -> None:
 
 
 def _is_in_place(folder: Path, descriptor: bytes) -> bool:
-    """Whether the bundle of a descriptor is in the folder."""
     try:
         return (folder / DESCRIPTOR).read_bytes() == descriptor
     except FileNotFoundError:
@@ -717,7 +714,6 @@ def _check_fit(ledger: Ledger, today: Table) -> None:
 
 
 def _agree(one: Hierarchy, other: Hierarchy) -> bool:
-    """Whether two hierarchies generalize the base values that both have in the same way."""
     paths = {path[0]: path for path in one.rows()}
     return all(paths.get(path[0], path) == path for path in other.rows())
 

@@ -75,39 +75,32 @@ class GuessedSpec:
         for name, attribute in self.spec.attributes.items():
             yield f"\n[attributes.{_key(name)}]"
             yield from (f"# {why}" for why in self.why.get(f"attributes.{name}", ()))
-            yield f"totals = {_list(attribute.totals)}"
-            yield f"others = {json.dumps(attribute.others)}"
+            yield from _toml({"totals": attribute.totals, "others": attribute.others})
             if attribute.groups:
                 yield f"[attributes.{_key(name)}.groups]"
-                yield from (f"{_key(label)} = {_list(members)}" for label, members in attribute.groups.items())
+                yield from _toml(attribute.groups)
         for path, table in self.spec.tables.items():
             seen = path.name if self.folder is None else Path(os.path.relpath(path, self.folder)).as_posix()
             yield f"\n[tables.{_key(seen)}]"
             yield from (f"# {why}" for why in self.why.get(path, ()))
-            yield f"attributes = {_list(table.attributes)}"
-            yield f"count = {json.dumps(table.count)}" if table.count else f"across = {json.dumps(table.across)}"
-            if table.ignore:
-                yield f"ignore = {_list(table.ignore)}"
+            named = {key: getattr(table, key) for key in ("attributes", "count", "across", "ignore", "percent_of")}
+            yield from _toml({key: value for key, value in named.items() if value})
             yield 'people = "everybody"   # whom it counts: tables of other people are not combined with it'
-            if table.percent_of is not None:
-                yield f"percent_of = {json.dumps(table.percent_of)}"
             if table.base > 1:
                 yield f"rounding = {{ base = {table.base}, how = {json.dumps(table.rounding.value)} }}"
-            if table.complete:
-                yield "complete = true   # it leaves out only cells without people"
-            else:
-                yield "# complete = true   # if it leaves out only cells without people; else nothing is known of them"
+            left_out = "complete = true   # it leaves out only cells without people"
+            yield left_out if table.complete else f"# {left_out}; nothing is known of them without this line"
         for doubt in self.spec.doubts:
             yield "\n[[doubts]]   # there is no all-clear before it is settled and deleted"
-            yield from (f"{key} = {json.dumps(getattr(doubt, key), ensure_ascii=False)}" for key in DOUBT_KEYS)
+            yield from _toml({key: getattr(doubt, key) for key in DOUBT_KEYS})
+
+
+def _toml(values: Mapping[str, object]) -> Iterator[str]:
+    return (f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
 
 
 def _key(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
-
-
-def _list(texts: Sequence[str]) -> str:
-    return json.dumps(list(texts), ensure_ascii=False)
 
 
 def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
@@ -155,7 +148,6 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
 def _doubts(
     file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], readings: Mapping[str, LabelReading]
 ) -> Iterator[NotExamined]:
-    """What a guess does not understand of a table. Raises InputError where a count would be read wrong."""
     for code, key, what in _not_understood(file, table, markers, readings):
         yield NotExamined(code, f"Not understood in {file.name}: {what}.", file.name, key, is_doubt=True)
     if inner := [label for reading in readings.values() for label in reading.labels if _OF_WHICH.match(label)]:
@@ -170,7 +162,6 @@ _OF_WHICH = re.compile(r"(?i)\W*(?:of (?:which|whom)|thereof|darunter|davon|dont
 def _not_understood(
     file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], readings: Mapping[str, LabelReading]
 ) -> Iterator[tuple[str, str, str]]:
-    """Code, key and words of each thing that is not understood."""
     counts = columns_of_counts(file, table)
     is_open = [any(count_in(row[n], file.decimal) is None for n in counts) for row in file.rows]
     for name, reason in table.why_ignored.items():
@@ -294,7 +285,6 @@ def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[
 
 
 def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
-    """What the values of a header are values of, and why."""
     across = next((name for name, labels in known.items() if len(header & labels) > 1), "")
     why = f"its values are those of {across!r} in another table" if across else "from what the header says"
     if not across:
@@ -307,7 +297,6 @@ def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
 def _markers(
     files: Sequence[PublishedFile], tables: Mapping[Path, TableSpec], why: dict[Path | str, list[str]]
 ) -> dict[str, Interval]:
-    """The texts of all tables that are no counts, and what they mean."""
     markers: dict[str, Interval] = {}
     for file in files:
         table = tables[file.path]
@@ -526,7 +515,6 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[PublishedFile, int], object]]] = [
 
 
 def _beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
-    """Columns of a long table that are no attributes, and what each does."""
     left_out: dict[str, str] = {}
     columns: list[int] = []
     for number, name in enumerate(file.header):

@@ -119,7 +119,6 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
 
 
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The header and rows of a CSV resource, one after the other, all as wide as the header."""
     path: str = resource["path"]
     content = snapshot.listed_content(resource)
     _require(content, "it is empty", path)
@@ -342,7 +341,6 @@ def _imprint(release: Mapping[str, Any], title: str) -> Imprint:
 
 
 def _title(package: Mapping[str, Any]) -> str:
-    """The title of the package on one line; the title of packages without one where it is no text."""
     stated = package.get("title")
     return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
 
@@ -361,7 +359,6 @@ _FORM = TABLE | dict.fromkeys(("name", "path", "bytes", "hash", "schema", "margi
 
 
 def _check_form(package: Mapping[str, Any]) -> None:
-    """Raise BundleError naming a key of a descriptor by which another program would read a table otherwise."""
     _refuse((key for key in package if key in _PACKAGE_OBEYED), DESCRIPTOR)
     for number, resource in enumerate(package["resources"]):
         if is_table(resource):
@@ -425,7 +422,6 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unknown(place: str, stated: Any, known: Any) -> Iterator[str]:
-    """The keys of an object, and of those in it, that are not known."""
     if isinstance(known, list) and isinstance(stated, list):
         for number, entry in enumerate(stated):
             yield from _unknown(f"{place}[{number}]", entry, known[0])

@@ -121,7 +121,6 @@ def _require(is_so: object, problem: str) -> None:
 
 
 def _stated_bytes(file: Mapping[str, Any]) -> int | None:
-    """How many bytes a file has by what is said of it, None where that is no number of bytes."""
     size = file.get("bytes")
     return size if type(size) is int and size >= 0 else None
 
@@ -329,7 +328,6 @@ def _content(read: bytes | BundleError) -> bytes:
 
 
 def _root(folder: Path) -> Path:
-    """The folder of a bundle without links."""
     if folder.is_file():
         from zipfile import is_zipfile  # loaded here: it takes 7 ms, which who names a folder need not wait for
 

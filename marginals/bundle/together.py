@@ -127,7 +127,6 @@ def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarch
 
 
 def _value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
-    """The rows of each value of a level: shape (size(level),)."""
     table = cube.table(cube.domain.mask({attribute: level}))
     counts = np.zeros(cube.domain.hierarchy(attribute).size(level), dtype=np.int64)
     counts[table.codes[0]] = table.counts
@@ -309,7 +308,6 @@ def _begins(numbers: Range | None) -> bool:
 
 
 def _is_whole(numbers: Range) -> bool:
-    """Whether an interval of whole numbers is meant, which may go on for ever."""
     ends = [numbers.low, *([numbers.high] if numbers.with_high else [])]
     return all(end == end.to_integral_value() for end in ends) and (numbers.with_high or not numbers.high.is_finite())
 
@@ -336,7 +334,6 @@ def _interval_text(low: Decimal, high: Decimal, are_whole: bool) -> str:
 
 
 def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
-    """Atoms of base values that all releases name."""
     names = parts[0][0].labels[0]
     if any({*hierarchy.labels[0]} != {*names} for hierarchy, _ in parts):
         return None
@@ -467,7 +464,6 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
 
 
 def _check_columns(bundles: Bundles) -> None:
-    """Raise IncompatibleReleasesError if only one bundle calls a column sensitive, or two may name one differently."""
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:
@@ -504,7 +500,6 @@ def _counts(content: BundleContent, attribute: str) -> set[frozenset[tuple[str, 
 
 
 def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
-    """The bundles that show an attribute, in groups that generalize it in one way."""
     groups: list[list[tuple[str, BundleContent]]] = []
     for name, content in bundles:
         if attribute not in content.domain.attributes or not content.collection.shows(attribute):
@@ -557,7 +552,6 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterabl
 
 
 def _about(claim: Claim, names: Mapping[str, str]) -> Claim:
-    """A claim under the new name of the attribute that it is about."""
     if claim.about is None or claim.about not in names:
         return claim
     renamed = type(claim).from_json({**claim.as_json(), "sensitive": names[claim.about]})
@@ -683,9 +677,6 @@ def _overlap(value: _Value, other_value: _Value) -> bool | None:
     return None
 
 
-_ALIKE = "a label is taken to mean the same in both"
-
-
 @dataclass(frozen=True, eq=False)
 class OneTable:
     """Bundles that can be of one table. together: their marginals as one bundle; None where they generalize differently."""
@@ -739,7 +730,6 @@ def by_table(bundles: Bundles) -> list[OneTable]:
 
 
 def _one_table(bundles: Bundles) -> OneTable | None:
-    """The bundles together; None where no table has the counts of all."""
     if len({published.where for _, published in bundles if published.where}) > 1:
         return None
     try:
@@ -880,18 +870,18 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
 
     worst = min(findings, key=place)
     verdict, notes = worst.verdict, [worst.note, pair.parts]
-    if verdict is Verdict.FAILS and pair.assumption:
-        verdict, notes = Verdict.UNDECIDED, [pair.assumption, pair.parts]
-    elif verdict is Verdict.HOLDS and any(table.together is None for table in (pair.earlier, pair.later)):
-        why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
-        verdict, notes = Verdict.UNDECIDED, [why]
-    elif verdict is Verdict.HOLDS and (names := pair.one_column):
-        verdict, notes = (
-            Verdict.UNDECIDED,
-            [f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"],
-        )
-    elif verdict is Verdict.HOLDS:
-        notes.append(_ALIKE)
+    why = pair.assumption if verdict is Verdict.FAILS else ""
+    if verdict is Verdict.HOLDS:
+        notes.append("a label is taken to mean the same in both")
+        if any(table.together is None for table in (pair.earlier, pair.later)):
+            notes, why = (
+                [],
+                "the releases of one table generalize attributes differently, so what they tell together was not compared",
+            )
+        elif names := pair.one_column:
+            notes, why = [], f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
+    if why:
+        verdict, notes = Verdict.UNDECIDED, [why, *notes[1:]]
     return replace(worst, verdict=verdict, parameters=pair.parameters, note="; ".join(filter(None, notes)))
 
 
