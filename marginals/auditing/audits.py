@@ -10,10 +10,10 @@ from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
 from marginals.arguments import elements_of, path_of, require_whole_number
 from marginals.auditing.guess import guessed_spec
 from marginals.auditing.spec import AuditSpec, NotExamined, PublishedTables, read_spec, read_tables
-from marginals.auditing.words import because_sentence, cell_name, not_listed
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.files import resolved
+from marginals.names import number_of
 from marginals.results import plain
 from models.arrays import BoolArray, FloatArray
 from models.deadline import Deadline
@@ -26,7 +26,7 @@ from models.intervals.contradictions import (
     joint_contradiction,
 )
 from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import BlockRunner, Explanation, ProvenBounds, explained, proven_bounds
+from models.intervals.proofs import BlockRunner, Explanation, ProvenBounds, Term, explained, proven_bounds
 from models.programs.consistent_tables import UNBOUNDED
 
 
@@ -77,8 +77,8 @@ class AuditedTables:
         lower, upper = self.reasons.get(number, Reasons(None, None))
         (least, most), linked = self.facts[number].proven, self.linked
         exactly = least == most and upper is None
-        of_lower = [] if lower is None else [because_sentence(linked, lower, least, "" if exactly else "at least ")]
-        return of_lower + ([] if upper is None else [because_sentence(linked, upper, most, "at most ")])
+        of_lower = [] if lower is None else [_because(linked, lower, least, "" if exactly else "at least ")]
+        return of_lower + ([] if upper is None else [_because(linked, upper, most, "at most ")])
 
     def as_json(self) -> dict[str, Any]:
         """All facts with their reasons, contradictions, and how much is decided."""
@@ -189,7 +189,7 @@ def _not_examined(audit: Audit) -> Iterator[NotExamined]:
             yield NotExamined("joint-table", why, key=names)
         for name, unlisted in zip(part.linked.names, part.unlisted):
             if unlisted:
-                yield NotExamined("unlisted", not_listed(name, unlisted), name)
+                yield NotExamined("unlisted", _not_listed(name, unlisted), name)
     if any(part.linked.table_count > 1 for part in audit.parts):
         sentence = "Not examined: combinations of more than three attributes, besides those that all tables have."
         yield NotExamined("combinations", sentence)
@@ -291,3 +291,51 @@ def _reasons(linked: LinkedTables, bounds: ProvenBounds, fact: Fact) -> Reasons:
     is_narrower = fact.kind is not FactKind.EXISTS and fact.proven[1] < min(fact.published[1], UNBOUNDED)
     upper = explained(linked, bounds, fact.cell, upper=True) if is_narrower and not tells_both else None
     return Reasons(lower, upper)
+
+
+_TERMS = 12
+"""Counts that an explanation lists."""
+
+
+def cell_name(linked: LinkedTables, cell: int) -> str:
+    """The values of a cell, such as "Aurora, under 65"; "everybody" for the count of all."""
+    return ", ".join(f"{name} {value}" for name, value in linked.named(cell).items()) or "everybody"
+
+
+def ends_in_words(ends: tuple[int, int]) -> str:
+    """A range of counts.
+
+    >>> ends_in_words((3, 3)), ends_in_words((1, 4)), ends_in_words((2, 2**60)), ends_in_words((0, 2**60))
+    ('3', '1 to 4', '2 or more', 'unknown')
+    """
+    low, high = ends
+    if high >= UNBOUNDED:
+        return f"{low:,} or more" if low else "unknown"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _because(linked: LinkedTables, explanation: Explanation, bound: int, how: str) -> str:
+    if not explanation.terms:
+        return f"{how}{bound:,}, as all tables together leave it"
+    terms = sorted(explanation.terms, key=lambda term: (term.times < 0, -abs(term.times), term.cell))
+    used = [term for term in terms if term.is_published or (term.lower, term.upper) != (0, UNBOUNDED)]
+    words = " ".join(_term(linked, term, is_first=not n) for n, term in enumerate(used[:_TERMS]))
+    words += f" and {len(used) - _TERMS} more counts" if len(used) > _TERMS else ""
+    words += ", as no count is below 0" if len(used) < len(terms) else ""
+    whole = "" if explanation.is_whole else ", since counts are whole numbers and by more sums than these"
+    return f"{how}{bound:,}{whole}: {words}"
+
+
+def _term(linked: LinkedTables, term: Term, *, is_first: bool) -> str:
+    sign = "minus" if term.times < 0 else "" if is_first else "plus"
+    many = "" if abs(term.times) == 1 else f"{abs(term.times)} times "
+    worked_out = "" if term.is_published else ", worked out"
+    ends = ends_in_words((term.lower, term.upper))
+    return f"{sign} {many}{cell_name(linked, term.cell)} ({ends}{worked_out})".strip()
+
+
+def _not_listed(name: str, unlisted: int) -> str:
+    return (
+        f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody has one of "
+        "these, more may follow: write complete = true into its section of the spec."
+    )

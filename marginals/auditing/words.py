@@ -1,19 +1,10 @@
 """An audit in sentences, for the terminal and its page."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from checks.attacks.knowledge import FactKind
+from marginals.auditing.audits import Audit, AuditedTables, cell_name, ends_in_words
 from marginals.names import number_of
-from models.intervals.linked_tables import LinkedTables
-from models.intervals.proofs import Explanation, Term
-from models.programs.consistent_tables import UNBOUNDED
-
-if TYPE_CHECKING:
-    from marginals.auditing.audits import Audit, AuditedTables
-
-_TERMS = 12
-"""Counts that an explanation lists."""
 
 KINDS = {
     FactKind.RECOVERED: ("suppressed or rounded count that", "suppressed or rounded counts that", "can be computed"),
@@ -37,53 +28,7 @@ NO_ALL_CLEAR = (
 )
 
 
-def cell_name(linked: LinkedTables, cell: int) -> str:
-    """The values of a cell, such as "Aurora, under 65"; "everybody" for the count of all."""
-    return ", ".join(f"{name} {value}" for name, value in linked.named(cell).items()) or "everybody"
-
-
-def ends_in_words(ends: tuple[int, int]) -> str:
-    """A range of counts.
-
-    >>> ends_in_words((3, 3)), ends_in_words((1, 4)), ends_in_words((2, 2**60)), ends_in_words((0, 2**60))
-    ('3', '1 to 4', '2 or more', 'unknown')
-    """
-    low, high = ends
-    if high >= UNBOUNDED:
-        return f"{low:,} or more" if low else "unknown"
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def because_sentence(linked: LinkedTables, explanation: Explanation, bound: int, how: str) -> str:
-    """Why a count has a bound. how: words before it."""
-    if not explanation.terms:
-        return f"{how}{bound:,}, as all tables together leave it"
-    terms = sorted(explanation.terms, key=lambda term: (term.times < 0, -abs(term.times), term.cell))
-    used = [term for term in terms if term.is_published or (term.lower, term.upper) != (0, UNBOUNDED)]
-    words = " ".join(_term(linked, term, is_first=not n) for n, term in enumerate(used[:_TERMS]))
-    words += f" and {len(used) - _TERMS} more counts" if len(used) > _TERMS else ""
-    words += ", as no count is below 0" if len(used) < len(terms) else ""
-    whole = "" if explanation.is_whole else ", since counts are whole numbers and by more sums than these"
-    return f"{how}{bound:,}{whole}: {words}"
-
-
-def _term(linked: LinkedTables, term: Term, *, is_first: bool) -> str:
-    sign = "minus" if term.times < 0 else "" if is_first else "plus"
-    many = "" if abs(term.times) == 1 else f"{abs(term.times)} times "
-    worked_out = "" if term.is_published else ", worked out"
-    ends = ends_in_words((term.lower, term.upper))
-    return f"{sign} {many}{cell_name(linked, term.cell)} ({ends}{worked_out})".strip()
-
-
-def not_listed(name: str, unlisted: int) -> str:
-    """That nothing is known of what a table does not list."""
-    return (
-        f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody has one of "
-        "these, more may follow: write complete = true into its section of the spec."
-    )
-
-
-def audit_lines(audit: "Audit") -> Iterator[str]:
+def audit_lines(audit: Audit) -> Iterator[str]:
     """Contradictions or facts of all tables, and what is undecided."""
     if audit.spec.doubts:
         yield NO_ALL_CLEAR
@@ -105,7 +50,7 @@ def audit_lines(audit: "Audit") -> Iterator[str]:
     yield from (each.sentence for each in audit.not_examined)
 
 
-def _fact_lines(part: "AuditedTables", kind: FactKind, numbers: Sequence[int]) -> Iterator[str]:
+def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> Iterator[str]:
     one, many, rest = KINDS[kind]
     if numbers:
         yield f"{number_of(len(numbers), one, many)} {rest}:"
@@ -118,7 +63,7 @@ def _fact_lines(part: "AuditedTables", kind: FactKind, numbers: Sequence[int]) -
         yield f"  and {len(numbers) - _LISTED[kind]:,} more (--json and --report list all)"
 
 
-def _nothing_certain(audit: "Audit") -> Iterator[str]:
+def _nothing_certain(audit: Audit) -> Iterator[str]:
     spec = audit.spec
     yield (
         "Of the counts examined, no suppressed or rounded one can be computed, and none that no table prints is certainly "
@@ -130,7 +75,7 @@ def _nothing_certain(audit: "Audit") -> Iterator[str]:
         yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
 
 
-def undecided_lines(part: "AuditedTables") -> Iterator[str]:
+def undecided_lines(part: AuditedTables) -> Iterator[str]:
     """How many counts are undecided, and why."""
     if late := part.undecided - part.uncovered:
         yield f"Undecided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
@@ -141,7 +86,7 @@ def undecided_lines(part: "AuditedTables") -> Iterator[str]:
         )
 
 
-def contradiction_lines(part: "AuditedTables") -> Iterator[str]:
+def contradiction_lines(part: AuditedTables) -> Iterator[str]:
     """Which tables contradict each other."""
     yield "The tables contradict each other as they are read here, so nothing follows from them."
     for disagreement in part.disagreements:

@@ -49,7 +49,8 @@ class Descriptor:
         _require(isinstance(release, dict), "it describes no release: the object release is missing")
         _require(is_number(release.get("format"), FORMAT), f"release.format must be {FORMAT}")
         _check_resources(package.get("resources"))
-        report = release.get("report") or {"path": REPORT}
+        report = release.get("report")
+        report = {"path": REPORT} if report is None else report
         is_named = isinstance(report, dict) and isinstance(report.get("path"), str)
         _require(is_named, "release.report must name a file by its path")
         is_page = report.get("mediatype", _PAGE) == _PAGE
@@ -69,7 +70,7 @@ class Descriptor:
     @property
     def report(self) -> Mapping[str, Any] | None:
         """What it says of the report, None where it names none."""
-        return self.release.get("report") or None
+        return self.release.get("report")
 
     @property
     def files(self) -> list[Mapping[str, Any]]:

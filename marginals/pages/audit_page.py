@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from marginals.auditing.audits import Audit, AuditedTables
+from marginals.auditing.audits import Audit, AuditedTables, cell_name, ends_in_words
 from marginals.auditing.words import (
     KINDS,
     NO_ALL_CLEAR,
-    cell_name,
     contradiction_lines,
-    ends_in_words,
     undecided_lines,
 )
 from marginals.pages.release_page import page

@@ -83,9 +83,8 @@ def test_counts_are_those_that_the_csv_module_reads(file: tuple[bytes, list[str]
         b"a,b,1" * 999, b"b," + LONG.encode() + b",1\n",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "b\0"], ["a", "b", LONG]])
-def test_unusual_files_are_read_as_the_csv_module_reads_them(rows: bytes, labels: list[str]) -> None:
-    assert_read(b"first,second,count\n" + rows, labels)
+def test_unusual_files_are_read_as_the_csv_module_reads_them(rows: bytes) -> None:
+    assert_read(b"first,second,count\n" + rows, ["a", "b", "b\0", LONG])
 
 
 def common_counts(table: ContingencyTable, levels: Mapping[str, int]) -> dict[tuple[str, ...], int]:
