@@ -436,7 +436,8 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     sensitive, and where two names may be of one column; BundleError when the bundles count different numbers of rows, or
     contradict each other.
     """
-    _check_columns(bundles)
+    _check_names(bundles)
+    _check_roles(bundles)
     attributes = dict.fromkeys(attribute for _, content in bundles for attribute in content.domain.attributes)
     groups = {attribute: found for attribute in attributes if len(found := _groups(bundles, attribute)) > 1}
     parts = {name: tuple(f"{name} ({group[0]})" for group in found) for name, found in groups.items()}
@@ -463,12 +464,11 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     return CommonRefinement(replace(together, collection=collection), parts, atoms)
 
 
-def _check_columns(bundles: Bundles) -> None:
+def _check_roles(bundles: Bundles) -> None:
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:
                 raise IncompatibleReleasesError(one, other, f"only one calls {attribute!r} sensitive", "the roles")
-    _check_names(bundles)
 
 
 def _check_names(bundles: Bundles) -> None:
