@@ -135,13 +135,12 @@ def _by_name(kind: Any) -> Any:
     return lambda value: is_table(value) and all(map(kind, value.values()))
 
 
+_RANGE = Key(_is_range, 'be the least and the largest count, as [1, 4], or "unknown" or "zero"')
 SPEC_KEYS: Keys = {
     "small": Key(lambda value: is_whole(value) and value >= 1, "be a whole number of at least 1"),
     "protection": Key(lambda value: is_whole(value) and value >= 0, "be a whole number of at least 0"),
     "sensitive": TEXTS,
-    "markers": Key(
-        _by_name(_is_range), 'give the least and the largest count of each text, as [1, 4], or "unknown" or "zero"'
-    ),
+    "markers": Key(is_table, "be a section [markers]"),
     "attributes": Key(is_table, "be sections [attributes.NAME]"),
     "tables": Key(lambda value: is_table(value) and bool(value), "have a section [tables.FILE] for each table", True),
     "doubts": Key(are(is_table), "be sections [[doubts]]; delete each once it is settled"),
@@ -208,7 +207,7 @@ def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
         {name: _attribute(f"attributes.{name}", table) for name, table in content.get("attributes", {}).items()},
         {
             label: ranges[value] if is_text(value) else (value, value) if is_whole(value) else (value[0], value[1])
-            for label, value in content.get("markers", {}).items()
+            for label, value in _RANGE.of_each("markers", content.get("markers", {})).items()
         },
         sensitive=tuple(content.get("sensitive", ())),
         doubts=tuple(
