@@ -15,8 +15,8 @@ from marginals.anonymizers.local_recoding import hilbert as hilbert
 from marginals.anonymizers.local_recoding import sweep as sweep
 from marginals.anonymizers.recoded_file import verify_recoded as verify_recoded
 from marginals.attacks import attack as attack
-from marginals.auditing import Audit as Audit
-from marginals.auditing import audit as audit
+from marginals.auditing.audits import Audit as Audit
+from marginals.auditing.audits import audit as audit
 from marginals.bundle.imprint import Imprint as Imprint
 from marginals.config.release_toml import disclosure_risk as disclosure_risk
 from marginals.config.release_toml import read_config as read_config

@@ -11,7 +11,7 @@ import numpy as np
 
 from marginals.arguments import require, require_release
 from marginals.bundle.content import Published
-from marginals.bundle.reading import over_table
+from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
 from marginals.tables.attribute import MISSING

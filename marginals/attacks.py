@@ -43,13 +43,16 @@ from checks.classes import equivalence_classes
 from checks.finding import Verdict
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import counted_hierarchy, in_common, over_table, read_bundle
+from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     CommonRefinement,
     OneTable,
     TablePair,
     by_table,
     common_refinement,
+    counted_hierarchy,
+    in_common,
+    over_table,
     pairs_of_tables,
     published_views,
 )

@@ -80,7 +80,6 @@ def private_folder(folder: Path) -> None:
 
 
 def _folder_mode(mode: int) -> int:
-    """Whoever may read the files may enter their folder."""
     return allowed(mode | (mode & 0o444) >> 2)
 
 
@@ -153,7 +152,7 @@ def replaced_meanwhile(path: Path, content: bytes, keep: Callable[[], bool], mod
             fresh.write_bytes(content)
             if place.exists():
                 place.rename(old)
-        _require_content(place, content)
+        require_written(place, content)
     except BaseException:
         if old.exists():
             old.replace(place)
@@ -171,9 +170,10 @@ def replaced_meanwhile(path: Path, content: bytes, keep: Callable[[], bool], mod
             old.unlink(missing_ok=True)
 
 
-def _require_content(place: Path, content: bytes) -> None:
+def require_written(place: Path, content: bytes) -> None:
+    """Raise OSError unless a file is on the disk as it was written."""
     if place.read_bytes() != content:
-        raise OSError(errno.EIO, "it is not what was written")
+        raise OSError(errno.EIO, f"{place.name} is not what was written")
 
 
 def sync_folder(folder: Path) -> None:
@@ -187,7 +187,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def _put(fresh: Path, target: Path, mode: int) -> None:
-    """Make a file that is whole the target."""
     with fresh.open("r+b") as stream:
         os.fsync(stream.fileno())
     fresh.chmod(allowed(mode))  # so far only the owner may read it
@@ -221,28 +220,24 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
         raise OSError(errno.EBUSY, "it is the current folder; name one of its own")
     made_folder(target.parent, mode)
     with only_writer(target.parent):
-        _replace_folder(target, files, mode)
-
-
-def _replace_folder(target: Path, files: Mapping[str, bytes], mode: int) -> None:
-    remove_leftovers(target)
-    fresh = Path(tempfile.mkdtemp(prefix=prefix(target), dir=target.parent))
-    try:
-        for path, content in files.items():
-            file = fresh / path
-            made_folder(file.parent, mode)
-            with file.open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            file.chmod(allowed(mode))
-        fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
-        for folder in {file.parent for file in map(fresh.joinpath, files)} | {fresh}:
-            sync_folder(folder)
-        _put_folder(fresh, target)
-        sync_folder(target.parent)
-    finally:
-        _remove(fresh)
+        remove_leftovers(target)
+        fresh = Path(tempfile.mkdtemp(prefix=prefix(target), dir=target.parent))
+        try:
+            for path, content in files.items():
+                file = fresh / path
+                made_folder(file.parent, mode)
+                with file.open("wb") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                file.chmod(allowed(mode))
+            fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
+            for folder in {file.parent for file in map(fresh.joinpath, files)} | {fresh}:
+                sync_folder(folder)
+            _put_folder(fresh, target)
+            sync_folder(target.parent)
+        finally:
+            _remove(fresh)
 
 
 def _put_folder(fresh: Path, target: Path) -> None:
@@ -367,14 +362,22 @@ def held(file: Path, taken: str, without_locks: str | None = None) -> Iterator[N
         raise InputError(without_locks)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if fcntl is not None:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(taken) from None
+        _lock(descriptor, taken)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, taken: str, seconds: float = 0) -> None:
+    """Lock what is open, as far as the system has locks. Raises InputError if another process has it for so long."""
+    end = time.monotonic() + seconds
+    while fcntl is not None:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() >= end:
+            raise InputError(taken)
+        time.sleep(0.02)
 
 
 _WAITED = 60.0
@@ -393,7 +396,10 @@ def only_writer(*folders: Path) -> Iterator[None]:
     wanted = sorted({*folders} - _WRITING.get())  # in one order, so that no two wait for each other
     with ExitStack() as held_folders:
         for folder in wanted:
-            held_folders.enter_context(_locked(folder))
+            with suppress(OSError):
+                number = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+                held_folders.callback(os.close, number)
+                _lock(number, f"another run is writing in {folder}; try again when it has ended", _WAITED)
         token = _WRITING.set(_WRITING.get() | {*wanted})
         try:
             yield
@@ -401,37 +407,15 @@ def only_writer(*folders: Path) -> Iterator[None]:
             _WRITING.reset(token)
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    with ExitStack() as opened:
-        with suppress(OSError):
-            number = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-            opened.callback(os.close, number)
-            end = time.monotonic() + _WAITED
-            while fcntl is not None:
-                try:
-                    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > end:
-                        raise InputError(f"another run is writing in {folder}; try again when it has ended") from None
-                    time.sleep(0.02)
-        yield
-
-
 def prefix(target: Path) -> str:
     """How the names of everything begin that is written beside a target, to take its place when it is whole."""
     return f".{target.name}.writing-"
 
 
-def is_leftover(name: str, target: Path) -> bool:
-    """Whether a name is what a killed run leaves beside a target."""
-    return bool(re.fullmatch(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?", name))
-
-
 def remove_leftovers(target: Path) -> None:
     """Remove what killed runs have left beside a target; an old folder that was already moved away is moved back."""
-    for leftover in sorted(path for path in target.parent.iterdir() if is_leftover(path.name, target)):
+    name = re.compile(re.escape(prefix(target)) + r"[a-z0-9_]{8}(\.old)?")
+    for leftover in sorted(path for path in target.parent.iterdir() if name.fullmatch(path.name)):
         if leftover.suffix == ".old" and not target.exists():
             leftover.rename(target)
         elif leftover.is_dir() and not leftover.is_symlink():

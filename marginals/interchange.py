@@ -44,7 +44,7 @@ from models.errors import TooManyCellsError
 from models.inference.beside_core import ModelBesideCore
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
 from models.inference.marginal_model import MarginalModel
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models.tables.hierarchy import Domain, Margin
 
 if TYPE_CHECKING:
     import duckdb
@@ -92,17 +92,13 @@ def factors(release: Modelled) -> LabelledFactors:
             'or publish without them (further_tables = "none" under [search])'
         )
     tree = release.model.tree
-    labels = {
-        a: tree.domain.hierarchy(a).labels[level]
-        for a, level in tree.finest_levels.items()
-        if level < tree.domain.hierarchy(a).height
-    }
+    hierarchies = {a: (tree.domain.hierarchy(a), level) for a, level in tree.finest_levels.items()}
+    labels = {a: ladder.labels[level] for a, (ladder, level) in hierarchies.items() if level < ladder.height}
     by_scope: dict[tuple[str, ...], Factor] = {}
     for clique in range(len(tree.cliques)):
         factor = _factor(tree, labels, clique)
-        if (other := by_scope.get(factor.variables)) is not None:
-            factor = Factor(factor.variables, other.values * factor.values)
-        by_scope[factor.variables] = factor
+        other = by_scope.get(factor.variables)
+        by_scope[factor.variables] = factor if other is None else Factor(factor.variables, other.values * factor.values)
     return LabelledFactors(labels, tuple(by_scope.values()))
 
 
@@ -140,7 +136,7 @@ def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
         return lambda frame: file.write(_csv(frame).encode())
     if find_spec("pyarrow") is None:
         raise InputError(f"Parquet needs pyarrow: {installing('parquet')}")
-    return lambda frame: file.write(_parquet(frame))
+    return lambda frame: file.write(frame.to_parquet(index=False))
 
 
 def _csv(frame: pd.DataFrame) -> str:
@@ -163,12 +159,6 @@ def _print_csv(frame: pd.DataFrame) -> None:
             "FILE), or set PYTHONIOENCODING=utf-8"
         ) from None
     click.echo(lines, nl=False)
-
-
-def _parquet(frame: pd.DataFrame) -> bytes:
-    content = io.BytesIO()
-    frame.to_parquet(content, index=False)
-    return content.getvalue()
 
 
 def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None:
@@ -348,17 +338,15 @@ def to_pgmpy(release: Modelled) -> Any:
     return model
 
 
-def arx_text(hierarchy: Hierarchy) -> str:
-    """`value;level1;...;*`, quoted where a label needs it."""
-    return csv_text(hierarchy.rows(), ";")
-
-
 def write_arx_hierarchies(release: Release, folder: str | Path) -> dict[str, Path]:
-    """Write `<attribute>.csv` for each attribute; returns the files. Raises InputError where one cannot be written."""
+    """Write `<attribute>.csv` for each attribute, of rows `value;level1;...;*`; returns the files.
+
+    Raises InputError where one cannot be written.
+    """
     files = {a: path_of(folder) / f"{a}.csv" for a in release.domain.attributes}
     for attribute, file in files.items():
         if file.parent != path_of(folder) or "\\" in attribute or "\0" in attribute:
             raise InputError(f"the attribute {attribute!r} cannot name a file")
     for attribute, file in files.items():
-        replace_file(file, arx_text(release.domain.hierarchy(attribute)).encode())
+        replace_file(file, csv_text(release.domain.hierarchy(attribute).rows(), ";").encode())
     return files

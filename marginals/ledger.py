@@ -1,6 +1,5 @@
 """Ledgers: what is out of a table that changes, so that the next release is safe beside all of them."""
 
-import errno
 import io
 import json
 import shutil
@@ -8,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
@@ -41,6 +40,7 @@ from marginals.files import (
     private_folder,
     replace_file,
     replace_folder,
+    require_written,
     resolved,
     sync_folder,
 )
@@ -103,9 +103,13 @@ class Entry:
 
     def files(self, previous: str | None, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> dict[str, bytes]:
         """What is written of it, by paths in its folder. previous: hash of the entry before it, None for the first."""
-        files = {CELLS: _cells(self.table)} | {f"{BUNDLE}/{path}": content for path, content in bundle.items()}
+        import pandas as pd
+
+        columns = {str(place): codes for place, codes in enumerate(self.table.codes)} | {"count": self.table.counts}
+        cells = pd.DataFrame(columns).to_csv(index=False, lineterminator="\n").encode()
+        files = {CELLS: cells} | {f"{BUNDLE}/{path}": content for path, content in bundle.items()}
         if previous is None:
-            files[HIERARCHIES] = _plain(domain_as_json(self.table.domain, roles))
+            files[HIERARCHIES] = _json(_domain_as_json(self.table.domain, roles))
         stated = {
             "format": FORMAT,
             "number": self.number,
@@ -113,63 +117,48 @@ class Entry:
             "date": self.date,
             "folder": self.folder,
             "rows": self.table.total,
-            "margins": [dict(margin) for margin in self.margins],
+            "margins": plain(self.margins),
             "k": self.k,
             "rows_per_person": self.rows_per_person,
             "diversities": plain(self.diversities),
-            "waiting": {"came": self.waiting[0], "left": self.waiting[1]},
+            "waiting": dict(zip(("came", "left"), self.waiting)),
             **({"turnover": KNOWN} if self.turnover_known else {}),
             **({"part": {"where": self.where, "rows": self.shown}} if self.where else {}),
             "files": {path: digest(content) for path, content in sorted(files.items())},
         }
-        return {ENTRY: _plain(stated), **files}
+        return {ENTRY: _json(stated), **files}
 
     @classmethod
     def read(cls, stated: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
         """From what was written. Raises KeyError, TypeError or ValueError where that is something else."""
-        claims = [MaxentDiversity.from_json(diversity) for diversity in stated["diversities"]]
-        waiting = stated["waiting"]
+        import pandas as pd
+
+        frame = pd.read_csv(io.BytesIO(cells), dtype="int64")
+        codes = {name: frame[str(place)].to_numpy() for place, name in enumerate(domain.attributes)}
+        margin = dict.fromkeys(domain.attributes, 0)
+        claims = filter(None, map(MaxentDiversity.from_json, stated["diversities"]))
         rows_per_person, part = stated["rows_per_person"], stated.get("part", {"where": "", "rows": None})
         return cls(
             int(stated["number"]),
             str(stated["date"]),
             str(stated["folder"]),
-            _table(cells, domain),
-            tuple(Margin(margin) for margin in stated["margins"]),
+            ContingencyTable.from_cells(domain, margin, codes, frame["count"].to_numpy()),
+            tuple(map(Margin, stated["margins"])),
             int(stated["k"]),
             rows_per_person,
-            tuple(replace(claim, rows_per_person=rows_per_person) for claim in claims if claim is not None),
-            (int(waiting["came"]), int(waiting["left"])),
+            tuple(replace(claim, rows_per_person=rows_per_person) for claim in claims),
+            (int(stated["waiting"]["came"]), int(stated["waiting"]["left"])),
             turnover_known=stated.get("turnover") == KNOWN,
             where=str(part["where"]),
             shown=None if part["rows"] is None else int(part["rows"]),
         )
 
 
-def _plain(stated: Any) -> bytes:
+def _json(stated: Any) -> bytes:
     return (json.dumps(stated, indent=1, ensure_ascii=True) + "\n").encode()
 
 
-def _cells(table: ContingencyTable) -> bytes:
-    """Codes of base values, as `hierarchies.json` numbers them from 0, and counts."""
-    import pandas as pd
-
-    columns = {str(place): codes for place, codes in enumerate(table.codes)}
-    text = pd.DataFrame({**columns, "count": table.counts}).to_csv(index=False, lineterminator="\n")
-    return text.encode()
-
-
-def _table(cells: bytes, domain: Domain) -> ContingencyTable:
-    import pandas as pd
-
-    frame = pd.read_csv(io.BytesIO(cells), dtype="int64")
-    codes = {name: frame[str(place)].to_numpy() for place, name in enumerate(domain.attributes)}
-    margin = dict.fromkeys(domain.attributes, 0)
-    return ContingencyTable.from_cells(domain, margin, codes, frame["count"].to_numpy())
-
-
-def domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
-    """Attributes with their roles and hierarchies, as plain values."""
+def _domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
     return {
         "attributes": [
             {
@@ -185,8 +174,7 @@ def domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
     }
 
 
-def domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
-    """The domain and the roles. Raises KeyError, TypeError, ValueError or HierarchyError for something else."""
+def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
     hierarchies, roles = {}, {}
     for attribute in stated["attributes"]:
         labels, parents = (tuple(map(tuple, attribute[key])) for key in ("labels", "parents"))
@@ -297,7 +285,8 @@ class Ledger:
                 try:
                     _put(folder / HEAD, {**self._stated_head, "pending": last})
                     replace_folder(entry_folder, files, PRIVATE)
-                    _require_written(entry_folder, files)
+                    for written, content in files.items():
+                        require_written(entry_folder / written, content)
                     _put(folder / HEAD, last)
                     yield
                 except BaseException:
@@ -313,7 +302,6 @@ class Ledger:
 
     @property
     def _stated_head(self) -> dict[str, Any]:
-        """What the head says where the last entry is that of this ledger."""
         return {"number": len(self.entries), "entry": self.head}
 
     def _taken_back(self, number: int, last: Mapping[str, Any]) -> None:
@@ -343,8 +331,10 @@ class Ledger:
             raise InputError(f"the ledger {self.path} has no release {number}; its releases are {listed}")
         with self._held():
             _put(self.path / f"{_name(number)}-retracted.json", {"date": date})
-        entries = list(self.entries)
-        entries[number - 1] = replace(entries[number - 1], retracted=date)
+        return self._with(number, retracted=date)
+
+    def _with(self, number: int, **changes: Any) -> "Ledger":
+        entries = [replace(entry, **changes) if entry.number == number else entry for entry in self.entries]
         return replace(self, entries=tuple(entries))
 
     def settled(self, number: int, *, is_out: bool) -> "Ledger":
@@ -356,10 +346,8 @@ class Ledger:
         pending = [entry.number for entry in self.entries if not entry.is_out]
         if number not in pending:
             listed = ", ".join(map(str, pending)) or "none"
-            raise InputError(
-                f"release {number} of the ledger {self.path} is not to be settled; those whose writing was interrupted are "
-                f"{listed}"
-            )
+            not_pending = f"release {number} of the ledger {self.path} is not to be settled"
+            raise InputError(f"{not_pending}; those whose writing was interrupted are {listed}")
         entry, entry_folder = self.entries[number - 1], self.path / _name(number)
         before = Ledger(self.path, self.entries[:-1], self.previous, self.domain, self.roles)
         try:
@@ -368,24 +356,19 @@ class Ledger:
                     raise InputError(f"the ledger {self.path} has another release now; look at it again")
                 if is_out:
                     _put(self.path / f"{entry_folder.name}-out.json", {"folder": entry.folder})
-                    entries = [replace(noted, is_out=True) if noted is entry else noted for noted in self.entries]
-                    return replace(self, entries=tuple(entries))
+                    return self._with(number, is_out=True)
                 if _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
-                    raise InputError(
-                        f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
-                        "nobody has"
-                    )
+                    stands = f"release {number} stands in {entry.folder}, so it may have been read"
+                    raise InputError(f"{stands}; remove it there first, if nobody has")
                 if number < len(self.entries):
-                    raise InputError(
-                        f"release {number} counts for good, since release {number + 1} was made beside it; settle it as out"
-                    )
+                    counts = f"release {number} counts for good, since release {number + 1} was made beside it"
+                    raise InputError(f"{counts}; settle it as out")
                 before._taken_back(number, self._stated_head)
         except OSError as error:
             raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
         return before
 
     def _held(self) -> AbstractContextManager[None]:
-        """While this lasts no other process writes to the ledger. Raises InputError where one does."""
         return held(
             self.path / LOCK,
             f"another process is writing to {self.path}; wait until it is done, and publish again",
@@ -401,15 +384,7 @@ def _put(file: Path, stated: Mapping[str, Any]) -> None:
     replace_file(file, (json.dumps(stated) + "\n").encode(), PRIVATE)
 
 
-def _require_written(entry_folder: Path, files: Mapping[str, bytes]) -> None:
-    """Raise OSError unless an entry is on the disk as it was written, before its release can be."""
-    for path, content in files.items():
-        if (entry_folder / path).read_bytes() != content:
-            raise OSError(errno.EIO, f"{entry_folder.name}/{path} is not what was written")
-
-
 def _is_in_place(folder: Path, descriptor: bytes) -> bool:
-    """Whether the bundle of a descriptor is in the folder."""
     try:
         return (folder / DESCRIPTOR).read_bytes() == descriptor
     except FileNotFoundError:
@@ -423,66 +398,60 @@ def _read(folder: Path) -> Ledger:
     if not (folder / HEAD).exists():
         raise _damaged(folder, f"it has entries, and no {HEAD} that tells which is the last")
     head = _stated(folder / HEAD)
-    known = {mark_of["number"]: mark_of["entry"] for mark_of in (head, head.get("pending", head)) if _is_head(mark_of)}
+    known = {mark["number"]: mark["entry"] for mark in (head, head.get("pending", head)) if _is_head(mark)}
     if head.get("number") not in known:
         raise _damaged(folder, f"{HEAD} cannot be understood")
-    entries: list[Entry] = []
-    previous: str | None = None
-    before: str | None = None
-    domain: Domain | None = None
-    roles: Mapping[str, Role] | None = None
+    ledger = Ledger(folder)
     try:
-        while (entry_folder := folder / _name(len(entries) + 1)).exists():
-            content = bounded_content(entry_folder / ENTRY, MAX_BYTES)
-            stated = json.loads(content)
-            if (stated["number"], stated["previous"]) != (len(entries) + 1, previous):
-                raise _damaged(folder, f"{entry_folder.name}/{ENTRY} does not follow on the entry before it")
-            if stated["format"] != FORMAT:
-                raise InputError(f"the ledger {folder} is of another version of this program")
-            files = {}
-            for path, expected in stated["files"].items():
-                files[path] = bounded_content(entry_folder / path, MAX_BYTES)
-                if digest(files[path]) != expected:
-                    raise _damaged(folder, f"{entry_folder.name}/{path} is not what was written")
-            if domain is None:
-                domain, roles = domain_from_json(json.loads(files[HIERARCHIES]))
-            entry = Entry.read(stated, files[CELLS], domain)
-            mark, note = (folder / f"{entry_folder.name}-{kind}.json" for kind in ("out", "retracted"))
-            date = _stated(note)["date"] if note.exists() else ""
-            is_out = mark.exists() and bool(_stated(mark))
-            entries.append(replace(entry, is_out=is_out, retracted=date))
-            before, previous = previous, digest(content)
-            if known.get(len(entries), previous) != previous:
-                raise _damaged(folder, f"{entry_folder.name}/{ENTRY} is not what was written")
+        while (folder / _name(len(ledger.entries) + 1)).exists():
+            ledger = _with_next(ledger)
+            number = len(ledger.entries)
+            if known.get(number, ledger.head) != ledger.head:
+                raise _damaged(folder, f"{_name(number)}/{ENTRY} is not what was written")
+    except InputError:
+        raise
     except FileNotFoundError as error:
-        missing = Path(str(error.filename)).relative_to(folder)
-        raise _damaged(folder, f"{missing} is missing") from None
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-        MarginalsError,
-    ) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _damaged(folder, f"{_name(len(entries) + 1)} cannot be understood") from None
+        raise _damaged(folder, f"{Path(str(error.filename)).relative_to(folder)} is missing") from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MarginalsError):
+        raise _damaged(folder, f"{_name(len(ledger.entries) + 1)} cannot be understood") from None
     # A process that died while it wrote an entry has named it the one that is written.
-    if len(entries) not in known:
-        less = "an entry was taken away" if len(entries) < head["number"] else f"{HEAD} is older than the entries"
-        raise _damaged(folder, f"{less}: there are {len(entries)}, and {HEAD} speaks of {head['number']}")
-    return Ledger(folder, tuple(entries), previous, domain, roles, before)
+    if (count := len(ledger.entries)) not in known:
+        less = "an entry was taken away" if count < head["number"] else f"{HEAD} is older than the entries"
+        raise _damaged(folder, f"{less}: there are {count}, and {HEAD} speaks of {head['number']}")
+    return ledger
 
 
-def _is_head(stated: object) -> bool:
-    """Whether this is what a head says of an entry: its number and hash."""
-    return (
-        isinstance(stated, dict)
-        and type(stated.get("number")) is int
-        and isinstance(stated.get("entry"), str if stated["number"] else type(None))
+def _with_next(ledger: Ledger) -> Ledger:
+    """The ledger with the entry that follows in its folder. Raises whatever is raised by files that are something else."""
+    folder, number = ledger.path, len(ledger.entries) + 1
+    entry_folder = folder / _name(number)
+    content = bounded_content(entry_folder / ENTRY, MAX_BYTES)
+    stated = json.loads(content)
+    if (stated["number"], stated["previous"]) != (number, ledger.head):
+        raise _damaged(folder, f"{entry_folder.name}/{ENTRY} does not follow on the entry before it")
+    if stated["format"] != FORMAT:
+        raise InputError(f"the ledger {folder} is of another version of this program")
+    files = {}
+    for path, expected in stated["files"].items():
+        files[path] = bounded_content(entry_folder / path, MAX_BYTES)
+        if digest(files[path]) != expected:
+            raise _damaged(folder, f"{entry_folder.name}/{path} is not what was written")
+    domain, roles = ledger.domain, ledger.roles
+    if domain is None:
+        domain, roles = _domain_from_json(json.loads(files[HIERARCHIES]))
+    mark, note = (folder / f"{entry_folder.name}-{kind}.json" for kind in ("out", "retracted"))
+    entry = replace(
+        Entry.read(stated, files[CELLS], domain),
+        is_out=mark.exists() and bool(_stated(mark)),
+        retracted=_stated(note)["date"] if note.exists() else "",
     )
+    return Ledger(folder, (*ledger.entries, entry), digest(content), domain, roles, ledger.head)
+
+
+def _is_head(stated: Any) -> bool:
+    """Whether this is what a head says of an entry: its number and hash."""
+    is_numbered = isinstance(stated, dict) and type(stated.get("number")) is int
+    return is_numbered and isinstance(stated.get("entry"), str if stated["number"] else type(None))
 
 
 def _stated(file: Path) -> dict[str, Any]:
@@ -524,13 +493,9 @@ class Waiting:
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        told = {"releases": self.releases, "waiting": rows, "coarsened": [dict(margin) for margin in self.coarsened]}
         shares = {"foreseen": self.foreseen, "kept": self.kept}
-        return told | {name: share for name, share in shares.items() if share is not None}
-
-
-def _unlimited(constraint: PruningConstraint) -> PruningConstraint:
-    return constraint
+        known = {name: share for name, share in shares.items() if share is not None}
+        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | known
 
 
 @dataclass(frozen=True, eq=False)
@@ -544,7 +509,7 @@ class Scope:
     masks: tuple[Mask, ...] | None = None
     common: Mask = 0
     of_part: bool = False
-    limited: Callable[[PruningConstraint], PruningConstraint] = _unlimited
+    limited: Callable[[PruningConstraint], PruningConstraint] = lambda constraint: constraint
 
 
 ANYTHING = Scope()
@@ -585,8 +550,7 @@ class Continuation:
         the ledger tells the part from the rest.
         """
         part, today = today.part, today.whole
-        counted = [getattr(requirements, name) for name in ("k_link", "k_combinatorial", "min_cell")]
-        k = max((count for count in counted if count is not None), default=1)
+        k = max(filter(None, (requirements.k_link, requirements.k_combinatorial, requirements.min_cell)), default=1)
         if k < 2:
             raise InputError(
                 "a ledger keeps changes by fewer than k people apart, and the policy does not say k; set k_link, "
@@ -596,7 +560,7 @@ class Continuation:
             table = replace(today, counts=today.base_counts)
             return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known, part)
         _check_fit(ledger, today)
-        now, unknown = recoded(ledger, today)
+        now, unknown = _recoded(ledger, today)
         tables = tuple(entry.table for entry in ledger.entries)
         claimed = [claim for entry in ledger.entries for claim in entry.diversities]
         envelope = ledger.envelope(
@@ -649,13 +613,11 @@ class Continuation:
 
         most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
         """
-
-        def few_waiting(then: PruningConstraint) -> PruningConstraint:
-            return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, then)
-
-        is_limited = not self.ledger.entries and most < 1
-        limited = few_waiting if is_limited else _unlimited
-        return Scope(self.masks, self.common, self.part is not None, limited)
+        scope = Scope(self.masks, self.common, self.part is not None)
+        if self.ledger.entries or most >= 1:
+            return scope
+        changes = SampledChanges(self.table.base_counts, self.least, seed)
+        return replace(scope, limited=lambda then: FewWaiting(changes, most, then))
 
     @property
     def least(self) -> int:
@@ -724,13 +686,11 @@ class Continuation:
             where="" if self.part is None else self.part.where.text,
             shown=None if self.part is None else self.shown.rows,
         )
-        return partial(_entering, self.ledger, entry, self.table)
 
+        def enter(folder: Path, bundle: Mapping[str, bytes]) -> AbstractContextManager[None]:
+            return self.ledger.entering(replace(entry, folder=str(folder.absolute())), self.table.roles, bundle)
 
-def _entering(
-    ledger: Ledger, entry: Entry, table: Table, folder: Path, bundle: Mapping[str, bytes]
-) -> AbstractContextManager[None]:
-    return ledger.entering(replace(entry, folder=str(folder.absolute())), table.roles, bundle)
+        return enter
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:
@@ -758,28 +718,26 @@ def _check_fit(ledger: Ledger, today: Table) -> None:
 
 
 def _agree(one: Hierarchy, other: Hierarchy) -> bool:
-    """Whether two hierarchies generalize the base values that both have in the same way."""
     paths = {path[0]: path for path in one.rows()}
     return all(paths.get(path[0], path) == path for path in other.rows())
 
 
-def recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
+def _recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
     """The rows of today over the domain of the ledger, and how many have a value that it does not know."""
     if ledger.domain is None:
         raise ValueError("a ledger without entries has no domain")
     counts = today.base_counts
-    known = np.ones(len(counts), dtype=bool)
+    is_known = np.ones(len(counts), dtype=bool)
     codes = {}
     for name, hierarchy in ledger.domain.items():
         place = {label: code for code, label in enumerate(hierarchy.labels[0])}
         new = np.array([place.get(label, -1) for label in today.domain.hierarchy(name).labels[0]], dtype=np.int64)
         codes[name] = new[counts.column(name, 0)]
-        known &= codes[name] >= 0
-    rows = counts.counts
-    codes = {name: column[known] for name, column in codes.items()}
+        is_known &= codes[name] >= 0
+    codes = {name: column[is_known] for name, column in codes.items()}
     margin = dict.fromkeys(ledger.domain.attributes, 0)
-    recoded = ContingencyTable.from_cells(ledger.domain, margin, codes, rows[known])
-    return recoded, int(rows[~known].sum())
+    table = ContingencyTable.from_cells(ledger.domain, margin, codes, counts.counts[is_known])
+    return table, int(counts.counts[~is_known].sum())
 
 
 # Few waiting: what the first release of a ledger leaves coarse, so that what changes later can soon be shown.
@@ -821,7 +779,8 @@ class SampledChanges:
         """Whether no larger share of the people is foreseen to wait beside these margins. Finer margins have more."""
         rows = self._sample(share).counts
         settled_places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
-        return int(rows[settled_places].sum()) >= self._changed
+        # Of this many people that come between two releases; as many leave.
+        return int(rows[settled_places].sum()) >= max(round(self.table.total * CHANGED / 2), 1)
 
     def waiting(self, cliques: AnyCollection[Mask]) -> float:
         """The share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
@@ -831,22 +790,18 @@ class SampledChanges:
             low, high = (low, middle) if self.are_few(cliques, middle) else (middle, high)
         return high
 
-    @property
-    def _changed(self) -> int:
-        """Rows that come between two releases; as many leave."""
-        return max(round(self.table.total * CHANGED / 2), 1)
-
-    def _drawn(self, share: float) -> ContingencyTable:
-        size = round(self.table.total * share / 2)
-        rng = np.random.default_rng(self.seed)
-        rows = rng.multivariate_hypergeometric(self.table.counts, size, method="marginals")
-        codes = dict(zip(self.table.attributes, self.table.codes))
-        return ContingencyTable.from_cells(self.table.domain, self.table.margin, codes, rows)
-
     @cached_property
     def _sample(self) -> Callable[[float], ContingencyTable]:
         """The people who wait on one side: half of such a share of all came, and half left."""
-        return lru_cache(1)(self._drawn)
+
+        def drawn(share: float) -> ContingencyTable:
+            table, size = self.table, round(self.table.total * share / 2)
+            rows = np.random.default_rng(self.seed).multivariate_hypergeometric(table.counts, size, method="marginals")
+            return ContingencyTable.from_cells(
+                table.domain, table.margin, dict(zip(table.attributes, table.codes)), rows
+            )
+
+        return lru_cache(1)(drawn)
 
     @cached_property
     def _cells(self) -> Callable[[float, Mask], IndexArray]:
@@ -867,30 +822,22 @@ class FewWaiting(PruningConstraint):
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """What the other constraint says, or the refusal where more would wait."""
-        if refusal := self.then(cliques, new):
-            return refusal
-        if new and not self._are_few(frozenset([new])):
-            return Refusal(self._reason, RefusalScope.FINER)
-        return None if self._are_few(frozenset(cliques)) else Refusal(self._reason, RefusalScope.LONGER)
+        refusal = self.then(cliques, new) or (self._refusal([new], RefusalScope.FINER) if new else None)
+        return refusal or self._refusal(cliques, RefusalScope.LONGER)
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of everything that shows a margin."""
-        if refusal := self.then.of_margin(margin):
-            return refusal
-        return None if self._are_few(frozenset([margin])) else Refusal(self._reason, RefusalScope.FINER)
+        return self.then.of_margin(margin) or self._refusal([margin], RefusalScope.FINER)
 
-    @property
-    def _reason(self) -> str:
-        return f"more than {100 * self.most:g} percent of the people would wait for a later release (max_waiting)"
-
-    def _are_few(self, cliques: frozenset[Mask]) -> bool:
-        if cliques not in self._judged:
-            self._judged[cliques] = self.changes.are_few(cliques, self.most)
-        return self._judged[cliques]
+    def _refusal(self, cliques: AnyCollection[Mask], scope: RefusalScope) -> Refusal | None:
+        if self._are_few(frozenset(cliques)):
+            return None
+        why = f"more than {100 * self.most:g} percent of the people would wait for a later release (max_waiting)"
+        return Refusal(why, scope)
 
     @cached_property
-    def _judged(self) -> dict[frozenset[Mask], bool]:
-        return {}
+    def _are_few(self) -> Callable[[frozenset[Mask]], bool]:
+        return cache(lambda cliques: self.changes.are_few(cliques, self.most))
 
 
 @dataclass(frozen=True)
@@ -919,15 +866,14 @@ class Pair:
 def pairs(ledger: Ledger) -> Iterator[Pair]:
     """Every two releases of a ledger, by what both claim, on all margins that any of its releases shows."""
     for earlier, later in combinations(ledger.entries, 2):
+        is_known = earlier.turnover_known and later.turnover_known
         diversities = (*earlier.diversities, *later.diversities)
         envelope = ledger.envelope(max(earlier.k, later.k), diversities, later.rows_per_person)
-        turnover_known = earlier.turnover_known and later.turnover_known
-        envelope = replace(envelope, turnover_known=turnover_known)
-        findings = tuple(envelope.findings(earlier.table, later.table))
+        findings = tuple(replace(envelope, turnover_known=is_known).findings(earlier.table, later.table))
         joiners, leavers = joiners_and_leavers(earlier.table, later.table)
         worst = findings[-1].worst
         smallest = worst.difference if isinstance(worst, CellDifference) else None
-        yield Pair(earlier.number, later.number, joiners.total, leavers.total, findings, smallest, turnover_known)
+        yield Pair(earlier.number, later.number, joiners.total, leavers.total, findings, smallest, is_known)
 
 
 ENOUGH = 0.9
@@ -987,39 +933,30 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
 def entry_line(entry: Entry) -> str:
     """A release of a ledger."""
     settle = f"--settle {entry.number} out, or --settle {entry.number} not-out"
-    state = (
-        "out"
-        if entry.is_out
-        else f"perhaps out: its writing was interrupted, so it counts until you settle it ({settle})"
-    )
-    retracted = f"; retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else ""
+    pending = f"perhaps out: its writing was interrupted, so it counts until you settle it ({settle})"
     came, leaving = entry.waiting
-    waiting = f"; {came:,} that came and {leaving:,} that left waited" if came or leaving else ""
-    turnover = "; turnover known" if entry.turnover_known else ""
-    part = f"; part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else ""
+    told = [
+        "out" if entry.is_out else pending,
+        f"part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else "",
+        "turnover known" if entry.turnover_known else "",
+        f"{came:,} that came and {leaving:,} that left waited" if came or leaving else "",
+        f"retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else "",
+    ]
     rows = number_of(entry.rows, "row")
-    return f"{entry.number}  {entry.date}  {rows}  {state}{part}{turnover}{waiting}{retracted}  {entry.folder}"
+    return f"{entry.number}  {entry.date}  {rows}  {'; '.join(filter(None, told))}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:
     """What two releases tell together."""
-    verdict = (
-        "the claims hold for their differences" if pair.ok else "not proven that the claims hold for their differences"
-    )
-    yield (
-        f"{pair.earlier} and {pair.later}: {number_of(pair.came, 'row')} came and {pair.left:,} left, {verdict}"
-        + (
-            f"; the smallest difference is {pair.smallest_difference:+,}"
-            if pair.smallest_difference is not None
-            else ""
-        )
-        + ("; it may be of any size, since both say that turnover is known" if pair.turnover_known else "")
-    )
+    smallest = pair.smallest_difference
+    told = [
+        f"{'' if pair.ok else 'not proven that '}the claims hold for their differences",
+        "" if smallest is None else f"the smallest difference is {smallest:+,}",
+        "it may be of any size, since both say that turnover is known" if pair.turnover_known else "",
+    ]
+    changed = f"{number_of(pair.came, 'row')} came and {pair.left:,} left"
+    yield f"{pair.earlier} and {pair.later}: {changed}, {'; '.join(filter(None, told))}"
     for finding in pair.findings:
         if not finding.holds:
-            yield f"   {_said(finding)}"
-
-
-def _said(finding: Finding) -> str:
-    of_whom = f" of the {finding.parameters['of']}" if "of" in finding.parameters else ""
-    return f"{finding.verdict.value}: {finding.criterion}{of_whom}"
+            of_whom = f" of the {finding.parameters['of']}" if "of" in finding.parameters else ""
+            yield f"   {finding.verdict.value}: {finding.criterion}{of_whom}"

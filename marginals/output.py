@@ -68,7 +68,7 @@ def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = nothing_clo
     """Raise InputError where a path is one of those that are read, would be read with them, or lies in a closed folder."""
     place = resolved(path)
     for read in reads:
-        with _reading(read):
+        with refusals(read, "read"):
             resolved(read)
         if is_part(read, path):
             raise InputError(
@@ -95,17 +95,9 @@ def require_place(path: Path, folder: Path) -> None:
 
 
 @contextmanager
-def refusals(path: Path) -> Iterator[None]:
-    """What goes wrong in looking at a path, as InputErrors."""
+def refusals(path: Path, how: str = "written") -> Iterator[None]:
+    """Raise what goes wrong in looking at a path as InputError."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
+        raise InputError(f"{path} cannot be {how}: {system_reason(error)}") from None

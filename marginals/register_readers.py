@@ -8,7 +8,7 @@ from checks.claims import Register
 from checks.finding import FULL, Verdict
 from checks.register import UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
 from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import over_table
+from marginals.bundle.together import over_table
 from marginals.results import plain
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection

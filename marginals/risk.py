@@ -54,7 +54,7 @@ from checks.risk.harm import (
     weighted_mean,
 )
 from marginals.bundle.content import Published
-from marginals.bundle.reading import recoded
+from marginals.bundle.together import recoded
 from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, generalize
 from marginals.errors import InputError
 from marginals.published_values import matched_levels

@@ -11,7 +11,7 @@ import numpy as np
 from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
 from marginals.arguments import require, require_release, require_whole_number
 from marginals.bundle.content import Published
-from marginals.bundle.reading import over_table
+from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.estimates import drawn_base_values
 from marginals.tables.table import Table
@@ -115,7 +115,6 @@ def _require_both(anonymized: object, table: object, seed: object) -> None:
 
 
 def _estimated(model: MarginalModel, queries: CountQueries) -> FloatArray:
-    """What a model expects for each query: shape (queries,)."""
     taxonomies = {name: Taxonomy(hierarchy) for name, hierarchy in queries.domain.items()}
     estimated = np.empty(len(queries.nodes))
     for position, query in enumerate(queries.nodes.tolist()):
@@ -129,7 +128,6 @@ def _estimated(model: MarginalModel, queries: CountQueries) -> FloatArray:
 
 
 def _coded(base: ContingencyTable, drawn: "pd.DataFrame") -> ContingencyTable:
-    """Drawn rows, one each, as a table over the domain of another."""
     codes = {}
     for name, hierarchy in base.domain.items():
         place = {label: code for code, label in enumerate(hierarchy.labels[0])}

@@ -4,17 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
-
-from marginals.tables.attribute import Role
-from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
-from models.tables.hierarchy import Domain, Mask
-
-if TYPE_CHECKING:
-    pass
-
+from typing import Any, Protocol
 
 from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
 from checks.finding import FULL, Finding, Verdict
@@ -23,10 +13,14 @@ from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
 from marginals.results import plain
-from marginals.tables.attribute import Codebook
+from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.inference.marginal_model import MarginalModel
+from models.inference.maximum_entropy import MaximumEntropy
+from models.tables.hierarchy import Domain, Mask
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -36,16 +30,17 @@ INFORMATION_DECIMALS = 6
 class Verification:
     """The findings on some claims, those that only the publisher can know as attested.
 
-    warnings: what else somebody should know who verifies; they decide nothing.
-
-    rules: the named rules that demand some of the claims, with what was found of each demand. smallest_sensitive: of each
-    sensitive attribute that is published, the smallest published count that includes it; it decides nothing either.
+    warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
+    the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
+    smallest published count that includes it; it decides nothing either. published: the content of the one bundle whose
+    files can be trusted, if there is one.
     """
 
     checks: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
     rules: tuple[JudgedRule, ...] = ()
     smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
+    published: "BundleContent | None" = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -282,6 +277,24 @@ FURTHER = "further"
 """What the marginal of a further table says of itself."""
 KNOWN = "known"
 """What a release says of turnover whose readers are taken to know that people come and go."""
+PACKAGE = {
+    "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+    "name": "anonymized-marginals",
+    "title": TITLE,
+    "description": "Generalized tables of counts from one table about people. Privacy claims: see release.privacy.",
+}
+"""What each descriptor says of itself; the title is a publisher's own."""
+TABLE = {"type": "table", "format": "csv", "mediatype": "text/csv", "encoding": "utf-8"}
+"""What the resource of each marginal and hierarchy says of its file."""
+
+
+def schema_of(header: Sequence[str]) -> dict[str, Any]:
+    """The Table Schema of a file with this header: the column `count` has whole numbers from 1 on, all others have texts."""
+    count = {"name": COUNT, "type": "integer", "constraints": {"required": True, "minimum": 1}}
+    key = [name for name in header if name != COUNT] if COUNT in header else header[:1]
+    fields = [count if name == COUNT else {"name": name, "type": "string"} for name in header]
+    return {"fields": fields, "primaryKey": key, "missingValues": []}
+
 
 MAX_DESCRIPTOR_BYTES = 16 << 20
 MAX_SIGNATURE_BYTES = 1 << 14

@@ -1,8 +1,8 @@
 """A snapshot of a bundle: the bytes of all its files, each opened once, of which everything is judged that is judged of it.
 
-Nothing that happens to the folder afterwards changes a verdict, and no verdict mixes two states of it: whatever is read of
-a marginal, hierarchy or report has the hash that this descriptor gives, and the seal and the signature are compared with
-the bytes of this descriptor.
+Nothing that happens to the folder afterwards changes a verdict, and no verdict mixes two states of it: each marginal,
+hierarchy and report has the hash that this descriptor gives, and the seal and the signature are compared with the bytes of
+this descriptor.
 """
 
 import errno
@@ -31,7 +31,6 @@ from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import open_regular, resolved
 
 _PAGE = "text/html"
-"""What a report is."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,16 @@ class Descriptor:
 
     def __post_init__(self) -> None:
         package = _strict_json(self.content)
-        if not isinstance(package, dict) or not isinstance(package.get("release"), dict):
-            raise BundleError(DESCRIPTOR, "it describes no release: the object release is missing")
-        if not is_number(package["release"].get("format"), FORMAT):
-            raise BundleError(DESCRIPTOR, f"release.format must be {FORMAT}")
+        release: Any = package.get("release") if isinstance(package, dict) else None
+        _require(isinstance(release, dict), "it describes no release: the object release is missing")
+        _require(is_number(release.get("format"), FORMAT), f"release.format must be {FORMAT}")
         _check_resources(package.get("resources"))
+        report = release.get("report")
+        report = {"path": REPORT} if report is None else report
+        is_named = isinstance(report, dict) and isinstance(report.get("path"), str)
+        _require(is_named, "release.report must name a file by its path")
+        is_page = report.get("mediatype", _PAGE) == _PAGE
+        _require(is_page, f"release.report is a page in HTML, so its mediatype must be {_PAGE}")
         object.__setattr__(self, "package", package)
 
     @property
@@ -65,36 +69,13 @@ class Descriptor:
 
     @property
     def report(self) -> Mapping[str, Any] | None:
-        """What it says of the report, None where it names none. Raises BundleError where that names no file."""
-        if self.release.get("report") is not None and self.report_path is None:
-            raise BundleError(DESCRIPTOR, "release.report must name a file by its path")
-        report = self.release.get("report")
-        if report is not None and report.get("mediatype", _PAGE) != _PAGE:
-            raise BundleError(DESCRIPTOR, f"release.report is a page in HTML, so its mediatype must be {_PAGE}")
-        return report
+        """What it says of the report, None where it names none."""
+        return self.release.get("report")
 
     @property
-    def report_path(self) -> str | None:
-        """The path of the report, None where it names no file as its report."""
-        report = self.release.get("report")
-        path = report.get("path") if isinstance(report, dict) else None
-        return path if isinstance(path, str) else None
-
-    @property
-    def declared_paths(self) -> list[str]:
-        """The paths of all files that it names."""
-        return [*(resource["path"] for resource in self.resources), *([self.report_path] if self.report_path else [])]
-
-    @property
-    def checked_sizes(self) -> list[tuple[str, int]]:
-        """Path and stated bytes of each file whose content is looked at: tables, the report, and what a hash is given of.
-
-        Those are left out of which it states no number of bytes, or one that is too large to be read.
-        """
-        files = [resource for resource in self.resources if is_table(resource) or has_hash(resource)]
-        files += [self.release["report"]] if self.report_path is not None else []
-        sizes = [(file["path"], stated_bytes(file)) for file in files]
-        return [(path, size) for path, size in sizes if size is not None and size <= MAX_FILE_BYTES]
+    def files(self) -> list[Mapping[str, Any]]:
+        """What it says of each file, the report last."""
+        return [*self.resources, *filter(None, [self.report])]
 
     @property
     def identity(self) -> str:
@@ -135,22 +116,26 @@ def is_number(stated: object, number: int) -> bool:
     return type(stated) is int and stated == number
 
 
-def stated_bytes(file: Mapping[str, Any]) -> int | None:
-    """How many bytes a file has by what is said of it, None where that is no number of bytes."""
+def _require(is_so: object, problem: str) -> None:
+    if not is_so:
+        raise BundleError(DESCRIPTOR, problem)
+
+
+def _stated_bytes(file: Mapping[str, Any]) -> int | None:
     size = file.get("bytes")
     return size if type(size) is int and size >= 0 else None
 
 
-def _check_resources(resources: object) -> None:
-    if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
-        raise BundleError(DESCRIPTOR, "resources must be a list of objects")
-    if len(resources) > MAX_RESOURCES:
-        raise BundleError(DESCRIPTOR, f"{len(resources)} resources are more than the {MAX_RESOURCES} that are read")
+def _check_resources(resources: Any) -> None:
+    is_list = isinstance(resources, list) and all(isinstance(resource, dict) for resource in resources)
+    _require(is_list, "resources must be a list of objects")
+    are_few = len(resources) <= MAX_RESOURCES
+    _require(are_few, f"{len(resources)} resources are more than the {MAX_RESOURCES} that are read")
     paths = [resource.get("path") for resource in resources]
-    if not all(isinstance(path, str) for path in paths) or len(set(paths)) != len(paths):
-        raise BundleError(DESCRIPTOR, "each resource must have a path of its own")
-    if sum(stated_bytes(resource) or 0 for resource in resources) > MAX_BYTES:
-        raise BundleError(DESCRIPTOR, f"its resources have more than the {MAX_BYTES} bytes that are read of a bundle")
+    are_apart = all(isinstance(path, str) for path in paths) and len(set(paths)) == len(paths)
+    _require(are_apart, "each resource must have a path of its own")
+    are_small = sum(_stated_bytes(resource) or 0 for resource in resources) <= MAX_BYTES
+    _require(are_small, f"its resources have more than the {MAX_BYTES} bytes that are read of a bundle")
 
 
 class _JSONError(ValueError):
@@ -188,94 +173,48 @@ def _finite(text: str) -> float:
     return number
 
 
-_FLAGS = getattr(os, "O_NOFOLLOW", 0)
-"""The path has no links when it is opened."""
+def _read(
+    root: Path, path: str, limit: int, limited: str = "where the most that is read is", *, is_plain: bool = False
+) -> bytes | BundleError:
+    """The content of a file of a bundle, or why it has none, or more bytes than the limit.
 
-
-@dataclass(frozen=True)
-class ReadFile:
-    """What was read of a file.
-
-    path: in the bundle. limit: how many bytes were asked for at most. content: all of it, or nothing where it is larger.
-    size: in bytes. problem: why it could not be read, empty where it could.
-    """
-
-    path: str
-    limit: int
-    content: bytes = b""
-    size: int = 0
-    problem: str = ""
-
-    def whole(self) -> bytes:
-        """All bytes of the file. Raises BundleError where it could not be read, or has more than were asked for."""
-        if self.problem:
-            raise BundleError(self.path, self.problem)
-        if self.size > self.limit:
-            raise BundleError(self.path, f"it is larger than the {self.limit} bytes that are read")
-        return self.content
-
-
-def read_file(root: Path, path: str, limit: int) -> ReadFile:
-    """A file of a bundle, up to a number of bytes. root: the bundle's folder, without links.
-
-    Links are followed as long as they lead to a file of the bundle.
+    root: the bundle's folder, without links. limited: words before the limit. is_plain: whether the file must not be a link;
+    others are followed as long as they lead to a file of the bundle.
     """
     parts = PurePosixPath(path)
+    outside = BundleError(path, "its path leads out of the bundle")
     if parts.is_absolute() or ".." in parts.parts or "\\" in path or "\0" in path:
-        return ReadFile(path, limit, problem="its path leads out of the bundle")
+        return outside
     try:
-        place = resolved(root / parts)
+        place = root / parts if is_plain else resolved(root / parts)
         if not place.is_relative_to(root):
-            return ReadFile(path, limit, problem="its path leads out of the bundle")
-        if not place.is_file():
-            return ReadFile(path, limit, problem="there is no such file")
-        return _opened(place, path, limit)
+            return outside
+        if not place.is_file() or (is_plain and place.is_symlink()):
+            return BundleError(path, "it is not a file" if os.path.lexists(place) else "there is no such file")
+        with open_regular(place, getattr(os, "O_NOFOLLOW", 0)) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            content = stream.read(limit + 1) if size <= limit else b""
     except OSError as error:
-        return ReadFile(path, limit, problem=_reason(error))
-
-
-def read_plain_file(root: Path, name: str, limit: int) -> ReadFile | None:
-    """A file that must not be a link, up to a number of bytes; None where there is nothing of this name."""
-    place = root / name
-    try:
-        if not os.path.lexists(place):
-            return None
-        if place.is_symlink() or not place.is_file():
-            return ReadFile(name, limit, problem="it is not a file")
-        return _opened(place, name, limit)
-    except OSError as error:
-        return ReadFile(name, limit, problem=_reason(error))
-
-
-def _opened(place: Path, path: str, limit: int) -> ReadFile:
-    with open_regular(place, _FLAGS) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        if size > limit:
-            return ReadFile(path, limit, size=size)
-        content = stream.read(limit + 1)
-    return ReadFile(path, limit, content if len(content) <= limit else b"", len(content))
-
-
-def _reason(error: OSError) -> str:
-    if error.errno == errno.ELOOP:
-        return "it is a link that leads to itself"
-    return f"it cannot be read: {system_reason(error)}"
+        is_loop = error.errno == errno.ELOOP
+        problem = "it is a link that leads to itself" if is_loop else f"it cannot be read: {system_reason(error)}"
+        return BundleError(path, problem)
+    if max(size, len(content)) > limit:
+        return BundleError(path, f"it has {max(size, len(content))} bytes {limited} {limit}")
+    return content
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """All files of a bundle as they were read.
 
-    name: of the folder. files: those that the descriptor declares, by path, with seal and signature where there are some.
-    others: paths in the folder that the descriptor does not declare.
-    unlisted: why the folder could not be searched for those, empty where it could.
+    name: of the folder. files: the content of each, or why it could not be read, by path, with seal and signature where
+    there are some. others: paths in the folder that the descriptor does not declare, or why it could not be searched.
     """
 
     name: str
     descriptor: Descriptor
-    files: Mapping[PurePosixPath, ReadFile]
-    others: tuple[str, ...] = ()
-    unlisted: str = ""
+    files: Mapping[PurePosixPath, bytes | BundleError]
+    others: tuple[str, ...] | BundleError = ()
 
     @classmethod
     def of(cls, folder: Path) -> "Snapshot":
@@ -284,27 +223,33 @@ class Snapshot:
         Raises InputError where the folder holds no bundle, and BundleError where its descriptor describes none, or where
         it was replaced meanwhile.
         """
-        root, before = _root(folder)
-        described = read_file(root, DESCRIPTOR, MAX_DESCRIPTOR_BYTES)
-        descriptor = Descriptor(described.whole())
-        files = {PurePosixPath(DESCRIPTOR): described}
+        root = _root(folder)
+        before = _identity(root)
+        descriptor = Descriptor(_content(_read(root, DESCRIPTOR, MAX_DESCRIPTOR_BYTES)))
+        files: dict[PurePosixPath, bytes | BundleError] = {PurePosixPath(DESCRIPTOR): descriptor.content}
         for name in (SEAL, SIGNATURE):
-            plain = read_plain_file(root, name, MAX_SIGNATURE_BYTES)
-            if plain is not None:
-                files[PurePosixPath(name)] = plain
-        limits: dict[PurePosixPath, int] = {}
-        for path, size in descriptor.checked_sizes:
-            limits[PurePosixPath(path)] = max(size, limits.get(PurePosixPath(path), 0))
-        for path, _ in descriptor.checked_sizes:
-            if PurePosixPath(path) not in files:
-                files[PurePosixPath(path)] = read_file(root, path, limits[PurePosixPath(path)])
+            if os.path.lexists(root / name):
+                files[PurePosixPath(name)] = _read(root, name, MAX_SIGNATURE_BYTES, is_plain=True)
+        sizes: dict[PurePosixPath, tuple[int, str]] = {}
+        for file in descriptor.files:
+            size = _stated_bytes(file)
+            is_read = is_table(file) or has_hash(file) or file is descriptor.report
+            if is_read and size is not None and size <= MAX_FILE_BYTES:
+                path = PurePosixPath(file["path"])
+                sizes[path] = max((size, file["path"]), sizes.get(path, (0, "")))
+        for path, (size, spelled) in sizes.items():
+            if path not in files:
+                files[path] = _read(root, spelled, size, "where the descriptor says")
+        others: tuple[str, ...] | BundleError
         try:
-            others, unlisted = _others(root, descriptor), ""
+            others = tuple(
+                _undeclared(root, [DESCRIPTOR, SEAL, SIGNATURE, *(file["path"] for file in descriptor.files)])
+            )
         except OSError as error:
-            others, unlisted = (), f"it cannot be read: {system_reason(error)}"
+            others = BundleError(root.name, f"it cannot be read: {system_reason(error)}")
         if _identity(root) != before:
             raise BundleError(root.name, "it was replaced while it was read; read it again")
-        return cls(root.name, descriptor, files, others, unlisted)
+        return cls(root.name, descriptor, files, others)
 
     def listed_content(self, listed: Mapping[str, Any]) -> bytes:
         """The bytes of a file whose size and hash are what the descriptor says of it.
@@ -312,21 +257,19 @@ class Snapshot:
         listed: what it says of it. Raises BundleError where they are not, or where it could not be read.
         """
         path: str = listed["path"]
-        size = stated_bytes(listed)
+        size = _stated_bytes(listed)
         if size is None:
             raise BundleError(path, "the descriptor does not say how many bytes it has")
         if size > MAX_FILE_BYTES:
             # A whole number in JSON may be larger than any float.
             size_text = f"{float(min(size, 10**300)):.6g}"
             raise BundleError(path, f"its {size_text} bytes are more than the {MAX_FILE_BYTES} that are read")
-        file = self.files[PurePosixPath(path)]
-        if file.problem:
-            raise BundleError(path, file.problem)
-        if file.size != size:
-            raise BundleError(path, f"it has {file.size} bytes where the descriptor says {size}")
-        if listed.get("hash") != digest(file.content):
+        content = _content(self.files[PurePosixPath(path)])
+        if len(content) != size:
+            raise BundleError(path, f"it has {len(content)} bytes where the descriptor says {size}")
+        if listed.get("hash") != digest(content):
             raise BundleError(path, "its content does not match the hash in the descriptor; it was changed")
-        return file.content
+        return content
 
     def report_content(self) -> bytes | None:
         """The report that the descriptor names; None where it names none. Raises BundleError where it is another one.
@@ -339,8 +282,8 @@ class Snapshot:
     @property
     def undeclared(self) -> tuple[str, ...]:
         """Paths in the folder that the descriptor does not declare. Raises BundleError where it could not be searched."""
-        if self.unlisted:
-            raise BundleError(self.name, self.unlisted)
+        if isinstance(self.others, BundleError):
+            raise self.others
         return self.others
 
     def check_undeclared(self) -> None:
@@ -351,40 +294,41 @@ class Snapshot:
         """
         if paths := self.undeclared:
             more = f", nor {len(paths) - 1} others that were looked at" if len(paths) > 1 else ""
-            raise BundleError(
-                paths[0], f"{DESCRIPTOR} does not declare it{more}; remove what is no part of the release"
-            )
+            problem = f"{DESCRIPTOR} does not declare it{more}; remove what is no part of the release"
+            raise BundleError(paths[0], problem)
 
     @property
     def is_sealed(self) -> bool:
         """Whether there is a seal, which must be right; bundles of other programs may have none. Raises BundleError."""
-        seal = self._beside(SEAL)
-        if seal is not None:
+        if (seal := self._beside(SEAL)) is not None:
             check_seal(seal, self.descriptor.content)
         return seal is not None
 
     @property
     def is_signed(self) -> bool:
         """Whether there is a signature, whosever it is. Raises BundleError for a file that cannot be one."""
-        signature = self._beside(SIGNATURE)
-        if signature is not None:
+        if (signature := self._beside(SIGNATURE)) is not None:
             signer_of(signature)
         return signature is not None
 
     def check_signature(self, key: PublicKey) -> None:
         """Raise BundleError unless the descriptor is signed with the key; InputError without minisign."""
-        signature = self._beside(SIGNATURE)
-        if signature is None:
+        if (signature := self._beside(SIGNATURE)) is None:
             raise BundleError(SIGNATURE, "it is missing: the bundle is not signed")
         check_signature(self.descriptor.content, signature, key)
 
     def _beside(self, name: str) -> bytes | None:
         file = self.files.get(PurePosixPath(name))
-        return None if file is None else file.whole()
+        return None if file is None else _content(file)
 
 
-def _root(folder: Path) -> tuple[Path, tuple[int, int]]:
-    """The folder of a bundle without links, and which one it is."""
+def _content(read: bytes | BundleError) -> bytes:
+    if isinstance(read, BundleError):
+        raise read
+    return read
+
+
+def _root(folder: Path) -> Path:
     if folder.is_file():
         from zipfile import is_zipfile  # loaded here: it takes 7 ms, which who names a folder need not wait for
 
@@ -392,8 +336,7 @@ def _root(folder: Path) -> tuple[Path, tuple[int, int]]:
         raise InputError(f"{folder} is a file, and a release is a folder; {what}")
     if not (folder / DESCRIPTOR).is_file():
         raise InputError(f"{folder} holds no release: there is no {DESCRIPTOR}")
-    root = resolved(folder)
-    return root, _identity(root)
+    return resolved(folder)
 
 
 def _identity(folder: Path) -> tuple[int, int]:
@@ -405,15 +348,11 @@ def _identity(folder: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _others(root: Path, descriptor: Descriptor) -> tuple[str, ...]:
-    return tuple(undeclared(root, [DESCRIPTOR, SEAL, SIGNATURE, *descriptor.declared_paths]))
-
-
 _MOST = 1000
 """Undeclared files after which the search ends: that there are some is found out in a moment, however many there are."""
 
 
-def undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
+def _undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
     """Paths in a folder, sorted, that are not declared, whatever they are called; 1000 at most.
 
     Of a folder that holds nothing declared, only its own name is told. Time grows with what is declared, not with what
@@ -421,19 +360,17 @@ def undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
     """
     files = {PurePosixPath(path) for path in declared}
     folders = {parent for file in files for parent in file.parents}
-    return sorted(map(str, islice(_found(folder, PurePosixPath(), files, folders), _MOST)))
 
+    def found(inside: PurePosixPath) -> Iterator[PurePosixPath]:
+        with os.scandir(folder / inside) as entries:
+            for entry in entries:
+                path = inside / entry.name
+                if path in folders and entry.is_dir(follow_symlinks=False):
+                    yield from found(path)
+                elif path not in files:
+                    yield path
 
-def _found(
-    root: Path, inside: PurePosixPath, files: set[PurePosixPath], folders: set[PurePosixPath]
-) -> Iterator[PurePosixPath]:
-    with os.scandir(root / inside) as entries:
-        for entry in entries:
-            path = inside / entry.name
-            if path in folders and entry.is_dir(follow_symlinks=False):
-                yield from _found(root, path, files, folders)
-            elif path not in files:
-                yield path
+    return sorted(map(str, islice(found(PurePosixPath()), _MOST)))
 
 
 @dataclass(frozen=True)

@@ -4,31 +4,222 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations, pairwise, product
 from math import prod
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
 
 from checks.attacks.knowledge import Knowledge, Levels, certainly_small
 from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
-from checks.claims import Claim, CountClaim, KCombinatorial, MinCell
+from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, NoSmallCertain, Register
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
-from marginals.bundle.content import BundleContent
-from marginals.bundle.reading import counted_hierarchy, read_bundle, union
+from checks.labels import ToldByLabels
+from marginals.bundle.content import BundleContent, Published, model_of
+from marginals.bundle.reading import check_agreement, read_bundle
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
-from marginals.published_values import Part, inside_all
+from marginals.names import number_of
+from marginals.published_values import CountedHierarchy, Part, inside_all
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
-from models.arrays import FloatArray, IndexArray
+from models.arrays import CountArray, FloatArray, IndexArray
+from models.errors import HierarchyError, MarginalsError
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
-from models.tables.contingency_table import Cells, ContingencyTable, pack
+from models.inference.marginal_model import MarginalModel
+from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Margin
+
+if TYPE_CHECKING:
+    from marginals.tables.table import Table
+
+Bundles = Sequence[tuple[str, BundleContent]]
+
+
+def union(bundles: Bundles) -> BundleContent:
+    """All marginals of several bundles as one collection, with all their claims.
+
+    Raises IncompatibleReleasesError naming both bundles if they generalize an attribute differently, as far as labels and
+    counts tell, or give it different roles, or differ in how many rows a person has, and BundleError if they count different
+    numbers of rows, or contradict each other.
+    """
+    bundles = [(name, published.as_one()) for name, published in bundles]
+    (first, published), *others = bundles
+    rows = published.collection.cube.total
+    for name, other in others:
+        if (number := other.collection.cube.total) != rows:
+            raise BundleError(name, f"it counts {number_of(number, 'row')} where {first} counts {rows:,}")
+    claims = tuple(dict.fromkeys(claim for _, bundle in bundles for claim in _claims_together(bundle, bundles)))
+    if not any(bundle.collection.tables for _, bundle in bundles):
+        return replace(published, claims=claims)
+    tables = {
+        f"{name}: the marginal ({table.margin})": table
+        for (name, _), collection in zip(bundles, over_one_domain(bundles))
+        for table in collection.tables
+    }
+    check_agreement(tables)
+    are_stated = any(bundle.labels is not None for _, bundle in bundles)
+    return BundleContent(
+        Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()]),
+        {attribute: role for _, bundle in bundles for attribute, role in bundle.roles.items()},
+        claims,
+        deadline=min((bundle.deadline for _, bundle in bundles), key=lambda limit: limit.at),
+        rows_per_person=published.rows_per_person,
+        labels=_labels_together([bundle.known_labels for _, bundle in bundles]) if are_stated else None,
+    )
+
+
+def _labels_together(releases: Sequence[ToldByLabels]) -> ToldByLabels:
+    """The largest number of values that any release says a label to tell of."""
+    together: dict[str, dict[str, int]] = {}
+    for labels in releases:
+        for name, numbers in labels.items():
+            known = together.setdefault(name, {})
+            known |= {label: max(number, known.get(label, number)) for label, number in numbers.items()}
+    return together
+
+
+def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Claim]:
+    """The claims of a bundle, none attested: an attestation of its tables is none of the tables of other bundles."""
+    others = [bundle for _, bundle in bundles if bundle is not published]
+    is_alone = not any(other.collection.shows(name) for other in others for name in other.sensitive)
+    for claim in published.claims:
+        if (isinstance(claim, Register) and not is_alone) or (isinstance(claim, NoSmallCertain) and others):
+            yield replace(claim, basis=VERIFIED)
+        else:
+            yield claim
+
+
+def over_one_domain(bundles: Bundles) -> list[Collection]:
+    """The marginals of each bundle over hierarchies that hold those of all. Raises IncompatibleReleasesError."""
+    (first, published), *others = bundles
+    for name, other in others:
+        if other.rows_per_person != published.rows_per_person:
+            differ = "differ in rows_per_person, how many rows a person has"
+            raise IncompatibleReleasesError(first, name, differ, "the rows_per_person")
+    hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
+    roles: dict[str, Role] = {}
+    for name, published in bundles:
+        for attribute in published.domain.attributes:
+            counted = counted_hierarchy(published.collection, attribute)
+            first, common = hierarchies.setdefault(attribute, (name, counted))
+            merged = common.merged(counted) or common.published_levels.merged(counted.published_levels)
+            if merged is None:
+                raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
+            hierarchies[attribute] = (first, merged)
+            if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
+                # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
+                raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
+    common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
+    return [in_common(published.collection, common_hierarchies) for _, published in bundles]
+
+
+def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
+    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
+    hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+    if finest == hierarchy.height:
+        return CountedHierarchy(hierarchy, finest, np.array([collection.cube.total]))
+    return CountedHierarchy(hierarchy, finest, _value_counts(collection.cube, attribute, finest))
+
+
+def _value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
+    table = cube.table(cube.domain.mask({attribute: level}))
+    counts = np.zeros(cube.domain.hierarchy(attribute).size(level), dtype=np.int64)
+    counts[table.codes[0]] = table.counts
+    return counts
+
+
+def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
+    """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
+    domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
+    levels = _common_levels(collection, hierarchies)
+    tables = [recoded(table, domain, levels) for table in collection.tables]
+    return Collection.of(DataCube(tables), [table.mask for table in tables])
+
+
+def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> dict[str, tuple[int, ...]]:
+    """The levels of the common hierarchy that are those of each attribute that is shown. Raises HierarchyError."""
+    levels_of: dict[str, tuple[int, ...]] = {}
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        counted, common = counted_hierarchy(collection, attribute), hierarchies[attribute]
+        if (levels := counted.levels_in(common)) is None:
+            if (published := counted.published_levels.levels_in(common)) is None:
+                raise HierarchyError(f"the hierarchy of {attribute!r} does not hold the published one")
+            levels = (published[0],) * counted.finest + published  # nothing shows the levels below the finest one
+        levels_of[attribute] = levels
+    return levels_of
+
+
+def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
+    """The same table in another domain. levels: for each attribute the levels of the domain that are its own ones."""
+    margin, codes = {}, {}
+    for attribute, column in zip(table.attributes, table.codes):
+        level, margin[attribute] = table.margin[attribute], levels[attribute][table.margin[attribute]]
+        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[margin[attribute]])}
+        labels = table.domain.hierarchy(attribute).labels[level]
+        codes[attribute] = np.array([places.get(label, -1) for label in labels], dtype=np.int64)[column]
+    return ContingencyTable.from_cells(domain, margin, codes, table.counts)
+
+
+class OverTable(NamedTuple):
+    """Published marginals over the hierarchies of the table that they were counted from: all, and the core among them."""
+
+    everything: Collection
+    core: Collection
+
+    @property
+    def model(self) -> MarginalModel:
+        """The model of these marginals."""
+        return model_of(self.everything, self.core)
+
+
+def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
+    """The published marginals over the hierarchies of the table that they were counted from, and the table over the same.
+
+    A release names the groups of fitted levels anew, so the table gets the names of the release. Raises InputError for
+    another table.
+    """
+    other = InputError("the truth is another table than the one that was published; give the config it was made from")
+    everything = published.everything
+    if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
+        raise other
+    truth = _named_as(published, truth)
+    hierarchies = {
+        name: CountedHierarchy(hierarchy, 0, _value_counts(truth.cube, name, 0))
+        for name, hierarchy in truth.domain.items()
+    }
+    try:
+        collection = in_common(everything, hierarchies)
+        levels = _common_levels(everything, hierarchies)
+    except MarginalsError:
+        raise other from None
+    if not all(equal_cells([truth.cube.table(table.mask), table]) for table in collection.tables):
+        raise other
+    margins = ({a: levels[a][level] for a, level in margin.items()} for margin in published.collection.margins)
+    core = Collection.of(collection.cube, map(collection.domain.mask, margins))
+    return OverTable(collection, core), truth
+
+
+def _named_as(published: Published, truth: "Table") -> "Table":
+    """The table with the names that a release gives the groups of fitted levels, which depend on the finest one shown."""
+    renamed = {}
+    for name, naming in truth.naming.items():
+        if not published.everything.shows(name):
+            continue
+        counted, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
+        counts = _value_counts(truth.cube, name, 0)
+        for finest in range(ladder.height):
+            named = naming.named(ladder, finest, counts, published.least_count).hierarchy
+            here = CountedHierarchy(named, 0, counts).counts_at(finest)
+            if here == counted.counts_at(counted.finest):
+                renamed[name] = named
+                break
+    return truth.with_hierarchies(renamed) if renamed else truth
+
 
 # Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them.
 #
@@ -38,10 +229,10 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Margin
 # alone how the values overlap.
 
 
-MOST_PAIRS = 1_000_000
-"""Combinations of values that are looked at."""
+_MOST_PAIRS = 1_000_000
+"""Combinations of values that are looked at; of more, any two may overlap."""
 
-Numbers = tuple[tuple[Decimal, Decimal], ...]
+_Numbers = tuple[tuple[Decimal, Decimal], ...]
 """Intervals without their upper ends: the whole numbers from 20 to 24 are (20, 25), and so are all numbers of 20-<25."""
 
 Grouping = tuple[Hierarchy, int]
@@ -63,50 +254,39 @@ class Atoms:
 
 def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
     """The atoms of an attribute; None where the labels do not tell how its values overlap."""
-    if prod(hierarchy.size(level) for hierarchy, level in parts) > MOST_PAIRS:
+    if prod(hierarchy.size(level) for hierarchy, level in parts) > _MOST_PAIRS:
         return None
     return _on_a_line(parts) or _of_base_values(parts)
 
 
 def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
-    """Of values that are whole numbers or intervals of these, or all of them intervals of all numbers."""
-    named = [_named(hierarchy, level) for hierarchy, level in parts]
-    ranges = [
-        number_range
-        for value_ranges in named
-        if value_ranges is not None
-        for value in value_ranges
-        for number_range in value
-    ]
+    """Atoms of values that are whole numbers or intervals of these, or all of them intervals of all numbers."""
+    named = [values for hierarchy, level in parts if (values := _named(hierarchy, level)) is not None]
+    ranges = [numbers for values in named for value in values for numbers in value]
     are_whole = all(map(_is_whole, ranges))
-    if None in named or not (are_whole or all(map(_is_half_open, ranges))):
+    are_half_open = all(numbers.high.is_finite() and not numbers.with_high for numbers in ranges)
+    if len(named) < len(parts) or not (are_whole or are_half_open):
         return None
-    meanings = [
-        [tuple(map(_without_upper_end, value)) for value in value_ranges]
-        for value_ranges in named
-        if value_ranges is not None
+    meanings: list[list[_Numbers]] = [
+        [tuple((numbers.low, numbers.high + int(numbers.with_high)) for numbers in value) for value in values]
+        for values in named
     ]
     if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(sorted(sum(meaning, ())))):
         return None  # values of one level do not overlap; labels that seem to are none of numbers
-    codes, numbers = [], []
+    atoms: dict[tuple[int, ...], _Numbers] = {}
     for combination in product(*map(enumerate, meanings)):
-        common: Numbers = ((-_INFINITY, _INFINITY),)
-        for _, value_ranges in combination:
-            common = _intersection(common, value_ranges)
-        if common:
-            codes.append([code for code, _ in combination])
-            numbers.append(common)
-    if not codes:
+        codes, numbers = zip(*combination)
+        if common := reduce(_intersection, numbers):
+            atoms[codes] = common
+    if not atoms:
         return None
-    widths = np.array([float(sum(high - low for low, high in number)) for number in numbers])
+    codes_of = np.array([*atoms])
+    widths = np.array([float(sum(high - low for low, high in numbers)) for numbers in atoms.values()])
     if np.isinf(widths).any():
-        if not _weights_cancel(np.array(codes)):
+        if not _weights_cancel(codes_of):
             return None
-        widths = np.ones(len(codes))
-    return Atoms(np.array(codes).T, widths, tuple(_label(number, are_whole) for number in numbers))
-
-
-_INFINITY = Decimal("Infinity")
+        widths = np.ones(len(atoms))
+    return Atoms(codes_of.T, widths, tuple(_label(numbers, are_whole) for numbers in atoms.values()))
 
 
 def _named(hierarchy: Hierarchy, level: int) -> list[list[Range]] | None:
@@ -114,69 +294,53 @@ def _named(hierarchy: Hierarchy, level: int) -> list[list[Range]] | None:
     above = hierarchy.lift(0, level)
     own_numbers, base_numbers = numbers_of(hierarchy, level), numbers_of(hierarchy)
     named: list[list[Range]] = []
-    for code in range(hierarchy.size(level)):
-        label_range, base = own_numbers[code], [base_numbers[base] for base in np.flatnonzero(above == code)]
-        known = [
-            number_range
-            for number_range in ([label_range] if _begins(label_range) else base)
-            if number_range is not None and _begins(number_range)
-        ]
-        if len(known) < (1 if _begins(label_range) else len(base)):
+    for code, own in enumerate(own_numbers):
+        stated = [own] if _begins(own) else [base_numbers[base] for base in np.flatnonzero(above == code)]
+        known = [numbers for numbers in stated if numbers is not None and _begins(numbers)]
+        if len(known) < len(stated):
             return None
         named.append(sorted(known))
     return named
 
 
 def _begins(numbers: Range | None) -> bool:
-    """Whether there is a least one of some numbers."""
     return numbers is not None and numbers.low.is_finite() and numbers.with_low and not numbers.is_empty
 
 
 def _is_whole(numbers: Range) -> bool:
-    """Whether an interval of whole numbers is meant, which may go on for ever."""
     ends = [numbers.low, *([numbers.high] if numbers.with_high else [])]
     return all(end == end.to_integral_value() for end in ends) and (numbers.with_high or not numbers.high.is_finite())
 
 
-def _is_half_open(numbers: Range) -> bool:
-    """Whether an interval of all numbers is meant."""
-    return numbers.high.is_finite() and not numbers.with_high
-
-
-def _without_upper_end(numbers: Range) -> tuple[Decimal, Decimal]:
-    return numbers.low, numbers.high + 1 if numbers.with_high else numbers.high
-
-
-def _intersection(one: Numbers, other: Numbers) -> Numbers:
+def _intersection(one: _Numbers, other: _Numbers) -> _Numbers:
     pairs = ((max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other)
     return tuple((low, high) for low, high in pairs if low < high)
 
 
-def _label(numbers: Numbers, are_whole: bool) -> str:
-    def spoken(low: Decimal, high: Decimal) -> str:
-        if not are_whole:
-            return f"{low:f}-<{high:f}"
-        if high == _INFINITY:
-            return f"{low:f}+"
-        return f"{low:f}" if low == high - 1 else f"{low:f}-{high - 1:f}"
-
+def _label(numbers: _Numbers, are_whole: bool) -> str:
     merged: list[tuple[Decimal, Decimal]] = []
     for low, high in numbers:
-        if merged and merged[-1][1] == low:
-            low = merged.pop()[0]
-        merged.append((low, high))
-    return "|".join(spoken(low, high) for low, high in merged)
+        begin = merged.pop()[0] if merged and merged[-1][1] == low else low
+        merged.append((begin, high))
+    return "|".join(_interval_text(low, high, are_whole) for low, high in merged)
+
+
+def _interval_text(low: Decimal, high: Decimal, are_whole: bool) -> str:
+    if not are_whole:
+        return f"{low:f}-<{high:f}"
+    if not high.is_finite():
+        return f"{low:f}+"
+    return f"{low:f}" if low == high - 1 else f"{low:f}-{high - 1:f}"
 
 
 def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
-    """Of base values that all releases name."""
-    named = [set(hierarchy.labels[0]) for hierarchy, _ in parts]
-    if any(labels != named[0] for labels in named):
+    names = parts[0][0].labels[0]
+    if any({*hierarchy.labels[0]} != {*names} for hierarchy, _ in parts):
         return None
     above = [dict(zip(hierarchy.labels[0], hierarchy.lift(0, level).tolist())) for hierarchy, level in parts]
     members: dict[tuple[int, ...], list[str]] = {}
-    for label in parts[0][0].labels[0]:
-        members.setdefault(tuple(label_of[label] for label_of in above), []).append(label)
+    for label in names:
+        members.setdefault(tuple(code_of[label] for code_of in above), []).append(label)
     codes = sorted(members)
     weights = np.array([float(len(members[code])) for code in codes])
     return Atoms(np.array(codes).T, weights, tuple("|".join(members[code]) for code in codes))
@@ -193,9 +357,6 @@ def _weights_cancel(codes: IndexArray) -> bool:
 # Such an attribute becomes one for each way to generalize it, `age (first)` and `age (second)`, which every row has at
 # once; the atoms say which of their values go together, and what does not is impossible. So all that is known of both
 # is one collection again, which is judged by programs and by fitting, as any without a junction tree.
-
-
-Bundles = Sequence[tuple[str, BundleContent]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,15 +384,12 @@ class CommonRefinement:
         """How margins can show each published attribute, finest first: by a level of each of its parts, or of some."""
         collection = self.content.collection
         attribute_of = {name: attribute for attribute, names in self.parts.items() for name in names}
-        published = filter(collection.shows, self.content.domain.attributes)
         views: dict[str, list[Levels]] = {}
-        for attribute in dict.fromkeys(attribute_of.get(name, name) for name in published):
-            parts = [[*published_views(collection, name), {}] for name in self.parts.get(attribute, ())]
-            together = (
-                {name: level for levels in level_choice for name, level in levels.items()}
-                for level_choice in product(*parts)
-            )
-            views[attribute] = list(filter(None, together)) if parts else published_views(collection, attribute)
+        for shown in filter(collection.shows, self.content.domain.attributes):
+            attribute = attribute_of.get(shown, shown)
+            choices = [[*published_views(collection, name), {}] for name in self.parts.get(attribute, ())]
+            joined = ({n: level for levels in choice for n, level in levels.items()} for choice in product(*choices))
+            views[attribute] = list(filter(None, joined)) if choices else published_views(collection, attribute)
         return views
 
     def with_violations(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -241,9 +399,7 @@ class CommonRefinement:
             if finding.criterion in aside and finding.verdict is Verdict.UNDECIDED:
                 least = finding.parameters["k"] * finding.parameters.get("rows_per_person", 1)
                 small = self._small_cell(least, aside[finding.criterion])
-                if small is not None:
-                    yield replace(finding, verdict=Verdict.FAILS, worst=small, note="")
-                    continue
+                finding = finding if small is None else replace(finding, verdict=Verdict.FAILS, worst=small, note="")
             yield finding
 
     def _small_cell(self, k: int, aside: Sequence[str]) -> WorstClass | None:
@@ -258,13 +414,13 @@ class CommonRefinement:
 
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:
         """A cell's labels, with that of the atom where all ways to generalize an attribute are at their finest."""
-        plain = dict(values)
+        labels = dict(values)
         for attribute, names in self.parts.items():
             if all(levels.get(name) == self.content.collection.finest_level(name) for name in names):
-                codes = [self.content.domain.hierarchy(name).code(plain.pop(name), levels[name]) for name in names]
+                codes = [self.content.domain.hierarchy(name).code(labels.pop(name), levels[name]) for name in names]
                 place = self.atoms[attribute].codes.T.tolist().index(codes)
-                plain = {attribute: self.atoms[attribute].labels[place], **plain}
-        return plain
+                labels = {attribute: self.atoms[attribute].labels[place], **labels}
+        return labels
 
 
 def published_views(collection: Collection, attribute: str) -> list[Levels]:
@@ -282,37 +438,33 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
     """
     _check_names(bundles)
     _check_roles(bundles)
-    groups = {attribute: _groups(bundles, attribute) for attribute in _attributes(bundles)}
-    groups = {attribute: group for attribute, group in groups.items() if len(group) > 1}
-    names = {
-        attribute: tuple(f"{attribute} ({named_hierarchies[0]})" for named_hierarchies in of)
-        for attribute, of in groups.items()
-    }
+    attributes = dict.fromkeys(attribute for _, content in bundles for attribute in content.domain.attributes)
+    groups = {attribute: found for attribute in attributes if len(found := _groups(bundles, attribute)) > 1}
+    parts = {name: tuple(f"{name} ({group[0]})" for group in found) for name, found in groups.items()}
     renamed = []
     for bundle, content in bundles:
-        new_names = {
-            attribute: name
-            for attribute, named_hierarchies in groups.items()
-            for name, group in zip(names[attribute], named_hierarchies)
+        names = {
+            attribute: part
+            for attribute, found in groups.items()
+            for part, group in zip(parts[attribute], found)
             if bundle in group
         }
-        renamed.append((bundle, _renamed(content, new_names, [a for a in groups if a not in new_names])))
+        renamed.append((bundle, _renamed(content, names, groups.keys() - names.keys())))
     together = union(renamed)
+    collection = together.collection
     atoms: dict[str, Atoms] = {}
-    for attribute, named_hierarchies in groups.items():
-        hierarchies = [together.domain.hierarchy(name) for name in names[attribute]]
-        atom_sets = atoms_of([(h, together.collection.finest_level(n)) for h, n in zip(hierarchies, names[attribute])])
-        if atom_sets is None:
+    for attribute, ways in parts.items():
+        pieces = atoms_of([(together.domain.hierarchy(name), collection.finest_level(name)) for name in ways])
+        if pieces is None:
             differ = f"generalize {attribute!r} differently, and their labels do not tell how its values overlap"
-            raise IncompatibleReleasesError(named_hierarchies[0][0], named_hierarchies[1][0], differ, "the hierarchies")
-        atoms[attribute] = atom_sets
-    supports = [_support(together.domain, names[a], atoms[a], together.collection) for a in groups]
-    collection = Collection.of(together.collection.cube, together.collection.masks, supports)
-    return CommonRefinement(replace(together, collection=collection), names, atoms)
+            raise IncompatibleReleasesError(groups[attribute][0][0], groups[attribute][1][0], differ, "the hierarchies")
+        atoms[attribute] = pieces
+    supports = [_support(together.domain, parts[a], atoms[a], collection) for a in groups]
+    collection = Collection.of(collection.cube, collection.masks, supports)
+    return CommonRefinement(replace(together, collection=collection), parts, atoms)
 
 
 def _check_roles(bundles: Bundles) -> None:
-    """Raise IncompatibleReleasesError where only one bundle calls an attribute sensitive."""
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:
@@ -320,7 +472,6 @@ def _check_roles(bundles: Bundles) -> None:
 
 
 def _check_names(bundles: Bundles) -> None:
-    """Raise IncompatibleReleasesError where two bundles may call one column by two names."""
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for pair in _names_apart(content, other_content):
             if _is_alike(*pair) or not _counts(content, pair[0]).isdisjoint(_counts(other_content, pair[1])):
@@ -343,25 +494,15 @@ def _is_alike(name: str, other: str) -> bool:
 
 def _counts(content: BundleContent, attribute: str) -> set[frozenset[tuple[str, int]]]:
     """The labels of an attribute with their counts, at each level that tells some of them apart."""
-    collection, hierarchy = content.collection, content.domain.hierarchy(attribute)
-    counts = set()
-    for level in range(collection.finest_level(attribute), hierarchy.height):
-        table = collection.cube.table(content.domain.mask({attribute: level}))
-        labels = [hierarchy.labels[level][code] for code in table.codes[0]]
-        counts |= {frozenset(zip(labels, table.counts.tolist()))} if len(labels) > 1 else set()
-    return counts
-
-
-def _attributes(bundles: Bundles) -> list[str]:
-    return list(dict.fromkeys(attribute for _, content in bundles for attribute in content.domain.attributes))
+    counted = counted_hierarchy(content.collection, attribute)
+    levels = (counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height))
+    return {frozenset(counts.items()) for counts in levels if len(counts) > 1}
 
 
 def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
-    """The bundles that show an attribute, in groups that generalize it in one way."""
-    showing = [(name, content) for name, content in bundles if attribute in content.domain.attributes]
     groups: list[list[tuple[str, BundleContent]]] = []
-    for name, content in showing:
-        if not content.collection.shows(attribute):
+    for name, content in bundles:
+        if attribute not in content.domain.attributes or not content.collection.shows(attribute):
             continue
         alone = (name, _only(content, attribute))
         for group in groups:
@@ -378,46 +519,39 @@ def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
 
 def _only(content: BundleContent, attribute: str) -> BundleContent:
     """What a bundle says of one attribute alone."""
-    collection = content.collection
-    domain = Domain.of({attribute: collection.domain.hierarchy(attribute)})
+    domain = Domain.of({attribute: content.domain.hierarchy(attribute)})
     tables = []
-    for level in sorted({margin[attribute] for margin in collection.margins if attribute in margin}):
-        table = collection.cube.table(collection.domain.mask({attribute: level}))
-        tables.append(
-            ContingencyTable.from_cells(domain, {attribute: level}, {attribute: table.codes[0]}, table.counts)
-        )
+    for levels in published_views(content.collection, attribute):
+        table = content.collection.cube.table(content.domain.mask(levels))
+        tables.append(ContingencyTable.from_cells(domain, levels, {attribute: table.codes[0]}, table.counts))
     alone = Collection.of(DataCube(tables), [table.mask for table in tables])
     return BundleContent(alone, {attribute: content.roles[attribute]})
 
 
-def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Sequence[str]) -> BundleContent:
+def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterable[str]) -> BundleContent:
     """The same content with other names for some attributes, and without some that it does not show."""
-    collection = content.collection
-    kept_attributes = [a for a in collection.domain.attributes if a not in left_out]
-    domain = Domain.of({names.get(a, a): collection.domain.hierarchy(a) for a in kept_attributes})
+    new = {a: names.get(a, a) for a in content.domain.attributes if a not in {*left_out}}
+    domain = Domain.of({name: content.domain.hierarchy(a) for a, name in new.items()})
     tables = [
         ContingencyTable.from_cells(
             domain,
-            {names.get(a, a): level for a, level in table.margin.items()},
-            {names.get(a, a): codes for a, codes in zip(table.attributes, table.codes)},
+            {new[a]: level for a, level in table.margin.items()},
+            {new[a]: codes for a, codes in zip(table.attributes, table.codes)},
             table.counts,
         )
-        for table in collection.tables
+        for table in content.collection.tables
     ]
-    claims = tuple(_about(claim, names) for claim in content.claims)
-    roles = {names.get(a, a): content.roles[a] for a in kept_attributes}
-    labels = {names.get(a, a): told for a, told in content.known_labels.items() if a in kept_attributes}
+    labels = {new[a]: numbers for a, numbers in content.known_labels.items() if a in new}
     return replace(
         content,
         collection=Collection.of(DataCube(tables), [t.mask for t in tables]),
-        roles=roles,
-        claims=claims,
+        roles={name: content.roles[a] for a, name in new.items()},
+        claims=tuple(_about(claim, names) for claim in content.claims),
         labels=None if content.labels is None else labels,
     )
 
 
 def _about(claim: Claim, names: Mapping[str, str]) -> Claim:
-    """A claim under the new name of the attribute that it is about."""
     if claim.about is None or claim.about not in names:
         return claim
     renamed = type(claim).from_json({**claim.as_json(), "sensitive": names[claim.about]})
@@ -443,33 +577,26 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
 # what they stand for together is the same in both releases, and no more is known.
 
 
-_MOST_PAIRS = 1_000_000
-"""Of labels that are compared; of more, any two may overlap."""
-
-THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
+_THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
 """Labels of what the other values of a level leave, as fitted levels have them."""
 
 
-@dataclass(frozen=True)
-class LabelOverlaps:
+class LabelOverlaps(NamedTuple):
     """The values that overlap, of attributes that are generalized differently, and of which of these labels do not tell."""
 
     pairs: Overlaps
     unclear: tuple[str, ...]
 
 
-def label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
-    """For the attributes that both collections show, and whose hierarchies differ."""
+def _label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
     pairs, unclear = {}, []
     for name in earlier.domain.attributes:
         if name not in later.domain.attributes:
             continue
         hierarchies = (earlier.domain.hierarchy(name), later.domain.hierarchy(name))
-        if hierarchies[0].labels[0] == hierarchies[1].labels[0]:
-            continue
-        pairs[name], is_clear = overlapping_values(*hierarchies)
-        if not is_clear and earlier.shows(name) and later.shows(name):
-            unclear.append(name)
+        if hierarchies[0].labels[0] != hierarchies[1].labels[0]:
+            pairs[name], is_clear = overlapping_values(*hierarchies)
+            unclear += [] if is_clear or not (earlier.shows(name) and later.shows(name)) else [name]
     return LabelOverlaps(pairs, tuple(unclear))
 
 
@@ -482,34 +609,28 @@ def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bo
     ([(0, 1), (0, 2), (1, 2), (2, 0)], True)
     """
     tell_all = set(one.labels[0]) == set(other.labels[0])
-    pairs: dict[tuple[int, int], None] = {}
-    for code, codes in _namesakes(one, other, tell_all).items():
-        pairs |= dict.fromkeys((code, partner) for partner in codes)
-    for code, codes in _namesakes(other, one, tell_all).items():
-        pairs |= dict.fromkeys((partner, code) for partner in codes)
-    first_codes, right = ({pair[side] for pair in pairs} for side in (0, 1))
-    unmatched = [code for code in range(one.size(0)) if code not in first_codes]
-    other_unmatched = [code for code in range(other.size(0)) if code not in right]
-    if len(unmatched) * len(other_unmatched) > _MOST_PAIRS:
-        pairs |= dict.fromkeys((code, other_unmatched[0]) for code in unmatched)
-        pairs |= dict.fromkeys((unmatched[0], code) for code in other_unmatched)
-        return _array(list(pairs)), False
+    pairs = {
+        (code, partner): None for code, partners in _namesakes(one, other, tell_all).items() for partner in partners
+    }
+    mirrored = _namesakes(other, one, tell_all)
+    pairs |= {(partner, code): None for code, partners in mirrored.items() for partner in partners}
+    matched = [{pair[side] for pair in pairs} for side in (0, 1)]
+    unmatched = [
+        [code for code in range(hierarchy.size(0)) if code not in codes]
+        for hierarchy, codes in zip((one, other), matched)
+    ]
     is_clear = True
-    unmatched_values, others = (
-        [(h.labels[0][code], numbers[code]) for code in codes]
-        for h, numbers, codes in ((one, numbers_of(one), unmatched), (other, numbers_of(other), other_unmatched))
-    )
-    for code, value in zip(unmatched, unmatched_values):
-        for other_code, other_value in zip(other_unmatched, others):
-            overlap = _overlap(value, other_value)
+    if prod(map(len, unmatched)) > _MOST_PAIRS:
+        pairs |= {(code, unmatched[1][0]): None for code in unmatched[0]}
+        pairs |= {(unmatched[0][0], code): None for code in unmatched[1]}
+        is_clear = False
+    else:
+        values = [[*zip(hierarchy.labels[0], numbers_of(hierarchy))] for hierarchy in (one, other)]
+        for code, partner in product(*unmatched):
+            overlap = _overlap(values[0][code], values[1][partner])
             is_clear &= overlap is not None
-            if overlap is not False:
-                pairs[code, other_code] = None
-    return _array(list(pairs)), is_clear
-
-
-def _array(pairs: Sequence[tuple[int, int]]) -> IndexArray:
-    return np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+            pairs |= {} if overlap is False else {(code, partner): None}
+    return np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T, is_clear
 
 
 def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, list[int]]:
@@ -528,10 +649,10 @@ def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, li
             meanings.setdefault(label, frozenset(member.tolist()))  # the finest where several levels have it
     result = {}
     for code, label in enumerate(one.labels[0]):
-        if not tell_all and THE_REST.fullmatch(label):
+        if not tell_all and _THE_REST.fullmatch(label):
             continue
         parts = [label] if label in meanings else label.split(", ")
-        if all(part in meanings and (tell_all or not THE_REST.fullmatch(part)) for part in parts):
+        if all(part in meanings and (tell_all or not _THE_REST.fullmatch(part)) for part in parts):
             result[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
     return result
 
@@ -543,22 +664,17 @@ _Value: TypeAlias = tuple[str, Range | None]
 def _overlap(value: _Value, other_value: _Value) -> bool | None:
     """Whether two values have something in common, by what their labels say; None where these do not tell."""
     (label, numbers), (other, other_numbers) = value, other_value
-    if THE_REST.fullmatch(label) or THE_REST.fullmatch(other):
+    if _THE_REST.fullmatch(label) or _THE_REST.fullmatch(other):
         return None
-    are_numbers = [
-        value_numbers is not None and not value_numbers.is_empty for value_numbers in (numbers, other_numbers)
-    ]
+    are_numbers = [known is not None and not known.is_empty for known in (numbers, other_numbers)]
     if numbers is not None and other_numbers is not None and all(are_numbers):
         return numbers.meets(other_numbers)
     if any(are_numbers) and MISSING in (label, other):
         return False
-    prefixes = sorted((label.rstrip(SUPPRESSED), other.rstrip(SUPPRESSED)), key=len)
     if label.endswith(SUPPRESSED) or other.endswith(SUPPRESSED):
+        prefixes = sorted((label.rstrip(SUPPRESSED), other.rstrip(SUPPRESSED)), key=len)
         return len(label) == len(other) and prefixes[1].startswith(prefixes[0])
     return None
-
-
-_ALIKE = "a label is taken to mean the same in both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -575,8 +691,12 @@ class OneTable:
 
     def sharing_time(self, parts: int) -> "OneTable":
         """The same with one of so many equal parts of the time that is left."""
-        bundles = [(name, _in_time(published, parts)) for name, published in self.bundles]
-        return OneTable(bundles, None if self.together is None else _in_time(self.together, parts))
+
+        def hurried(published: BundleContent) -> BundleContent:
+            return replace(published, deadline=published.deadline.share(parts))
+
+        bundles = [(name, hurried(published)) for name, published in self.bundles]
+        return OneTable(bundles, None if self.together is None else hurried(self.together))
 
     @property
     def collections(self) -> list[Collection]:
@@ -590,16 +710,11 @@ class OneTable:
         return self.bundles[0][1].most_rows_of_a_person
 
 
-def _in_time(published: BundleContent, parts: int) -> BundleContent:
-    return replace(published, deadline=published.deadline.share(parts))
-
-
 def by_table(bundles: Bundles) -> list[OneTable]:
     """The bundles in groups that can be of one table each, in their order.
 
     Bundles are of different tables when they count different numbers of rows, contradict each other, or are of different
-    parts of a table. Where one agrees
-    with several groups it is taken to be of the first one.
+    parts of a table. One that agrees with several groups is taken to be of the first one.
     """
     if (whole := _one_table(bundles)) is not None:
         return [whole]
@@ -615,10 +730,7 @@ def by_table(bundles: Bundles) -> list[OneTable]:
 
 
 def _one_table(bundles: Bundles) -> OneTable | None:
-    """The bundles together; None where no table has the counts of all."""
-    totals = {published.collection.cube.total for _, published in bundles}
-    parts = {published.where for _, published in bundles if published.where}
-    if len(totals) > 1 or len(parts) > 1:
+    if len({published.where for _, published in bundles if published.where}) > 1:
         return None
     try:
         together = bundles[0][1] if len(bundles) == 1 else union(bundles)
@@ -643,6 +755,11 @@ class TablePair:
     least: int | None
     claimed: int | None = None
 
+    @cached_property
+    def bundles(self) -> list[BundleContent]:
+        """The bundles of both tables."""
+        return [bundle for table in (self.earlier, self.later) for _, bundle in table.bundles]
+
     @property
     def parameters(self) -> dict[str, object]:
         """What a finding on the pair is about."""
@@ -659,17 +776,13 @@ class TablePair:
     @property
     def count_alike(self) -> bool:
         """Whether the releases of both tables say the same of how many rows a person has."""
-        return len({bundle.rows_per_person for table in (self.earlier, self.later) for _, bundle in table.bundles}) == 1
+        return len({bundle.rows_per_person for bundle in self.bundles}) == 1
 
     @property
     def assumption(self) -> str:
         """Why a small difference may prove nobody, as the releases of both tables state it; empty where one does not."""
-        bundles = [bundle for table in (self.earlier, self.later) for _, bundle in table.bundles]
-        if (
-            self.claimed is None
-            or (self.least or 0) > self.claimed
-            or not all(bundle.turnover_known for bundle in bundles)
-        ):
+        is_known = all(bundle.turnover_known for bundle in self.bundles)
+        if self.claimed is None or (self.least or 0) > self.claimed or not is_known:
             return ""
         return (
             f"it proves nobody where at least {self.claimed} came and at least {self.claimed} left. All releases state that "
@@ -682,7 +795,7 @@ class TablePair:
         first, second = ({bundle.where for _, bundle in table.bundles} for table in (self.earlier, self.later))
         if first == second:
             return ""
-        named = (" and ".join(filter(None, sorted(attribute_names))) or "all" for attribute_names in (first, second))
+        named = (" and ".join(filter(None, sorted(wheres))) or "all" for wheres in (first, second))
         return (
             f"they are of different parts of a table ({'; '.join(named)}), so who is in the one and not in the other "
             "need not have come or left"
@@ -700,13 +813,12 @@ class TablePair:
         """To the cells of a meet that can be in the parts of both tables."""
         if not self.parts:
             return every_cell
-        wheres = {bundle.where for table in (self.earlier, self.later) for _, bundle in table.bundles if bundle.where}
-        return inside_all([Part(where) for where in sorted(wheres)])
+        return inside_all([Part(where) for where in sorted({bundle.where for bundle in self.bundles} - {""})])
 
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:
         """What is published of each of the two tables, and how their values overlap."""
         for before, after in product(self.earlier.collections, self.later.collections):
-            yield before, after, label_overlaps(before, after)
+            yield before, after, _label_overlaps(before, after)
 
 
 def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Iterator[TablePair]:
@@ -727,19 +839,19 @@ def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
             why = "no release claims a least count, so no difference is too small by its claims; --check difference=K asks"
             yield _undecided(pair.parameters, why)
         elif not pair.count_alike:
-            why = "the releases differ in rows_per_person, how many rows a person has"
-            yield _undecided(pair.parameters, why)
+            yield _undecided(pair.parameters, "the releases differ in rows_per_person, how many rows a person has")
         else:
-            judged = (_judged(*tables, pair.least_rows, pair.narrowed) for tables in pair.overlapping())
-            yield _worst(list(judged), pair)
+            yield _worst([_judged(*tables, pair.least_rows, pair.narrowed) for tables in pair.overlapping()], pair)
+
+
+def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
+    return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, why)
 
 
 def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, least: int, narrowed: Narrowing) -> Finding:
     """Undecided also where labels do not tell which values overlap."""
     finding = difference(before, after, least, overlaps.pairs, narrowed)
-    if finding.verdict is Verdict.FAILS:
-        return finding
-    if overlaps.unclear:
+    if finding.verdict is not Verdict.FAILS and overlaps.unclear:
         names = ", ".join(map(repr, overlaps.unclear))
         why = f"labels do not tell how the values of {names} in one release overlap with those in the other; {_REUSE}"
         return replace(finding, verdict=Verdict.UNDECIDED, note=why)
@@ -753,26 +865,24 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     """The worst of the findings on what is published of two tables, that of the smallest difference among those alike."""
 
     def place(finding: Finding) -> tuple[int, float]:
-        """By verdict, then by how small the difference is."""
         size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
         return DECISIVE.index(finding.verdict), size
 
     worst = min(findings, key=place)
-    if worst.verdict is Verdict.FAILS and pair.assumption:
-        worst = replace(worst, verdict=Verdict.UNDECIDED, note=pair.assumption)
-    worst = replace(worst, note="; ".join(filter(None, [worst.note, pair.parts])))
-    notes = [worst.note, _ALIKE] if worst.verdict is Verdict.HOLDS else [worst.note]
-    if worst.verdict is Verdict.HOLDS and any(table.together is None for table in (pair.earlier, pair.later)):
-        why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
-        worst, notes = replace(worst, verdict=Verdict.UNDECIDED), [why]
-    if worst.verdict is Verdict.HOLDS and (names := pair.one_column):
-        why = f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
-        worst, notes = replace(worst, verdict=Verdict.UNDECIDED), [why]
-    return replace(worst, parameters=pair.parameters, note="; ".join(filter(None, notes)))
-
-
-def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
-    return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, why)
+    verdict, notes = worst.verdict, [worst.note, pair.parts]
+    why = pair.assumption if verdict is Verdict.FAILS else ""
+    if verdict is Verdict.HOLDS:
+        notes.append("a label is taken to mean the same in both")
+        if any(table.together is None for table in (pair.earlier, pair.later)):
+            notes, why = (
+                [],
+                "the releases of one table generalize attributes differently, so what they tell together was not compared",
+            )
+        elif names := pair.one_column:
+            notes, why = [], f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
+    if why:
+        verdict, notes = Verdict.UNDECIDED, [why, *notes[1:]]
+    return replace(worst, verdict=verdict, parameters=pair.parameters, note="; ".join(filter(None, notes)))
 
 
 # The ladders of a release, for another one: the levels that it publishes of each attribute, over the values of a new
@@ -803,8 +913,7 @@ class ReleasedLadder:
         paths = self.released.rows()
         rows, unknown = [], []
         for (value, *above), numbers in zip(given.rows(), numbers_of(given)):
-            place = self._place([value, *above[:-1]], numbers)
-            if place is None:
+            if (place := self._place([value, *above[:-1]], numbers)) is None:
                 unknown.append(value)
             else:
                 rows.append((value, *paths[place]))
@@ -821,16 +930,13 @@ class ReleasedLadder:
 
     def _place(self, path: list[str], number_range: Range | None) -> int | None:
         """The value of the release that a base value is part of, by label, those above it or numbers; None for none."""
-        named = (self._by_label.get(label) for label in path)
-        if (
-            place := next((place_of_label for place_of_label in named if place_of_label is not None), None)
-        ) is not None:
-            return place
+        if named := [self._by_label[label] for label in path if label in self._by_label]:
+            return named[0]
         if number_range is not None:
             holding = [place for place, numbers in self._numbers if numbers.holds(number_range)]
             if len(holding) == 1:
                 return holding[0]
-        rest = [place for place, label in enumerate(self.released.labels[0]) if THE_REST.fullmatch(label)]
+        rest = [place for place, label in enumerate(self.released.labels[0]) if _THE_REST.fullmatch(label)]
         return rest[0] if len(rest) == 1 else None
 
     @cached_property

@@ -4,13 +4,13 @@ Writing is atomic: a bundle is made beside its target and moved there, so that a
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from checks.labels import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FORMAT,
@@ -19,10 +19,12 @@ from marginals.bundle.content import (
     MAX_BYTES,
     MAX_DESCRIPTOR_BYTES,
     MAX_FILE_BYTES,
+    PACKAGE,
     REPORT,
+    TABLE,
     BundleContent,
+    schema_of,
 )
-from marginals.bundle.reading import DESCRIPTION
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, seal_of, signature_of
 from marginals.bundle.snapshot import (
     Descriptor,
@@ -91,28 +93,24 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
     """All files of a bundle by their paths in it, the signature aside. page: its report."""
     files: dict[str, bytes] = {}
     resources: list[dict[str, Any]] = []
-    names = _Names()
+
+    def add(wish: str, folder: str, rows: Sequence[Sequence[object]], described: Mapping[str, Any]) -> None:
+        name = _new_name(wish, [resource["name"] for resource in resources])
+        path = f"{folder}/{name.removeprefix('hierarchy-')}.csv"
+        content = files[path] = csv_text(rows).encode()
+        listed = {"bytes": len(content), "hash": digest(content), "schema": schema_of([*map(str, rows[0])])}
+        resources.append({"name": name, "path": path, **TABLE, **listed, **described})
+
     for table in sorted(content.everything.tables, key=lambda table: tuple(table.margin.items())):
-        name = names.new("-".join(f"{attribute}.{level}" for attribute, level in table.margin.items()))
-        path = f"marginals/{name}.csv"
-        files[path] = _csv([(*table.attributes, COUNT), *((*labels, count) for labels, count in table.cells())])
         marginal: dict[str, Any] = {"levels": dict(table.margin), "total": table.total}
-        described = {"marginal": marginal | ({FURTHER: True} if table.mask in content.further else {})}
-        schema = {
-            "fields": [
-                *({"name": attribute, "type": "string"} for attribute in table.attributes),
-                {"name": COUNT, "type": "integer", "constraints": {"required": True, "minimum": 1}},
-            ],
-            "primaryKey": list(table.attributes),
-        }
-        resources.append(_resource(name, path, files[path], schema, described))
+        marginal |= {FURTHER: True} if table.mask in content.further else {}
+        rows = [(*table.attributes, COUNT), *((*labels, count) for labels, count in table.cells())]
+        wish = "-".join(f"{attribute}.{level}" for attribute, level in table.margin.items())
+        add(wish, "marginals", rows, {"marginal": marginal})
     for attribute, hierarchy in content.domain.items():
-        name = names.new(f"hierarchy-{attribute}")
-        path = f"hierarchies/{name.removeprefix('hierarchy-')}.csv"
-        levels = [f"level{level}" for level in range(hierarchy.height + 1)]
-        files[path] = _csv([levels, *hierarchy.rows()])
-        schema = {"fields": [{"name": level, "type": "string"} for level in levels], "primaryKey": ["level0"]}
-        resources.append(_resource(name, path, files[path], schema, {"hierarchy": {"attribute": attribute}}))
+        header = [f"level{level}" for level in range(hierarchy.height + 1)]
+        described = {"hierarchy": {"attribute": attribute}}
+        add(f"hierarchy-{attribute}", "hierarchies", [header, *hierarchy.rows()], described)
     release: dict[str, Any] = {
         "format": FORMAT,
         "rows": content.collection.cube.total,
@@ -128,20 +126,15 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         **({"turnover": KNOWN} if content.turnover_known else {}),
         **({"where": content.where} if content.where else {}),
         **({"imprint": content.imprint.entries} if content.imprint.entries else {}),
-        **({} if content.labels is None else {"occurring": _occurring(content.labels)}),
+        **(
+            {} if content.labels is None else {"occurring": {name: dict(told) for name, told in content.labels.items()}}
+        ),
     }
     if content.information is not None:
         release["information"] = content.information
     files[REPORT] = page
     release["report"] = listed_report(page)
-    package = {
-        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
-        "name": "anonymized-marginals",
-        "title": content.title,
-        "description": DESCRIPTION,
-        "resources": resources,
-        "release": release,
-    }
+    package = {**PACKAGE, "title": content.title, "resources": resources, "release": release}
     files[DESCRIPTOR] = descriptor_bytes(package)
     files[SEAL] = seal_of(files[DESCRIPTOR])
     return files
@@ -157,46 +150,11 @@ def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
     return told
 
 
-def _occurring(labels: ToldByLabels) -> dict[str, dict[str, int]]:
-    """How many values readers may know to occur by each label, as a bundle states it."""
-    return {name: dict(occurring) for name, occurring in labels.items()}
-
-
-class _Names:
-    """Resource names: what the Data Package standard allows, each used once."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def new(self, wish: str) -> str:
-        """A name like the one wished for that is not taken yet."""
-        slug = re.sub(r"[^a-z0-9._-]+", "_", wish.lower()).strip("._-")[:120] or "table"
-        name, number = slug, 2
-        while name in self._taken:
-            name, number = f"{slug}_{number}", number + 1
-        self._taken.add(name)
-        return name
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    return csv_text(rows).encode()
-
-
-def _resource(
-    name: str, path: str, content: bytes, schema: Mapping[str, Any], described: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "path": path,
-        "type": "table",
-        "format": "csv",
-        "mediatype": "text/csv",
-        "encoding": "utf-8",
-        "bytes": len(content),
-        "hash": digest(content),
-        "schema": {**schema, "missingValues": []},
-        **described,
-    }
+def _new_name(wish: str, taken: Sequence[str]) -> str:
+    """A name as the Data Package standard allows, like the one wished for, that is not taken yet."""
+    slug = re.sub(r"[^a-z0-9._-]+", "_", wish.lower()).strip("._-")[:120] or "table"
+    names = chain([slug], (f"{slug}_{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def holds_bundle(folder: Path) -> bool:

@@ -324,7 +324,9 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
         )
     else:
         verification = _verified_table(folders, **asked)
-    is_written = target.path is not None and _write_report(folders[0], target.path, deadline)
+    is_written = target.path is not None and verification.published is not None
+    if target.path is not None and verification.published is not None:
+        marginals.Release(verification.published).write_report(target.path)
     mark = mark_replaced(replaces, folders[0], _today()) if replaces is not None and verification.ok else None
     sentences = [*verification_sentences(verification, is_asked=bool(asked["checks"] or asked["rules"]))]
     if as_json:
@@ -340,16 +342,6 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
 
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
-
-
-def _write_report(folder: Path, path: Path, deadline: "Deadline") -> bool:
-    """Write the page of a release. False where its files cannot be trusted: its verification has said why."""
-    try:
-        release = marginals.open_release(folder, deadline)
-    except BundleError:
-        return False
-    release.write_report(path)
-    return True
 
 
 def _verified_table(
@@ -543,7 +535,6 @@ def _replacement(entry: "Entry") -> "Replacement | None":
     """By what the release of an entry is replaced, as a note beside its folder says."""
     from marginals.bundle.replacement import Replacement, note_beside, replacement_of
     from marginals.bundle.snapshot import Snapshot
-    from marginals.errors import BundleError
 
     folder = Path(entry.folder)
     if not note_beside(folder).is_file():

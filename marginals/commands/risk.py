@@ -291,7 +291,7 @@ def audit(
       marginals audit by_age.csv by_sex.csv --init
       marginals audit --spec audit.toml --report audit.html
     """
-    from marginals.auditing import audit as audited
+    from marginals.auditing.audits import audit as audited
 
     if init:
         _write_spec(tables, target, as_json)
@@ -309,7 +309,7 @@ def audit(
     if as_json:
         print_json(plain(result))
     else:
-        from marginals.auditing import audit_lines
+        from marginals.auditing.words import audit_lines
 
         if spec is None:
             print_lines(
@@ -324,7 +324,7 @@ def audit(
 
 
 def _write_spec(tables: tuple[Path, ...], target: Target, as_json: bool) -> None:
-    from marginals.audited_tables import guessed_spec
+    from marginals.auditing.guess import guessed_spec
 
     if not tables:
         raise InputError("--init needs the tables to guess a spec for")
@@ -336,8 +336,8 @@ def _write_spec(tables: tuple[Path, ...], target: Target, as_json: bool) -> None
     if as_json:
         print_json({"out": str(out.path), "tables": [path.name for path in guessed.spec.tables]})
         return
-    for path, why in guessed.why_tables.items():
-        for line in why:
+    for path in guessed.spec.tables:
+        for line in guessed.why[path]:
             click.echo(f"{path.name}: {line}")
     click.echo(f"Wrote {out.path}. Review every guess in it, then:")
     click.echo(f"  marginals audit --spec {out.path}")

@@ -22,7 +22,19 @@ from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
-from marginals.config.keys import (
+from marginals.config.questions import Unconfirmed, guesses_in
+from marginals.disclosure import (
+    DisclosedFile,
+    DisclosureRule,
+    RowOrder,
+    Shuffled,
+    disclose_file,
+    disclose_rows,
+    disclosing_engine,
+)
+from marginals.errors import InputError, system_reason
+from marginals.files import bounded_content, open_regular, reading
+from marginals.keys import (
     ANY,
     FLAG,
     TEXTS,
@@ -38,18 +50,6 @@ from marginals.config.keys import (
     section,
     text,
 )
-from marginals.config.questions import Unconfirmed, guesses_in
-from marginals.disclosure import (
-    DisclosedFile,
-    DisclosureRule,
-    RowOrder,
-    Shuffled,
-    disclose_file,
-    disclose_rows,
-    disclosing_engine,
-)
-from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, open_regular, reading
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile

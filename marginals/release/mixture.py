@@ -20,7 +20,7 @@ from checks.claims import Claim
 from marginals import estimates
 from marginals.arguments import elements_of, require
 from marginals.bundle.content import BundleContent, Verification
-from marginals.bundle.reading import over_one_domain, union
+from marginals.bundle.together import over_one_domain, union
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Quantity, basis_in, distinctions, marked, told, weakest

@@ -18,7 +18,7 @@ from checks.finding import Algorithm, Finding, Verdict
 from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
-from marginals.bundle.reading import content_of, listed, unjudged
+from marginals.bundle.reading import content_of, unjudged
 from marginals.bundle.replacement import replacement_warning
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
@@ -33,7 +33,7 @@ from marginals.bundle.together import (
 )
 from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
-from marginals.messages import printable
+from marginals.messages import first_few, printable
 from marginals.named_rules import JudgedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
@@ -128,7 +128,8 @@ def verify(
     if judged.attested and signer is None:
         warnings.append(_NOBODY)
     checks = (integrity(None, notes, signer), *judged.checks, *reports)
-    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles))
+    single = bundles[0][1] if len(bundles) == 1 else None
+    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles), single)
 
 
 def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
@@ -224,7 +225,7 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
 def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
     """What the descriptor says or declares beside what is judged; it may be anything, rows too."""
     if keys := list(unjudged(descriptor.package)):
-        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {listed(keys)}")
+        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
 
 def _rounding(decimals: int) -> Decimal:
@@ -258,7 +259,7 @@ class _Asked:
             if isinstance(claim, Claim) and claim.about is not None and claim.about not in known:
                 raise InputError(
                     f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; it has "
-                    f"{listed([*map(repr, known)])}"
+                    f"{first_few([*map(repr, known)], 5)}"
                 )
 
     def over(self, refined: CommonRefinement) -> "_Asked":
@@ -298,7 +299,7 @@ def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Fi
     labels = [repr(label) for label in left_out if label not in (*claim.left_out, MISSING)]
     if not labels:
         return finding
-    note = f"all values count here, also {listed(labels)}, which the release leaves out of what it claims"
+    note = f"all values count here, also {first_few(labels, 5)}, which the release leaves out of what it claims"
     return replace(finding, note="; ".join(filter(None, (finding.note, note))))
 
 

@@ -222,7 +222,9 @@ def test_every_class_of_a_marginal_that_shares_a_value_is_found(
     margins = [axes for size in (2, 3) for axes in combinations(range(3), size)]
     chosen = [margins[place] for place in rng.permutation(len(margins))[:2]]
     folder = tmp_path_factory.mktemp("release")
-    found = audit(*(marginal(folder, truth, axes) for axes in chosen), sensitive=["diag"])
+    guessed(folder, *(marginal(folder, truth, axes) for axes in chosen))
+    spec = (folder / "audit.toml").read_text().replace("# complete", "complete")
+    found = audit(spec=write(folder / "audit.toml", spec), sensitive=["diag"])
     if not all(np.all(truth.sum(axis=tuple({0, 1, 2} - {axis})) > 0) for axis in {a for axes in chosen for a in axes}):
         return  # a value that nobody has is in no marginal, so nothing shows that there is such a value
     for axes in (axes for axes in chosen if 1 in axes):
@@ -250,7 +252,7 @@ def test_a_partial_table_tells_nothing_of_what_it_does_not_list_and_that_is_said
     assert "some of them.csv does not list 2 combinations" in sentence
     guessed(tmp_path, file)
     spec = (tmp_path / "audit.toml").read_text()
-    assert "complete" not in spec
+    assert "\ncomplete" not in spec
     found = audit(spec=write(tmp_path / "audit.toml", spec + "complete = true\n"), sensitive=["diag"])
     assert shared_values(found) == {frozenset({("area", "area0"), ("sex", "sex0"), ("diag", "diag0")})}
     assert not found.not_examined
@@ -272,11 +274,13 @@ def test_a_complete_table_has_nobody_with_a_value_that_only_another_table_shows(
     assert frozenset({("sex", "f"), ("diag", "flu")}) in facts
     with pytest.raises(InputError, match="complete must be true or false"):
         audit(spec=write(tmp_path / "c.toml", sections.format("complete = 1")))
-    with pytest.raises(InputError, match="leave absent and scope out"):
-        audit(spec=write(tmp_path / "c.toml", sections.format('complete = true\nabsent = "unknown"')))
+    with pytest.raises(InputError, match="leave scope out"):
+        audit(spec=write(tmp_path / "c.toml", sections.format('complete = true\nscope = { area = "Ulm" }')))
+    with pytest.raises(InputError, match=r"absent; write complete = true"):
+        audit(spec=write(tmp_path / "c.toml", sections.format('absent = "zero"')))
 
 
-def test_the_marginals_of_a_release_are_complete_in_its_folder_and_outside_of_it(tmp_path: Path) -> None:
+def test_the_marginals_of_a_release_are_complete_in_its_folder(tmp_path: Path) -> None:
     publication.write(tmp_path / "release")
     files = sorted((tmp_path / "release" / "marginals").iterdir())
     spec = guessed(tmp_path, *files)
@@ -286,17 +290,10 @@ def test_the_marginals_of_a_release_are_complete_in_its_folder_and_outside_of_it
     assert found.parts[0].bounds is not None  # nor do they contradict each other
     assert audit(spec=tmp_path / "audit.toml", sensitive=["diagnosis"]).as_json() == found.as_json()
     copied = [write(tmp_path / file.name, file.read_text()) for file in files]
-    assert all(table["complete"] for table in guessed(tmp_path, *copied)["tables"].values())
-
-
-def test_levels_that_are_not_known_to_go_together_make_no_table_complete(tmp_path: Path) -> None:
-    fine = write(tmp_path / "age.0-diag.0.csv", "age,diag,count\n20-29,flu,9\n30-39,flu,8\n30-39,HIV,7\n")
-    coarse = write(tmp_path / "age.1-sex.0.csv", "age,sex,count\n20-39,f,14\n20-39,m,10\n")
-    descriptor = '{"release": {}, "resources": [{"path": "marginals/age.1-sex.0.csv", "marginal": {"levels": []}}]}'
-    write(tmp_path / "other" / "datapackage.json", descriptor)
-    broken = write(tmp_path / "other" / "marginals" / "a.csv", coarse.read_text())
-    for files in ((fine, coarse), (broken,)):
-        assert not any(table.get("complete") for table in guessed(tmp_path, *files)["tables"].values())
+    assert not any("complete" in table for table in guessed(tmp_path, *copied)["tables"].values())
+    descriptor = (tmp_path / "release" / "datapackage.json").read_text()
+    write(tmp_path / "release" / "datapackage.json", descriptor.replace('"level0"', '"level1"'))
+    assert not any("complete" in table for table in guessed(tmp_path, *files)["tables"].values()), "it is damaged"
 
 
 def test_small_counts_that_tables_print_are_said_to_be_printed(tmp_path: Path) -> None:

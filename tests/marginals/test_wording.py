@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checks import KCombinatorial, KLink
 from checks.attacks.algorithm import Refinement
-from marginals.audited_tables import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
+from marginals.auditing.spec import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
 from marginals.names import (
     assumed_independences,

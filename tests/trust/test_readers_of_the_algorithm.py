@@ -21,7 +21,7 @@ import pandas as pd
 import marginals
 from checks.attacks.algorithm import Outcome, Refusals, refusals
 from marginals import Attribute, Policy, Table
-from marginals.bundle.reading import over_table
+from marginals.bundle.together import over_table
 from marginals.say.attacks import attack_sentences
 from models import Hierarchy, MarginalsError
 from table_enumeration import all_tables

@@ -1,0 +1,1 @@
+"""Audits of tables that others published: what follows from them for certain."""

@@ -1,0 +1,341 @@
+"""What follows for certain from tables that others published."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
+from marginals.arguments import elements_of, path_of, require_whole_number
+from marginals.auditing.guess import guessed_spec
+from marginals.auditing.spec import AuditSpec, NotExamined, PublishedTables, read_spec, read_tables
+from marginals.deadline import Seconds, within
+from marginals.errors import InputError
+from marginals.files import resolved
+from marginals.names import number_of
+from marginals.results import plain
+from models.arrays import BoolArray, FloatArray
+from models.deadline import Deadline
+from models.errors import ContradictionError
+from models.intervals.contradictions import (
+    Disagreement,
+    JointContradiction,
+    disagreements,
+    estimated_counts,
+    joint_contradiction,
+)
+from models.intervals.linked_tables import LinkedTables, linked_tables
+from models.intervals.proofs import BlockRunner, Explanation, ProvenBounds, Term, explained, proven_bounds
+from models.programs.consistent_tables import UNBOUNDED
+
+
+class Reasons(NamedTuple):
+    """Why a cell has at least, and at most, the counts that are proven; None where nothing was to be explained."""
+
+    lower: Explanation | None
+    upper: Explanation | None
+
+
+@dataclass(frozen=True, eq=False)
+class AuditedTables:
+    """What tables about the same people tell together. bounds: None where they contradict each other.
+
+    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
+    reasons: of as many facts as time was left for, by their place in `facts`. estimates: shape (cells,), NaN for none.
+    together: tables that contradict each other where no two of them do.
+    """
+
+    people: str
+    linked: LinkedTables
+    unlisted: tuple[int, ...]
+    bounds: ProvenBounds | None
+    facts: tuple[Fact, ...]
+    disagreements: tuple[Disagreement, ...]
+    reasons: dict[int, Reasons]
+    estimates: FloatArray | None
+    together: JointContradiction | None = None
+
+    @property
+    def is_printed(self) -> BoolArray:
+        """Whether a table prints the exact count of a cell: shape (cells,)."""
+        printed: BoolArray = self.linked.is_published & (self.linked.lower >= self.linked.upper)  # above: two counts
+        return printed
+
+    @property
+    def undecided(self) -> int:
+        """Cells of which more may follow than was found."""
+        return 0 if self.bounds is None else int((~self.bounds.decided).sum())
+
+    @property
+    def uncovered(self) -> int:
+        """Cells among these of which no time would show that nothing more follows: their joint tables are too large."""
+        return 0 if self.bounds is None else int((~self.bounds.decided & ~self.linked.covered).sum())
+
+    def because(self, number: int) -> list[str]:
+        """Why a fact is certain: a sentence for each of its bounds that has a reason of its own."""
+        lower, upper = self.reasons.get(number, Reasons(None, None))
+        (least, most), linked = self.facts[number].proven, self.linked
+        exactly = least == most and upper is None
+        of_lower = [] if lower is None else [_because(linked, lower, least, "" if exactly else "at least ")]
+        return of_lower + ([] if upper is None else [_because(linked, upper, most, "at most ")])
+
+    def as_json(self) -> dict[str, Any]:
+        """All facts with their reasons, contradictions, and how much is decided."""
+        linked, together = self.linked, self.together
+        facts = [
+            {
+                "kind": fact.kind,
+                "values": linked.named(fact.cell),
+                "published": _ends(fact.published),
+                "proven": _ends(fact.proven),
+                "estimate": None if self.estimates is None else round(float(self.estimates[fact.cell]), 1),
+                "because": self.because(number),
+            }
+            for number, fact in enumerate(self.facts)
+        ]
+        contradictions = [
+            {
+                "tables": [linked.names[table] for table in disagreement.tables],
+                "values": linked.named(disagreement.cell),
+                "count_of": cell_name(linked, disagreement.cell),
+                "ranges": [_ends(ends) for ends in disagreement.ranges],
+                "gap": disagreement.gap,
+            }
+            for disagreement in self.disagreements
+        ]
+        jointly = together and {
+            "tables": [linked.names[table] for table in together.tables],
+            "correction": round(together.correction, 3),
+        }
+        return {
+            "people": self.people,
+            "tables": linked.names[: linked.table_count],
+            "cells": len(linked),
+            "undecided": self.undecided,
+            "printed": int(self.is_printed.sum()),
+            "contradictory": self.bounds is None,
+            "contradictions": contradictions,
+            "contradictory_together": jointly,
+            "left_out": linked.left_out,
+            "facts": facts,
+        }
+
+
+def _ends(ends: tuple[int, int]) -> tuple[int, int | None]:
+    return ends[0], None if ends[1] >= UNBOUNDED else ends[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    r"""What published tables tell for certain. spec: how they were read.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from marginals import audit
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "sex.csv")
+    ...     _ = file.write_text("area,f,m,Total\nAurora,*,31,33\nBoone,9,8,16\n")
+    ...     found = audit(file)
+    >>> found.ok, [(each.gap, each.ranges) for each in found.parts[0].disagreements]
+    (False, [(1, ((16, 16), (17, 17)))])
+    """
+
+    spec: AuditSpec
+    parts: tuple[AuditedTables, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no more is certain than that people exist, all is decided, and no tables contradict each other.
+
+        Joint tables that are too large count as undecided. It is false, too, where something was not understood; what else
+        was not examined, `not_examined` says.
+        """
+        told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
+        unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
+        return not told and not unknown and not self.spec.doubts
+
+    @property
+    def not_examined(self) -> tuple[NotExamined, ...]:
+        """What nothing was concluded of; first what was not understood, which leaves no all-clear."""
+        return tuple(_not_examined(self))
+
+    def printed_small(self, part: AuditedTables) -> int:
+        """Counts from 1 to the largest small one that the tables print themselves."""
+        return int((part.is_printed & (part.linked.lower >= 1) & (part.linked.lower <= self.spec.small)).sum())
+
+    def as_json(self) -> dict[str, Any]:
+        """All facts with their reasons, contradictions, and how much is decided."""
+        audited = [{**part.as_json(), "printed_small": self.printed_small(part)} for part in self.parts]
+        result: dict[str, Any] = plain({"ok": self.ok, "not_examined": self.not_examined, "audited": audited})
+        return result
+
+
+def _not_examined(audit: Audit) -> Iterator[NotExamined]:
+    spec = audit.spec
+    yield from spec.doubts
+    doubted = {(doubt.table, doubt.key) for doubt in spec.doubts}
+    for path, table in spec.tables.items():
+        for column in (name for name in table.ignore if (path.name, name) not in doubted):
+            why = f"it {table.why_ignored[column]}" if column in table.why_ignored else "the spec ignores it"
+            sentence = f"Not examined: the column {column!r} of {path.name}; {why}."
+            yield NotExamined("column", sentence, path.name, column)
+    if not spec.sensitive:
+        why = "whether everybody of a group has one sensitive value. Name the attributes with --sensitive."
+        yield NotExamined("sensitive", f"Not examined: {why}")
+    for part in audit.parts:
+        for names in map(", ".join, part.linked.left_out):
+            why = f"Not examined, for too many cells: the joint table of {names}."
+            yield NotExamined("joint-table", why, key=names)
+        for name, unlisted in zip(part.linked.names, part.unlisted):
+            if unlisted:
+                yield NotExamined("unlisted", _not_listed(name, unlisted), name)
+    if any(part.linked.table_count > 1 for part in audit.parts):
+        sentence = "Not examined: combinations of more than three attributes, besides those that all tables have."
+        yield NotExamined("combinations", sentence)
+
+
+def audit(
+    *tables: str | Path,
+    spec: str | Path | AuditSpec | None = None,
+    seconds: Seconds = 60.0,
+    small: int | None = None,
+    protection: int | None = None,
+    sensitive: Sequence[str] = (),
+    jobs: int = 2,
+) -> Audit:
+    r"""What follows for certain from published tables: suppressed counts that can be computed, small ones, people who exist.
+
+    tables: CSV files, or spreadsheets; those of the spec where none is named. spec: `audit.toml`, which says how they are
+    read; without it that is guessed. small: counts from 1 to this one are small. protection: the least range that must be
+    left of a suppressed count. sensitive: attributes of which a value may be certain for a group; these three override the
+    spec. What needs longer than `seconds` is undecided. jobs: processes that work at once on tables that fall into blocks,
+    such as a geography. All parameters but the tables are the options of the command. Raises InputError naming file and
+    column, key or label, and WorkerLostError.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "births.csv")
+    ...     _ = file.write_text("area,sex,count\nAurora,f,<5\nAurora,m,31\nAurora,Total,33\n")
+    ...     found = audit(file)
+    >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
+    [('recovered', (2, 2))]
+    """
+    from marginals.jobs import Jobs  # loaded here: no other command starts processes
+
+    paths = [path_of(table) for table in tables]
+    deadline, run = within(seconds), Jobs(jobs)
+    sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
+    if spec is None:
+        if not paths:
+            raise InputError("name the tables to audit, or a spec that does")
+        spec = guessed_spec(paths).spec
+    used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
+    used = replace(
+        used,
+        small=used.small if small is None else small,
+        protection=used.protection if protection is None else protection,
+        sensitive=tuple(sensitive) or used.sensitive,
+    )
+    require_whole_number(used.small, "small", 1)
+    require_whole_number(used.protection, "protection", 0)
+    used.check_attributes()
+    used = _chosen(used, paths)
+    parts = read_tables(used)
+    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
+
+
+def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
+    known = {resolved(path): path for path in spec.tables}
+    for path in paths:
+        if resolved(path) not in known:
+            names = ", ".join(table.name for table in spec.tables)
+            raise InputError(f"the spec has no section for {path.name}; its tables are {names}")
+    if not paths:
+        return spec
+    wanted = {known[resolved(path)] for path in paths}
+    tables = {path: table for path, table in spec.tables.items() if path in wanted}
+    used = {path.name for path in tables}
+    return replace(spec, tables=tables, doubts=tuple(doubt for doubt in spec.doubts if doubt.table in used))
+
+
+_EXPLAINED = 50
+"""Facts of each kind, at most, that are explained."""
+
+
+def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
+    linked = linked_tables(tables.tables, tables.classifications)
+    try:
+        bounds = proven_bounds(linked, spec.small, deadline.share(2), run)
+    except ContradictionError:
+        pairs = tuple(disagreements(linked))
+        together = None if pairs else joint_contradiction(linked, deadline)
+        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
+    known = {classification.name for classification in linked.classifications}
+    sensitive = tuple(name for name in spec.sensitive if name in known)
+    facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))
+    estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
+    reasons: dict[int, Reasons] = {}
+    seen: Counter[FactKind] = Counter()
+    for place, fact in enumerate(facts):
+        seen[fact.kind] += 1
+        if seen[fact.kind] <= _EXPLAINED and not deadline.is_over:
+            reasons[place] = _reasons(linked, bounds, fact)
+    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons, estimates)
+
+
+def _reasons(linked: LinkedTables, bounds: ProvenBounds, fact: Fact) -> Reasons:
+    lower = explained(linked, bounds, fact.cell, upper=False) if fact.proven[0] > fact.published[0] else None
+    tells_both = lower is not None and lower.is_whole and all(term.lower == term.upper for term in lower.terms)
+    is_narrower = fact.kind is not FactKind.EXISTS and fact.proven[1] < min(fact.published[1], UNBOUNDED)
+    upper = explained(linked, bounds, fact.cell, upper=True) if is_narrower and not tells_both else None
+    return Reasons(lower, upper)
+
+
+_TERMS = 12
+"""Counts that an explanation lists."""
+
+
+def cell_name(linked: LinkedTables, cell: int) -> str:
+    """The values of a cell, such as "Aurora, under 65"; "everybody" for the count of all."""
+    return ", ".join(f"{name} {value}" for name, value in linked.named(cell).items()) or "everybody"
+
+
+def ends_in_words(ends: tuple[int, int]) -> str:
+    """A range of counts.
+
+    >>> ends_in_words((3, 3)), ends_in_words((1, 4)), ends_in_words((2, 2**60)), ends_in_words((0, 2**60))
+    ('3', '1 to 4', '2 or more', 'unknown')
+    """
+    low, high = ends
+    if high >= UNBOUNDED:
+        return f"{low:,} or more" if low else "unknown"
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _because(linked: LinkedTables, explanation: Explanation, bound: int, how: str) -> str:
+    if not explanation.terms:
+        return f"{how}{bound:,}, as all tables together leave it"
+    terms = sorted(explanation.terms, key=lambda term: (term.times < 0, -abs(term.times), term.cell))
+    used = [term for term in terms if term.is_published or (term.lower, term.upper) != (0, UNBOUNDED)]
+    words = " ".join(_term(linked, term, is_first=not n) for n, term in enumerate(used[:_TERMS]))
+    words += f" and {len(used) - _TERMS} more counts" if len(used) > _TERMS else ""
+    words += ", as no count is below 0" if len(used) < len(terms) else ""
+    whole = "" if explanation.is_whole else ", since counts are whole numbers and by more sums than these"
+    return f"{how}{bound:,}{whole}: {words}"
+
+
+def _term(linked: LinkedTables, term: Term, *, is_first: bool) -> str:
+    sign = "minus" if term.times < 0 else "" if is_first else "plus"
+    many = "" if abs(term.times) == 1 else f"{abs(term.times)} times "
+    worked_out = "" if term.is_published else ", worked out"
+    ends = ends_in_words((term.lower, term.upper))
+    return f"{sign} {many}{cell_name(linked, term.cell)} ({ends}{worked_out})".strip()
+
+
+def _not_listed(name: str, unlisted: int) -> str:
+    return (
+        f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody has one of "
+        "these, more may follow: write complete = true into its section of the spec."
+    )

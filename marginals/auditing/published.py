@@ -1,0 +1,296 @@
+"""Tables that others published, as they stand in their files: texts of cells, and the ranges of counts that they mean."""
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from io import StringIO
+from itertools import zip_longest
+from math import ceil, floor
+from pathlib import Path
+from typing import Any
+
+from marginals.errors import InputError, system_reason
+from marginals.files import bounded_content
+from marginals.label_sums import TOTALS
+from marginals.messages import first_few, installing
+from marginals.tables.values import NumberFormat, count_in, figure_in
+from models.intervals.linked_tables import Interval
+from models.programs.consistent_tables import UNBOUNDED
+
+_MOST_BYTES = 1 << 26
+_SPREADSHEETS = (".xlsx", ".xlsm")
+_SEPARATORS = ",;\t|"
+_NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
+_LONG = 60
+"""Characters beyond which a line of one text below a table is a note."""
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A table as it is published. header: names of its columns; rows: texts, as many as the header has.
+
+    indented: a label that begins with blanks where others do not; else empty.
+    """
+
+    path: Path
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    indented: str = ""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.path.name
+
+    @cached_property
+    def decimal(self) -> str:
+        """The sign before fractions, where the table shows it: the comma, if points stand between thousands; else empty."""
+        german = NumberFormat(",", ".")
+        cells = (text for row in self.rows for text in row[1:])
+        return "," if any(text.count(".") > 1 and german.is_number(text) for text in cells) else ""
+
+    def column(self, number: int) -> list[str]:
+        """The texts of a column."""
+        return [row[number] for row in self.rows]
+
+
+def read_published(path: Path) -> PublishedFile:
+    """A published table. Lines of a title above the header, notes below the rows, and what is empty are left out.
+
+    Of a spreadsheet the first sheet is read that has rows with numbers, so none with a cover or with notes.
+
+    Raises InputError for files that cannot be read, without a header, with a column name twice, and for rows that are longer
+    than the header.
+    """
+    try:
+        lines = _sheet(path) if path.suffix.lower() in _SPREADSHEETS else _csv(path)
+    except FileNotFoundError:
+        raise InputError(f"there is no table {path}") from None
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
+    indented = _indented(lines)
+    lines = _without_notes(_without_empty_columns([[text.strip() for text in line] for line in lines]))
+    width = max((sum(map(bool, line)) for line in lines), default=0)
+    begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
+    if begin is None or begin + 1 >= len(lines):
+        raise InputError(f"{path.name} needs a header and rows below it")
+    header = list(lines[begin])
+    while header and not header[-1]:
+        header.pop()
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        no_header = "; the first line has to name the columns" if any(map(count_in, header)) else ""
+        raise InputError(f"{path.name} has two columns of the name {twice!r}{no_header}")
+    rows = []
+    for number, line in enumerate(lines[begin + 1 :], start=begin + 2):
+        if any(line[len(header) :]):
+            raise InputError(f"{path.name}: row {number} is longer than the header")
+        rows.append(tuple([*line, *([""] * len(header))][: len(header)]))
+    return PublishedFile(path, tuple(header), tuple(zip(*map(_with_blanks, zip(*rows)))), indented)
+
+
+def _with_blanks(column: Sequence[str]) -> Sequence[str]:
+    """The texts of a column; a blank beside values and a total is a value, too."""
+    labels = {text.lower() for text in column} - {""}
+    return [text or "(blank)" for text in column] if labels & TOTALS and labels - TOTALS else column
+
+
+def _indented(lines: Sequence[Sequence[str]]) -> str:
+    """A label that begins with more blanks than another of its column; empty for none."""
+    for column in zip_longest(*lines, fillvalue=""):
+        texts = [text for text in column if text.strip() and not is_cell(text.strip(), "")]
+        depths = [len(text) - len(text.lstrip()) for text in texts]
+        if len({*depths}) > 1:
+            return texts[depths.index(max(depths))].strip()
+    return ""
+
+
+def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    columns = [column for column in zip_longest(*lines, fillvalue="") if any(column)]
+    return [[*line] for line in zip(*columns)] if columns else []
+
+
+def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
+    """Lines with something in them, without what is written below the table: single texts that are no row without counts.
+
+    The first of them begins like a note or a source, is long, or stands below an empty line; no row with a number follows.
+    """
+    last = max((n for n, line in enumerate(lines) if any(map(figure_in, line[1:]))), default=len(lines))
+    for number, line in enumerate(lines[last + 1 :], start=last + 1):
+        is_single = bool(line) and bool(line[0]) and not any(line[1:])
+        if is_single and (_NOTE.match(line[0]) or len(line[0]) > _LONG or not any(lines[number - 1])):
+            return [line for line in lines[:number] if any(line)]
+    return [line for line in lines if any(line)]
+
+
+def _csv(path: Path) -> list[list[str]]:
+    content = bounded_content(path, _MOST_BYTES)
+    if content[:4] == b"PAR1":
+        raise InputError(f"{path.name} is a Parquet file; save the table as CSV")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    first = text[:5_000]
+    separator = max(_SEPARATORS, key=lambda sign: (first.count(sign), -_SEPARATORS.index(sign)))
+    try:
+        return [*csv.reader(StringIO(text), delimiter=separator)]
+    except csv.Error:
+        raise InputError(f"{path.name} cannot be read as text with separators") from None
+
+
+def _sheet(path: Path) -> list[list[str]]:
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(f"{path.name} is a spreadsheet; reading it needs openpyxl: {installing('excel')}") from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheets = [[[_text_of(cell) for cell in line] for line in sheet.iter_rows()] for sheet in book.worksheets]
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # whatever a damaged archive raises
+        raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
+    if not sheets:
+        raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
+    with_numbers = (
+        lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
+    )
+    return next(with_numbers, sheets[0])
+
+
+def _text_of(cell: Any) -> str:
+    if cell.value is None:
+        return ""
+    if isinstance(cell.value, float) and cell.value.is_integer():
+        return str(int(cell.value))
+    return " " * int(cell.alignment.indent) + str(cell.value)
+
+
+def quoted(values: Sequence[str]) -> str:
+    """Some texts in a sentence."""
+    return first_few(list(map(repr, values)), 8)
+
+
+UNKNOWN: Interval = (0, UNBOUNDED)
+"""Of a cell that says nothing."""
+
+_DASHES = "-\u2013\u2014"
+_BETWEEN = re.compile(rf"(.*?\S)\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\S.*)")
+_BELOW = re.compile("(<=|<|\u2264|less than |fewer than |under )(.+)")
+MARKER = re.compile(
+    r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|\.\.c|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|none|null|<na>|#n/a|conf|confidential"
+    "|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing"
+)
+"""Texts in use for counts that are not shown."""
+
+
+class Rounding(Enum):
+    """How counts are rounded to a multiple of a base; random: to either of the two that are next."""
+
+    NEAREST = "nearest"
+    RANDOM = "random"
+    UP = "up"
+    DOWN = "down"
+    UNKNOWN = "unknown"
+
+    def before(self, rounded: int, base: int) -> Interval:
+        """The counts that are rounded to this one; to the nearest: with both ends where a count lies in the middle.
+
+        Unknown: any, since how far a count may be changed is nowhere said.
+
+        >>> Rounding.NEAREST.before(10, 5), Rounding.NEAREST.before(0, 3), Rounding.RANDOM.before(10, 5)
+        ((8, 12), (0, 1), (6, 14))
+        """
+        if self is Rounding.UNKNOWN:
+            return UNKNOWN
+        below, above = {
+            Rounding.NEAREST: (base // 2, base // 2),
+            Rounding.RANDOM: (base - 1, base - 1),
+            Rounding.UP: (base - 1, 0),
+            Rounding.DOWN: (0, base - 1),
+        }[self]
+        return max(rounded - below, 0), rounded + above
+
+
+@dataclass(frozen=True)
+class CellTexts:
+    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts.
+
+    decimal: the sign before fractions, where the table shows it.
+    """
+
+    markers: Mapping[str, Interval] = field(default_factory=dict)
+    base: int = 1
+    rounding: Rounding = Rounding.NEAREST
+    decimal: str = ""
+
+    def interval(self, text: str) -> Interval | None:
+        """The range of counts that a text means; None where it has no meaning.
+
+        >>> texts = CellTexts({"*": (0, 9), "<5": (1, 4)})
+        >>> [texts.interval(text) for text in ("1,234", "<5", "10-14", "*", "?")]
+        [(1234, 1234), (1, 4), (10, 14), (0, 9), None]
+        """
+        text = text.strip()
+        if text in self.markers:
+            return self.markers[text]
+        if (count := count_in(text, self.decimal)) is not None:
+            return self.rounding.before(count, self.base)
+        if (match := _BETWEEN.fullmatch(text)) is None:
+            return None
+        low, high = count_in(match[1], self.decimal), count_in(match[2], self.decimal)
+        return None if low is None or high is None or low > high else (low, high)
+
+
+def below(text: str) -> int | None:
+    """The largest count that a text such as "<5" means; None for another text.
+
+    >>> below("<5"), below("<= 5"), below("5")
+    (4, 5, None)
+    """
+    match = _BELOW.fullmatch(text.strip().lower())
+    if not match or (count := count_in(match[2])) is None:
+        return None
+    return count - (match[1] not in ("<=", "\u2264"))
+
+
+def is_cell(text: str, decimal: str) -> bool:
+    """Whether a text is a count, a range, a percentage or a known marker of a table."""
+    is_count = CellTexts(decimal=decimal).interval(text) is not None or below(text) is not None
+    return is_count or text.endswith("%") or MARKER.fullmatch(text) is not None
+
+
+_OF_PERCENT = re.compile(r"(?i)\s*[(\[,]?\s*(?:%|per ?cent|pct|percentage)\s*[)\]]?\s*$")
+
+
+def without_percent(label: str) -> str:
+    """The value that a column of percentages is about.
+
+    >>> without_percent("Female %"), without_percent("Male (percent)"), without_percent("65+")
+    ('Female', 'Male', '65+')
+    """
+    return _OF_PERCENT.sub("", label) or label
+
+
+_MOST_PERCENT = 1000
+"""Of a total that is smaller than its part, as rates are."""
+
+
+def share_of(text: str, total: Interval) -> Interval | None:
+    """The counts that a rounded percentage of a total means; None where the text is none.
+
+    >>> share_of("12.5%", (80, 80)), share_of("33", (10, 10))
+    ((10, 10), None)
+    """
+    figure = figure_in(text)
+    if figure is None or not 0 <= figure.number < _MOST_PERCENT:
+        return None
+    percent, half = Fraction(figure.number), Fraction(1, 2 * 10**figure.decimals)
+    low = max(ceil((percent - half) * total[0] / 100), 0)
+    high = floor((percent + half) * total[1] / 100) if total[1] < UNBOUNDED else UNBOUNDED
+    return (low, high) if low <= high else None

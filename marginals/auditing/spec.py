@@ -1,0 +1,390 @@
+"""How published tables are read: the spec of `audit.toml`, and the intervals of counts that the tables give by it."""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
+from math import prod
+from operator import or_
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from marginals.auditing.published import (
+    UNKNOWN,
+    CellTexts,
+    PublishedFile,
+    Rounding,
+    quoted,
+    read_published,
+    share_of,
+    without_percent,
+)
+from marginals.errors import InputError, system_reason
+from marginals.files import bounded_content
+from marginals.keys import FLAG, TEXTS, Key, Keys, are, check_keys, is_table, is_text, is_whole, section, text
+from marginals.label_sums import TOTALS
+from marginals.messages import suggested
+from models.errors import DomainMismatchError
+from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
+from models.programs.consistent_tables import UNBOUNDED
+
+MOST_UNLISTED = 200_000
+"""Cells that a complete table does not list, at most."""
+
+
+@dataclass(frozen=True)
+class AttributeSpec:
+    """totals: labels of all values together. groups: labels of several values, with these. others: whether people
+    may have none of the values that the tables list.
+    """
+
+    totals: tuple[str, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    others: bool = False
+
+    def is_total(self, label: str) -> bool:
+        """Whether a label stands for all values together; one without text always does."""
+        return not label.strip() or label in self.totals or (not self.totals and label.strip().lower() in TOTALS)
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """How a table is read.
+
+    attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
+    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
+    rounding: of counts. percent_of: the total, or the column with it, whose percentages the cells are. complete: whether it
+    counts everybody, with whatever values, and leaves out only cells without people. people: whom it counts; tables of other
+    people are not combined. why_ignored: what each column does that is guessed to be none of counts or values.
+    """
+
+    attributes: tuple[str, ...] = ()
+    count: str = ""
+    across: str = ""
+    ignore: tuple[str, ...] = ()
+    scope: Mapping[str, str] = field(default_factory=dict)
+    base: int = 1
+    rounding: Rounding = Rounding.NEAREST
+    percent_of: int | str | None = None
+    complete: bool = False
+    people: str = "everybody"
+    why_ignored: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def every_attribute(self) -> tuple[str, ...]:
+        """All attributes of the table, those of its columns first."""
+        return tuple(dict.fromkeys((*self.attributes, *filter(None, [self.across]), *self.scope)))
+
+
+@dataclass(frozen=True)
+class NotExamined:
+    """Something of which nothing was concluded.
+
+    code: its kind. table: the name of its file. key: the column, label or text that it is about. Both are empty where it is
+    about all. is_doubt: whether it was not understood, so that there is no all-clear.
+    """
+
+    code: str
+    sentence: str
+    table: str = ""
+    key: str = ""
+    is_doubt: bool = False
+
+
+@dataclass(frozen=True)
+class AuditSpec:
+    """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean.
+
+    doubts: what a guess did not understand.
+    """
+
+    tables: Mapping[Path, TableSpec]
+    attributes: Mapping[str, AttributeSpec]
+    markers: Mapping[str, Interval]
+    small: int = 4
+    protection: int = 0
+    sensitive: tuple[str, ...] = ()
+    doubts: tuple[NotExamined, ...] = ()
+
+    def check_attributes(self) -> None:
+        """Raise InputError for an attribute that no table has."""
+        used = {name for table in self.tables.values() for name in table.every_attribute}
+        for name in (*self.attributes, *self.sensitive):
+            if name not in used:
+                raise InputError(f"no table has the attribute {name!r}; {suggested(name, sorted(used), 'there is')}")
+
+
+def _is_named(value: object) -> bool:
+    return is_text(value) and value != ""
+
+
+def _is_range(value: Any) -> bool:
+    ends: Any = [value, value] if is_whole(value) else value
+    is_pair = isinstance(ends, list) and len(ends) == 2 and all(is_whole(end) and end >= 0 for end in ends)
+    return value in ("unknown", "zero") or (is_pair and ends[0] <= ends[1] < UNBOUNDED)
+
+
+def _is_rounding(value: Any) -> bool:
+    given = {"base": value} if is_whole(value) else value
+    is_base = is_table(given) and {*given} <= {"base", "how"} and is_whole(given.get("base")) and given["base"] >= 1
+    return is_base and given["base"] <= 10**6 and given.get("how", "nearest") in [way.value for way in Rounding]
+
+
+def _by_name(kind: Any) -> Any:
+    return lambda value: is_table(value) and all(map(kind, value.values()))
+
+
+_RANGE = Key(_is_range, 'be the least and the largest count, as [1, 4], or "unknown" or "zero"')
+SPEC_KEYS: Keys = {
+    "small": Key(lambda value: is_whole(value) and value >= 1, "be a whole number of at least 1"),
+    "protection": Key(lambda value: is_whole(value) and value >= 0, "be a whole number of at least 0"),
+    "sensitive": TEXTS,
+    "markers": Key(is_table, "be a section [markers]"),
+    "attributes": Key(is_table, "be sections [attributes.NAME]"),
+    "tables": Key(lambda value: is_table(value) and bool(value), "have a section [tables.FILE] for each table", True),
+    "doubts": Key(are(is_table), "be sections [[doubts]]; delete each once it is settled"),
+}
+TABLE_KEYS: Keys = {
+    "attributes": TEXTS,
+    "count": Key(_is_named, "be a text"),
+    "across": Key(_is_named, "be a text"),
+    "ignore": TEXTS,
+    "scope": Key(_by_name(_is_named), 'give values of attributes, as { sex = "female" }'),
+    "rounding": Key(
+        _is_rounding,
+        'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(way.value for way in Rounding),
+    ),
+    "percent_of": Key(
+        lambda value: is_text(value) or (is_whole(value) and value >= 1),
+        "be a number of people, or the column that has it",
+    ),
+    "complete": FLAG,
+    "people": Key(_is_named, "be a text"),
+}
+ATTRIBUTE_KEYS: Keys = {
+    "totals": TEXTS,
+    "groups": Key(_by_name(TEXTS.takes), 'give the values of each group, as { "under 65" = ["0-17", "18-64"] }'),
+    "others": FLAG,
+}
+DOUBT_KEYS: Keys = {
+    name: text("be a text; delete the section once it is settled", True)
+    for name in ("code", "sentence", "table", "key")
+}
+
+
+def read_spec(path: Path) -> AuditSpec:
+    """The spec in a TOML file. Raises InputError naming the file and the key at fault."""
+    try:
+        content = tomllib.loads(bounded_content(path, 1 << 22).decode("utf-8").replace("\r\n", "\n"))
+    except FileNotFoundError:
+        raise InputError(f"there is no spec {path}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputError(f"{path.name} is not valid TOML: {error}") from None
+    try:
+        return _spec(path.parent, content)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def _hint(key: str, known: Iterable[str]) -> str:
+    if key.endswith(".absent"):
+        return "write complete = true for a table that leaves out only cells without people"
+    return suggested(key, list(known), "known are")
+
+
+def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
+    check_keys(content, SPEC_KEYS, hint=_hint)
+    for key, kind in SPEC_KEYS.items():
+        if key in content or kind.required:
+            kind.check(key, content.get(key))
+    ranges = {"unknown": UNKNOWN, "zero": (0, 0)}
+    given = {key: content[key] for key in ("small", "protection") if key in content}
+    return AuditSpec(
+        {folder / name: _table_spec(f"tables.{name}", table) for name, table in content["tables"].items()},
+        {name: _attribute(f"attributes.{name}", table) for name, table in content.get("attributes", {}).items()},
+        {
+            label: ranges[value] if is_text(value) else (value, value) if is_whole(value) else (value[0], value[1])
+            for label, value in _RANGE.of_each("markers", content.get("markers", {})).items()
+        },
+        sensitive=tuple(content.get("sensitive", ())),
+        doubts=tuple(
+            NotExamined(**section(doubt, "doubts", DOUBT_KEYS, _hint), is_doubt=True)
+            for doubt in content.get("doubts", ())
+        ),
+        **given,
+    )
+
+
+def _table_spec(where: str, content: object) -> TableSpec:
+    given = section(content, where, TABLE_KEYS, _hint)
+    if ("count" in given) == ("across" in given):
+        raise InputError(f"{where} needs one of the keys count (a column of counts) and across (what the header shows)")
+    if given.get("complete") and given.get("scope"):
+        raise InputError(f"{where}.complete says that all other cells have nobody; leave scope out")
+    rounding = given.get("rounding", 1)
+    base, how = (rounding, "nearest") if is_whole(rounding) else (rounding["base"], rounding.get("how", "nearest"))
+    plain: dict[str, Any] = {key: value for key, value in given.items() if key != "rounding"}
+    plain |= {key: tuple(value) for key, value in plain.items() if isinstance(value, list)}
+    return TableSpec(**plain, base=base, rounding=Rounding(how))
+
+
+def _attribute(where: str, content: object) -> AttributeSpec:
+    given = section(content, where, ATTRIBUTE_KEYS, _hint)
+    groups = {label: tuple(members) for label, members in given.get("groups", {}).items()}
+    return AttributeSpec(tuple(given.get("totals", ())), groups, given.get("others", False))
+
+
+@dataclass(frozen=True)
+class PublishedTables:
+    """Tables that are about the same people, and what the values of their attributes are.
+
+    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
+    """
+
+    people: str
+    tables: tuple[IntervalTable, ...]
+    classifications: tuple[Classification, ...]
+    unlisted: tuple[int, ...]
+
+
+class LabelledCell(NamedTuple):
+    """A cell as it is published: a label of each attribute, and its range."""
+
+    labels: tuple[str, ...]
+    interval: Interval
+
+
+def read_tables(spec: AuditSpec) -> list[PublishedTables]:
+    """All tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
+    cells = {path: labelled_cells(read_published(path), table, spec.markers) for path, table in spec.tables.items()}
+    groups: dict[str, dict[Path, TableSpec]] = {}
+    for path, table in spec.tables.items():
+        groups.setdefault(table.people, {})[path] = table
+    return [_tables(people, tables, cells, spec) for people, tables in groups.items()]
+
+
+def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
+    """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
+    return list(_labelled_cells(file, table, markers))
+
+
+def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
+    counts = columns_of_counts(file, table)
+    texts = CellTexts(markers, table.base, table.rounding, file.decimal)
+    places = [file.header.index(name) for name in table.attributes]
+    has_total, scope = isinstance(table.percent_of, str), (*table.scope.values(),)
+    for line, row in enumerate(file.rows, start=2):
+        labels = tuple(row[place] for place in places)
+        total = (table.percent_of, table.percent_of) if isinstance(table.percent_of, int) else UNKNOWN
+        if isinstance(table.percent_of, str):
+            total = texts.interval(row[file.header.index(table.percent_of)]) or UNKNOWN
+        if has_total and table.across:  # the total of a row is a cell, too
+            yield LabelledCell((*labels, "", *scope), total)
+        for number in counts:
+            name = file.header[number]
+            is_share = table.percent_of is not None and row[number].strip() not in markers
+            interval = share_of(row[number], total) if is_share else texts.interval(row[number])
+            if interval is None:
+                raise InputError(
+                    f"{file.name}, row {line}, column {name!r}: {row[number]!r} is neither a count nor a range; say what it "
+                    "means under [markers]"
+                )
+            across = ((name if table.percent_of is None else without_percent(name)),) if table.across else ()
+            yield LabelledCell((*labels, *across, *scope), interval)
+
+
+def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
+    """The columns with the counts of a table. Raises InputError for none, and for an unknown column of the spec."""
+    percent_of = [table.percent_of] if isinstance(table.percent_of, str) else []
+    named = [*table.attributes, *table.ignore, *filter(None, [table.count]), *percent_of]
+    for name in named:
+        if name not in file.header:
+            raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
+    numbers = [n for n, name in enumerate(file.header) if (name == table.count if table.count else name not in named)]
+    if not numbers:
+        raise InputError(f"{file.name} has no columns of counts beside those that the spec names")
+    return numbers
+
+
+def _tables(
+    people: str, tables: Mapping[Path, TableSpec], cells: Mapping[Path, Sequence[LabelledCell]], spec: AuditSpec
+) -> PublishedTables:
+    labels: dict[str, dict[str, None]] = {}
+    for path, table in tables.items():
+        for cell in cells[path]:
+            for name, label in zip(table.every_attribute, cell.labels):
+                labels.setdefault(name, {})[label] = None
+    by_name = {
+        name: _classification(name, list(listed), spec.attributes.get(name, AttributeSpec()))
+        for name, listed in labels.items()
+    }
+    made = [_table(path, table, cells[path], by_name, spec) for path, table in tables.items()]
+    return PublishedTables(
+        people, tuple(table for table, _ in made), tuple(by_name.values()), tuple(unlisted for _, unlisted in made)
+    )
+
+
+def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:
+    groups = attribute.groups
+    base = dict.fromkeys(label for label in labels if not attribute.is_total(label) and label not in groups)
+    base |= dict.fromkeys(member for members in groups.values() for member in members if member not in groups)
+
+    def members(label: str, above: tuple[str, ...] = ()) -> frozenset[str]:
+        if label in above:
+            raise InputError(f"the group {label!r} of {name!r} is a part of itself")
+        if label not in groups:
+            return frozenset({label})
+        return frozenset().union(*(members(part, (*above, label)) for part in groups[label]))
+
+    others = attribute.others or len(base) == 1  # one value is never all of them
+    try:
+        return Classification(name, tuple(base), {group: members(group) for group in groups}, others)
+    except DomainMismatchError as error:
+        raise InputError(str(error)) from None
+
+
+def _table(
+    path: Path,
+    table: TableSpec,
+    cells: Sequence[LabelledCell],
+    classifications: Mapping[str, Classification],
+    spec: AuditSpec,
+) -> tuple[IntervalTable, int]:
+    """A table, and how many combinations of its values it says nothing of."""
+    sets: list[dict[str, Members]] = []
+    for place, name in enumerate(table.every_attribute):
+        classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
+        labels = dict.fromkeys(cell.labels[place] for cell in cells)
+        members_of = {label: classification.members(label) for label in labels if not attribute.is_total(label)}
+        listed = reduce(or_, members_of.values(), 0)
+        # A total counts the values that the table lists, unless there are people with others.
+        total = classification.everything if classification.others or not listed or table.complete else listed
+        sets.append(members_of | {label: total for label in labels if label not in members_of})
+    ranges: dict[tuple[Members, ...], Interval] = {}
+    for cell in cells:
+        key = tuple(known[label] for known, label in zip(sets, cell.labels))
+        if ranges.setdefault(key, cell.interval) != cell.interval:
+            raise InputError(f"{path.name} has two counts for {quoted(cell.labels)}")
+    unlisted = 0
+    if table.complete:
+        every = [_all_values(known.values(), classifications[name]) for name, known in zip(table.every_attribute, sets)]
+        if prod(map(len, every)) > MOST_UNLISTED:
+            raise InputError(f"{path.name} has too many cells that it does not list for the key complete")
+        for key in product(*every):
+            ranges.setdefault(key, (0, 0))
+    elif table.count:
+        finest = [set(parts(known.values())) for known in sets]
+        unlisted = prod(map(len, finest)) - sum(all(map(set.__contains__, finest, key)) for key in ranges)
+    try:
+        return IntervalTable.of(path.name, table.every_attribute, ranges), unlisted
+    except DomainMismatchError as error:
+        raise InputError(str(error)) from None
+
+
+def _all_values(member_sets: Iterable[Members], classification: Classification) -> list[Members]:
+    """Disjoint values that are all there are: those that a table shows, as finely as it does, and all others together."""
+    finest = parts(member_sets)
+    return [members for members in (*finest, classification.everything & ~reduce(or_, finest, 0)) if members]

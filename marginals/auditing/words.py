@@ -1,0 +1,106 @@
+"""An audit in sentences, for the terminal and its page."""
+
+from collections.abc import Iterator, Sequence
+
+from checks.attacks.knowledge import FactKind
+from marginals.auditing.audits import Audit, AuditedTables, cell_name, ends_in_words
+from marginals.names import number_of
+
+KINDS = {
+    FactKind.RECOVERED: ("suppressed or rounded count that", "suppressed or rounded counts that", "can be computed"),
+    FactKind.SMALL: ("small count that is", "small counts that are", "certain"),
+    FactKind.SENSITIVE: ("group", "groups", "of which everybody has one sensitive value"),
+    FactKind.NARROW: ("suppressed count", "suppressed counts", "with a range narrower than the protection"),
+    FactKind.EXISTS: (
+        "combination that certainly has",
+        "combinations that certainly have",
+        "people, not shown by any table or suppressed",
+    ),
+}
+"""What a fact of a kind is, several are, and the rest of the words, in the order in which they are listed."""
+
+_LISTED = {kind: 3 if kind is FactKind.EXISTS else 10 for kind in FactKind}
+"""Facts of each kind that are listed; of people who exist there are many, and most tell little."""
+
+NO_ALL_CLEAR = (
+    "Not all of the tables was understood, so this is no all-clear, and what follows rests on a guess. "
+    "Write it down with --init and review it."
+)
+
+
+def audit_lines(audit: Audit) -> Iterator[str]:
+    """Contradictions or facts of all tables, and what is undecided."""
+    if audit.spec.doubts:
+        yield NO_ALL_CLEAR
+    for part in audit.parts:
+        linked = part.linked
+        tables = ", ".join(linked.names[: linked.table_count])
+        of_whom = "" if len(audit.parts) == 1 else f" (people: {part.people})"
+        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {int(part.is_printed.sum()):,} of them printed"
+        if part.bounds is None:
+            yield from contradiction_lines(part)
+            continue
+        for kind in KINDS:
+            yield from _fact_lines(part, kind, [n for n, fact in enumerate(part.facts) if fact.kind is kind])
+        yield from undecided_lines(part)
+    if audit.ok:
+        yield from _nothing_certain(audit)
+    if printed := sum(map(audit.printed_small, audit.parts)):
+        yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {audit.spec.small:,}."
+    yield from (each.sentence for each in audit.not_examined)
+
+
+def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> Iterator[str]:
+    one, many, rest = KINDS[kind]
+    if numbers:
+        yield f"{number_of(len(numbers), one, many)} {rest}:"
+    for number in numbers[: _LISTED[kind]]:
+        fact = part.facts[number]
+        before = f"published as {ends_in_words(fact.published)}" if fact.is_published else "not published"
+        yield f"  {cell_name(part.linked, fact.cell)}: {ends_in_words(fact.proven)} ({before})"
+        yield from (f"      {reason}" for reason in part.because(number))
+    if len(numbers) > _LISTED[kind]:
+        yield f"  and {len(numbers) - _LISTED[kind]:,} more (--json and --report list all)"
+
+
+def _nothing_certain(audit: Audit) -> Iterator[str]:
+    spec = audit.spec
+    yield (
+        "Of the counts examined, no suppressed or rounded one can be computed, and none that no table prints is certainly "
+        f"from 1 to {spec.small:,}."
+    )
+    if spec.protection:
+        yield f"No suppressed or rounded count is left a range of less than {spec.protection:,}."
+    if spec.sensitive:
+        yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
+
+
+def undecided_lines(part: AuditedTables) -> Iterator[str]:
+    """How many counts are undecided, and why."""
+    if late := part.undecided - part.uncovered:
+        yield f"Undecided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
+    if part.uncovered:
+        yield (
+            f"Undecided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
+            "joint tables have; what is said of them is true, and more may follow. Audit fewer tables at once."
+        )
+
+
+def contradiction_lines(part: AuditedTables) -> Iterator[str]:
+    """Which tables contradict each other."""
+    yield "The tables contradict each other as they are read here, so nothing follows from them."
+    for disagreement in part.disagreements:
+        one, other = (part.linked.names[table] for table in disagreement.tables)
+        whose = cell_name(part.linked, disagreement.cell)
+        first, second = map(ends_in_words, disagreement.ranges)
+        if disagreement.tables[0] == disagreement.tables[1]:
+            said = f"{one} contradicts itself on {whose}: {first}, but its parts add up to {second}"
+        else:
+            said = f"{one} and {other} disagree on {whose}: {first} and {second}"
+        yield f"  {said}; a gap of {disagreement.gap:,}"
+    if part.together is not None:
+        names = ", ".join(part.linked.names[table] for table in part.together.tables)
+        change = f"{part.together.correction:,.4g}"
+        yield f"  Not two of them, but these together: {names}. Their counts must be changed by {change} in all, at least."
+    elif not part.disagreements:
+        yield "  No two of them do; only several together. Check rounding, markers and totals in the spec."
