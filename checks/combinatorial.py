@@ -31,7 +31,7 @@ from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
 from models.programs.consistent_tables import possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
-from models.programs.packing import FitScreen, PackedRows, Packing
+from models.programs.packing import Packing
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
@@ -184,9 +184,13 @@ class _RoomCheck:
     k: int
     budget: Budget
     examined: int = 0
-    programs: int = 0
     algorithms: dict[Algorithm, None] = field(default_factory=dict)
     undecided: WorstClass | None = None
+
+    @cached_property
+    def effort(self) -> Effort:
+        """The programs that the budget has."""
+        return Effort(self.budget.seconds, self.budget.nodes, self.budget.programs, self.part.deadline)
 
     @cached_property
     def limits(self) -> tuple[FloatArray, ...]:
@@ -194,22 +198,21 @@ class _RoomCheck:
         cap = float(self.k)
         return level_limits(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
 
-    def screened(self, limits: FloatArray, enough: float) -> FitScreen:
-        """Whether any row fits, and how many fit surely up to `enough`: of one attribute exactly how many."""
+    def screened(self, limits: FloatArray, enough: float = 1.0) -> FloatArray:
+        """How many rows fit surely, up to `enough`, 0 only where none fits: of one attribute exactly how many."""
         if isinstance(self.part, GroupTree):
             return self.part.packing.screened(limits, enough)
-        upper = upper_bounds(self.part, limits)
-        return FitScreen(upper > 0, upper)
+        return upper_bounds(self.part, limits)
 
     def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
         """Those that some row fits into, but surely fewer than k below the lowest limits that they can end with.
 
         Those into which the fewest fit surely come first.
         """
-        screened = self.screened(lowest, float(self.k))
-        possible = screened.possible if lowest is limits else self.screened(limits, 0.0).possible
-        places = np.flatnonzero(possible & (screened.surely < self.k))
-        return np.asarray(places[np.argsort(screened.surely[places], kind="stable")], dtype=np.intp)
+        surely = self.screened(lowest, float(self.k))
+        possible = surely if lowest is limits else self.screened(limits)
+        places = np.flatnonzero((possible > 0) & (surely < self.k))
+        return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
 
     def spend(self, work: int) -> None:
         """Raise TooManyVectorsError where that is more than the budget has."""
@@ -222,32 +225,28 @@ class _RoomCheck:
         _, first = np.unique(limits, axis=0, return_index=True)
         for place in np.sort(first).tolist():
             self.part.deadline.check()
-            rows = self._rows(limits[place], self.k)
-            if rows.least < self.k <= rows.most:
-                self.undecided = self._described(chosen[place], rows)
-            if rows.most < self.k:
-                exactly = rows if rows.least == rows.most else self._rows(limits[place], rows.most)
-                return self._described(chosen[place], exactly)
+            least, most = self._rows(limits[place], self.k)
+            if least < self.k <= most:
+                self.undecided = self._described(chosen[place], least, most)
+            if most < self.k:
+                exactly = (least, most) if least == most else self._rows(limits[place], most)
+                return self._described(chosen[place], *exactly)
         return None
 
-    def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
+    def _rows(self, limits: FloatArray, enough: int) -> tuple[int, int]:
         if isinstance(self.part, SensitiveTree):
             exactly = int(upper_bounds(self.part, limits[None])[0])
-            return PackedRows(exactly, exactly, 0)
+            return exactly, exactly
         packing = self.part.packing
         self.algorithms[Algorithm.MAXIMUM_FLOW if packing.takes_flow(limits) else Algorithm.INTEGER_PROGRAMMING] = None
         self.spend(_FLOW)
-        remains = self.programs < self.budget.programs
-        seconds = min(self.budget.seconds, self.part.deadline.left) if remains else 0.0
-        rows = packing.rows(limits, enough, seconds, self.budget.nodes)
-        self.programs += rows.programs
-        return rows
+        return packing.rows(limits, enough, self.effort)
 
-    def _described(self, combination: IndexArray, rows: PackedRows) -> WorstClass:
+    def _described(self, combination: IndexArray, least: int, most: int) -> WorstClass:
         worst = self.part.describe(combination.tolist())
-        least = max(rows.least, 1)  # some row is known to fit
-        count: dict[str, Any] = {"count": rows.most} if least == rows.most else {"count_between": (least, rows.most)}
-        return replace(worst, **count)
+        if least == most or most == 1:  # some row is known to fit
+            return replace(worst, count=most)
+        return replace(worst, count_between=(max(least, 1), most))
 
     def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
         """The finding of a verdict; nothing holds where some cell is undecided."""
@@ -296,10 +295,10 @@ def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
     outside = outside_minima(part, check.limits)
 
     def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
-        return np.asarray(check.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
+        return np.asarray(check.screened(np.minimum(limits, outside[clique][block]), float(k)) >= k)
 
     def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
-        possible = np.flatnonzero(check.screened(limits, 0.0).possible)
+        possible = np.flatnonzero(check.screened(limits) > 0)
         smallest = minimal_of_equal_support(limits[possible], block[possible], part.deadline)
         return np.asarray(possible[smallest], dtype=np.intp)
 

@@ -143,10 +143,6 @@ class Uniqueness:
     most: int
     columns: Mapping[str, float]
 
-    def as_json(self) -> dict[str, Any]:
-        """The uniqueness as plain values."""
-        return asdict(self)
-
 
 def uniqueness(classes: ContingencyTable) -> Uniqueness:
     """Which columns make records unique, by minimal sample uniques as SUDA2 looks for them.

@@ -57,10 +57,10 @@ from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.class_shares import LISTED, ClassSums, SummedTable, counted_shares
+from models.inference.class_shares import LISTED, ClassSums, Step, SummedTable, counted_shares
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.programs.consistent_tables import MOST_TABLES, all_tables
-from models.tables.contingency_table import Cells, ContingencyTable, group, pack
+from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DOUBTFUL, DataCube, interactions
 from models.tables.fitted_levels import FittedLadder, thresholds
 from models.tables.hierarchy import Domain, Margin, Mask
@@ -488,11 +488,10 @@ def _all_diverse(
         if counted is None:
             return None
         most -= sum(map(len, counted.steps))
-        layers, arrangements = _diverse_steps(counted.steps, diversities)
-        accepted *= Fraction(arrangements, _permutations(values.tolist()))
+        diverse = replace(counted, steps=[_diverse(steps, diversities) for steps in counted.steps])
+        accepted *= Fraction(diverse.arrangements * prod(map(factorial, values.tolist())), factorial(int(values.sum())))
         before = [Fraction(count, int(values.sum())) for count in values.tolist()]
-        diverse = replace(counted, steps=layers).exact if arrangements else [before] * len(parts)
-        shares += [(part, before, own) for part, own in zip(parts.tolist(), diverse)]
+        shares += [(part, before, own) for part, own in zip(parts.tolist(), diverse.exact or [before] * len(parts))]
     shifts = []
     for part, before, own in shares:
         after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, own)]
@@ -503,25 +502,12 @@ def _all_diverse(
     return float(accepted), PosteriorChange(cell, float(distance), label, float(before[value]), float(after[value]))
 
 
-def _diverse_steps(
-    layers: Sequence[Sequence[tuple[int, int, tuple[int, ...]]]], diversities: Sequence[Diversity]
-) -> tuple[list[list[tuple[int, int, tuple[int, ...]]]], int]:
-    """The steps of a count of arrangements after which each part is diverse, and how many such arrangements there are."""
-    result, ways = [], {0: 1}
-    for steps in layers:
-        vectors = list({filled for *_, filled in steps})
-        passes = np.all([satisfies(diversity, np.array(vectors)) for diversity in diversities], axis=0)
-        diverse = {filled for filled, is_diverse in zip(vectors, passes) if is_diverse}
-        result.append([step for step in steps if step[2] in diverse])
-        reached: Counter[int] = Counter()
-        for state, after, filled in result[-1]:
-            reached[after] += ways.get(state, 0) * _permutations(filled)
-        ways = reached
-    return result, sum(ways.values())
-
-
-def _permutations(counts: Sequence[int]) -> int:
-    return factorial(sum(counts)) // prod(map(factorial, counts))
+def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[Step]:
+    """The steps after which a part is diverse."""
+    vectors = list({filled for *_, filled in steps})
+    passes = np.all([satisfies(diversity, np.array(vectors)) for diversity in diversities], axis=0)
+    diverse = {filled for filled, is_diverse in zip(vectors, passes) if is_diverse}
+    return [step for step in steps if step[2] in diverse]
 
 
 # What levels tell that are fitted to the counts of a table: each merged group holds a value with few rows.
@@ -544,10 +530,6 @@ class FittedLevelDisclosure:
     groups: int
     merged: int
     fewer_than: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The disclosure as plain values."""
-        return asdict(self)
 
 
 def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> tuple[FittedLevelDisclosure, ...]:
@@ -632,7 +614,7 @@ class Addition:
     """
 
     margin: Margin
-    added: tuple[tuple[str, int], ...]
+    added: Mapping[str, int]
     outcome: Outcome
     candidate_classes: int = 0
     classes: int = 0
@@ -642,11 +624,6 @@ class Addition:
     values: tuple[CertainValue, ...] = ()
     margins_not_examined: int = 0
     note: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        plain = {"margin": dict(self.margin), "added": dict(self.added), "outcome": self.outcome.value}
-        return asdict(self) | plain
 
 
 @dataclass(frozen=True)
@@ -683,10 +660,6 @@ class Refusals:
         """Whether no table explains the release: the claims alone did not limit the search."""
         return self.left == 0
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self) | {"additions": [addition.as_json() for addition in self.additions]}
-
 
 @dataclass(frozen=True)
 class _Possible:
@@ -707,9 +680,7 @@ class _Possible:
 
     def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
-        return Addition(
-            domain.margin(self.clique), tuple((name.attribute, name.level) for name in names), outcome, **fields
-        )
+        return Addition(domain.margin(self.clique), dict(names), outcome, **fields)
 
     def untelling(self, collection: Collection, cells: Cells) -> tuple[CountArray, CountArray]:
         """The counts of cells of the clique of which the addition would tell nothing, as numerators and denominators."""
@@ -818,21 +789,6 @@ def _worlds_of(rules: _Rules, cells: Cells, masks: Iterable[Mask], most: int) ->
     return None if tables is None else cells.with_counts(tables.T)
 
 
-def _rolled_up(worlds: Cells, margin: Mapping[str, int]) -> Cells:
-    """The cells of a coarser margin in ascending order, with their counts in each table."""
-    columns = {name: worlds.column(name, level) for name, level in margin.items()}
-    first, place = _grouped(worlds, margin)
-    order = np.argsort(place, kind="stable")
-    counts = np.add.reduceat(worlds.counts[order], np.flatnonzero(np.diff(place[order], prepend=-1)), axis=0)
-    return Cells.of(worlds.domain, margin, {name: column[first] for name, column in columns.items()}, counts)
-
-
-def _grouped(cells: Cells, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
-    """For each cell of a coarser margin one of the cells in it; and for each cell the place among these."""
-    sizes = [cells.domain.hierarchy(name).size(level) for name, level in margin.items()]
-    return group(*pack([cells.column(name, level) for name, level in margin.items()], sizes, len(cells)))
-
-
 _Judged = tuple[BoolArray, BoolArray, BoolArray, str]
 """The tables in which an addition is not taken, has a small count, would tell too little: shape (tables,) each.
 
@@ -844,8 +800,8 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
     if obstacle:
         everything: BoolArray = np.ones(worlds.counts.shape[1], dtype=np.bool_)
         return everything, everything, ~everything, obstacle
-    cells = _rolled_up(worlds, domain.margin(one.clique))
-    classes = _rolled_up(worlds, domain.margin(rules.public(one.clique)))
+    cells = worlds.rolled_up(domain.margin(one.clique))
+    classes = worlds.rolled_up(domain.margin(rules.public(one.clique)))
     small = _has_small(classes, rules.least_class) | _has_small(cells, rules.least_cell)
     nothing = _gains_nothing(rules, worlds, cells, one)
     refused, claims = small | nothing, rules.beyond_counts(one.clique)
@@ -892,7 +848,7 @@ def _gain_and_cost(rules: _Rules, worlds: Cells, first: Mask, second: Mask) -> t
     """What two margins tell together beyond each by itself, in nats, shape (tables,); and the price of its parameters."""
     signs = {first: 1, second: 1, first & second: -1, first | second: -1}
     total, domain = rules.collection.cube.total, rules.domain
-    entropies = (-x_log_x(_rolled_up(worlds, domain.margin(mask)).counts).sum(axis=0) for mask in signs)
+    entropies = (-x_log_x(worlds.rolled_up(domain.margin(mask)).counts).sum(axis=0) for mask in signs)
     gain = sum(sign * entropy for sign, entropy in zip(signs.values(), entropies)) / max(total, 1)
     cells = sum(sign * rules.priced.cell_count(mask) for mask, sign in signs.items())
     return np.asarray(gain), -rules.price * cells
@@ -922,7 +878,7 @@ def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: S
     # Of all tables, or of none, nothing more is in common.
     telling = [number for number, tables in enumerate(sets) if tables.any() and not tables.all()]
     for margin in examined.values():
-        cells = _rolled_up(worlds, margin)
+        cells = worlds.rolled_up(margin)
         for number in telling:
             small[number].extend(_certain_ranges(cells, sets[number], rules.least))
             for name in rules.shown(domain.mask(margin)):
@@ -954,7 +910,7 @@ def _range(counts: CountArray) -> tuple[CountArray, CountArray]:
 def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[CertainValue]:
     """The classes that have one sensitive value, and rows, in all tables that are kept, and not in all tables."""
     shared = {name: level for name, level in worlds.margin.items() if name != sensitive}
-    _, class_of = _grouped(worlds, shared)
+    class_of = worlds.positions_in(worlds.rolled_up(shared))
 
     def certain(lower: CountArray, upper: CountArray) -> BoolArray:
         """The cells that have all rows of their class."""

@@ -1,10 +1,9 @@
 """What readers guess of sensitive values and of small counts, though nothing of it is certain."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -214,10 +213,6 @@ class LikelySmall:
     unread: int
     tops: tuple[Top, ...]
     beside: Mapping[str, tuple[Top, ...]] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
 
 
 def likely_small(

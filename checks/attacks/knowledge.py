@@ -54,10 +54,6 @@ class Counts:
     small: int
     smallest: tuple[CertainCell, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class SensitiveCounts:
@@ -77,7 +73,7 @@ class SensitiveCounts:
         """Return them as plain values."""
         shared = None if self.shared is None else dict(self.shared)
         classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": shared}
-        return {**self.counts.as_json(), "classes": classes}
+        return {**asdict(self.counts), "classes": classes}
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class PublishedCounts:
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
         by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
-        return {"below": self.least, **self.counts.as_json(), "sensitive": by_attribute}
+        return {"below": self.least, **asdict(self.counts), "sensitive": by_attribute}
 
 
 def published_counts(collection: Collection, sensitive: Sequence[str], least: int) -> PublishedCounts:
