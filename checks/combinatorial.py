@@ -431,7 +431,7 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     except TooManyCellsError as error:
         return replace(undecided, note=str(error))
     domain = collection.domain
-    public = {a: level for a, level in cells.margin.items() if a not in sensitive}
+    public = {a: level for a, level in cells.cells.margin.items() if a not in sensitive}
     places, groups = cells.grouped(public)
     unknowns = sums_of_cells(cells, groups, len(places))
 

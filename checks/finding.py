@@ -181,12 +181,11 @@ def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
 class Budget:
     """Work that the algorithms of one check may do.
 
-    branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.
-    proof: partial combinations looked at to prove which one is the worst; 0 where only the verdict is wanted.
-    vectors: vectors that one step makes where sets of them are worked up, and steps of a count of arrangements.
-    programs: integer programs that a check solves.
-    seconds: of each such program; without an end to them `nodes` end it.
-    deadline: when the check must end; what would go on raises TimeOverError then, or ends with what is proven.
+    branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28. proof:
+    partial combinations looked at to prove which one is the worst; 0 where only the verdict is wanted. vectors: vectors
+    that one step makes where sets of them are worked up, and steps of a count of arrangements. programs: integer
+    programs that a check solves. seconds: of each such program; without an end to them `nodes` end it. deadline: when
+    the check must end; what would go on raises TimeOverError then, or ends with what is proven.
     """
 
     branches: int

@@ -58,6 +58,16 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
     return demanded
 
 
+_COUNTS: Mapping[str, type[CountClaim]] = {
+    "k_link": KLink,
+    "k_combinatorial": KCombinatorial,
+    "no_small_certain": NoSmallCertain,
+    "min_cell": MinCell,
+    "min_published_cell": MinPublishedCell,
+}
+"""The claims of counts by the requirements that demand them."""
+
+
 @dataclass(frozen=True)
 class Requirements:
     """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each optional.
@@ -84,7 +94,7 @@ class Requirements:
     min_published_cell: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("k_link", "k_combinatorial", "min_cell", "no_small_certain", "min_published_cell"):
+        for name in _COUNTS:
             k = getattr(self, name)
             if k is not None and k < 1:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
@@ -185,11 +195,5 @@ class Requirements:
 
     @property
     def _count_claims(self) -> tuple[CountClaim, ...]:
-        demanded: tuple[tuple[type[CountClaim], int | None], ...] = (
-            (KLink, self.k_link),
-            (KCombinatorial, self.k_combinatorial),
-            (NoSmallCertain, self.no_small_certain),
-            (MinCell, self.min_cell),
-            (MinPublishedCell, self.min_published_cell),
-        )
+        demanded = ((kind, getattr(self, name)) for name, kind in _COUNTS.items())
         return tuple(kind(k, rows_per_person=self.rows_per_person) for kind, k in demanded if k is not None)

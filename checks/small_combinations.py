@@ -125,7 +125,7 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
 
     A cell is cleared by a table in which it has no row, or k; of many cells by a table of any numbers, which proves less.
     """
-    levels = cells.domain.margin(margin)
+    levels = cells.cells.domain.margin(margin)
     places, groups = cells.grouped(levels)
     unknowns = sums_of_cells(cells, groups, len(places), is_whole=len(cells) <= _FEW_CELLS)
 

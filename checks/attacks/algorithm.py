@@ -120,7 +120,7 @@ class _Rules:
 
     @cached_property
     def bounds(self) -> FrechetBounds:
-        return FrechetBounds.of(self.collection)
+        return FrechetBounds(self.collection)
 
     @cached_property
     def counting(self) -> tuple[CountClaim, ...]:

@@ -361,7 +361,7 @@ class Knowledge:
             return iter(())
         if not self.source.found:
             self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
-        return map(cells.coded_cells.with_counts, list(self.source.found))
+        return map(cells.cells.with_counts, list(self.source.found))
 
     @cached_property
     def _glued(self) -> Callable[[int], Cells]:
@@ -399,7 +399,7 @@ class Knowledge:
         self, cells: PossibleCells, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, effort: Effort
     ) -> None:
         asked = np.flatnonzero(is_open(ranges).any(axis=0))
-        keys = _keys(cells.coded_cells, margin)
+        keys = _keys(cells.cells, margin)
         groups = np.where(np.isin(keys, asked), np.searchsorted(asked, keys), len(asked))
         unknowns = sums_of_cells(cells, groups, len(asked) + 1)
         np.maximum(unknowns.lower[:-1], ranges.lower[asked], out=unknowns.lower[:-1])

@@ -253,7 +253,7 @@ class CommonRefinement:
         """
         public = {a: view for a, view in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
         deadline = self.content.deadline
-        cell = certainly_small(Knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
+        cell = certainly_small(Knowledge(FrechetBounds(self.content.collection, deadline)), public, k, deadline)
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
 
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:

@@ -85,11 +85,6 @@ class FrechetBounds:
     deadline: Deadline = NEVER
     found: deque[CountArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
 
-    @classmethod
-    def of(cls, collection: Collection, deadline: Deadline = NEVER) -> "FrechetBounds":
-        """From the whole collection, or from every decomposable part that starts with another margin."""
-        return cls(collection, deadline)
-
     @cached_property
     def trees(self) -> tuple[CalibratedTree, ...]:
         """The collection's own junction tree; without one, those of some parts, of one at least, that have one."""
@@ -208,7 +203,7 @@ class Box:
         if self.source.collection.is_decomposable and self.source.collection.cube.total <= FLOW_LIMIT:
             other = self.flow_bounds(seconds)
         elif seconds > 0 and self.source.possible is not None:
-            other = self._programmed(self.source.possible, seconds)
+            other = self._programmed(self.source.possible.cells, seconds)
         else:
             return bounds
         lower, upper = max(bounds.lower, other.lower), min(bounds.upper, other.upper)
@@ -283,7 +278,7 @@ class Box:
         lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._summed(table(mask), margin)))
         _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
-            cells, (least, most) = self.source.possible.coded_cells, self.source.possible.propagated
+            cells, (least, most) = self.source.possible.cells, self.source.possible.propagated
             lower = np.maximum(lower, certain._summed(cells, margin, least))
             upper = np.minimum(upper, self._summed(cells, margin, most))
         return self._refined(margin, levels, lower, upper)
@@ -353,11 +348,11 @@ class Box:
         most = most_in_tree(tables, within, self.source.deadline.share(2).earlier(seconds))
         return CountBounds(lower, most.bound, most.attained, lower_sharp=True)
 
-    def _programmed(self, cells: PossibleCells, seconds: float) -> CountBounds:
+    def _programmed(self, cells: Cells, seconds: float) -> CountBounds:
         share = np.ones(len(cells))
         for attribute in self.inside:
-            is_told = attribute in cells.margin
-            share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]] if is_told else 0.5
+            level = cells.margin.get(attribute)
+            share *= 0.5 if level is None else self.share(attribute, level)[cells.column(attribute)]
         # Each bound runs two programs, one after the other, and as long again may be left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
         upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))

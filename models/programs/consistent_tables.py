@@ -19,11 +19,11 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.errors import ContradictionError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack
-from models.tables.hierarchy import Domain, Margin
+from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -126,13 +126,11 @@ _solver: _Solver | None = None
 class PossibleCells:
     """Cells over all published attributes at their finest published levels.
 
-    margin: these levels. codes: for each attribute, shape (cells,). tables: the maximal marginals. A nonnegative table x
-    over the cells is consistent with the collection when `constraints @ x` equals `counts`. total: rows.
+    cells: with 1 each. tables: the maximal marginals. A nonnegative table x over the cells is consistent with the collection
+    when `constraints @ x` equals `counts`. total: rows.
     """
 
-    domain: Domain
-    margin: Margin
-    codes: Mapping[str, CodeArray]
+    cells: Cells
     tables: tuple[ContingencyTable, ...]
     constraints: "csr_array[np.float64]"
     counts: FloatArray
@@ -155,21 +153,13 @@ class PossibleCells:
         lower, upper = propagated(equations, known, most)
         return lower[:size], upper[:size]
 
-    @cached_property
-    def coded_cells(self) -> Cells:
-        """The cells by their codes."""
-        return Cells.of(self.domain, self.margin, self.codes, np.ones(len(self)))
-
     def grouped(self, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
         """For each cell of a coarser margin one place, and for each place its cell of the margin: shape (cells,)."""
-        columns, radices = self.coded_cells.columns(margin)
-        return group(*pack(columns, radices, len(self)))
+        return group(*pack(*self.cells.columns(margin), len(self)))
 
     def labels(self, place: int, margin: Mapping[str, int]) -> dict[str, str]:
         """The values of a coarser margin that a cell has, in the domain's order."""
-        columns, _ = self.coded_cells.columns(margin)
-        ordered = sorted(margin, key=self.domain.index)
-        return {a: self.domain.hierarchy(a).labels[margin[a]][int(c[place])] for a, c in zip(ordered, columns)}
+        return self.cells[np.array([place])].rolled_up(margin).labels(0)
 
 
 def possible_cells(collection: Collection, limit: int) -> PossibleCells:
@@ -179,11 +169,10 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     """
     from scipy.sparse import csr_array  # slow to import, and few need it
 
-    domain = collection.domain
     tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
     parts = [*tables, *(support.cells for support in collection.supports)]
     waiting = [cells.with_counts(np.ones(len(cells))) for cells in parts]
-    joined = Cells(domain, Margin({}), (), np.ones(1))
+    joined = Cells(collection.domain, Margin({}), (), np.ones(1))
     while waiting:
         # The table that shares most with what is joined already keeps the steps small.
         cells = max(waiting, key=lambda part: (sum(a in joined.margin for a in part.margin), -len(part)))
@@ -194,8 +183,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     columns = np.tile(np.arange(len(joined)), len(tables))
     constraints = csr_array((np.ones(places.size), (places.ravel(), columns)), shape=(begins[-1], len(joined)))
     counts = np.concatenate([np.zeros(0), *(table.counts for table in tables)])
-    codes = dict(zip(joined.attributes, joined.codes))
-    return PossibleCells(domain, Margin(joined.margin), codes, tables, constraints, counts, collection.cube.total)
+    return PossibleCells(joined, tables, constraints, counts, collection.cube.total)
 
 
 ALL_NODES = 2**31 - 1

@@ -60,7 +60,7 @@ class Packing:
     def of(cls, cube: DataCube, masks: Sequence[Mask], limit: int) -> "Packing":
         """Over the margins with these masks. Raises TooManyCellsError for more joint cells than `limit`."""
         tables = tuple(map(cube.table, masks))
-        joint = possible_cells(Collection.of(cube, masks), limit).coded_cells
+        joint = possible_cells(Collection.of(cube, masks), limit).cells
         begins = np.cumsum([0, *map(len, tables)])
         places = [begin + joint.positions_in(table) for begin, table in zip(begins.tolist(), tables)]
         return cls(cube, tuple(masks), tables, np.array(places, dtype=np.intp))

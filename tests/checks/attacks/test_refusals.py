@@ -149,7 +149,7 @@ def step_of(
             counts[codes] = rows
         return MarginBounds(counts, counts, True)
 
-    sizes = exactly if known else FrechetBounds.of(collection).of_margin
+    sizes = exactly if known else FrechetBounds(collection).of_margin
     (step,) = refinements(collection, ["s"], claims, sizes)
     return collection, step
 
@@ -294,7 +294,7 @@ def test_many_rows_and_many_worlds_are_bounded_work() -> None:
     assert step.candidate_classes == 1
     assert (step.acceptance_probability, step.largest_posterior_change) == (None, None)
     assert "too many" in step.note
-    (step,) = refinements(collection, ["s"], [KLink(5)], FrechetBounds.of(collection).of_margin)
+    (step,) = refinements(collection, ["s"], [KLink(5)], FrechetBounds(collection).of_margin)
     assert step.acceptance_probability == pytest.approx(1)
 
 
@@ -303,22 +303,22 @@ def test_what_cannot_be_told_says_why() -> None:
     claims: list[Claim] = [KLink(2), MaxentDiversity(parse_diversity("distinct:1"), "s")]
     cube = cube_of(world)
     two = Collection.of(cube, map(DOMAIN.mask, [{"z": 1, "s": 0}, {"s": 0, "a": 0}]))
-    (step,) = refinements(two, ["s"], claims, FrechetBounds.of(two).of_margin)
+    (step,) = refinements(two, ["s"], claims, FrechetBounds(two).of_margin)
     assert step.possible_claims is None
     assert step.candidate_classes is None
     assert "several margins" in step.note
     for claim in (KCombinatorial(2), MinCell(2)):  # a table of one of two sensitive attributes, and another of both
         both = Collection.of(cube, map(DOMAIN.mask, [{"z": 1, "s": 0}, {"s": 0, "a": 0}]))
-        (step,) = refinements(both, ["s", "a"], [claim], FrechetBounds.of(both).of_margin)
+        (step,) = refinements(both, ["s", "a"], [claim], FrechetBounds(both).of_margin)
         assert step.possible_claims is None
         assert "several margins" in step.note or "counts of s" in step.note
     functional = [MaxentDiversity(parse_diversity("functional:9/10,2"), "s")]
     one = Collection.of(cube, [DOMAIN.mask({"z": 1, "s": 0})])
-    (step,) = refinements(one, ["s"], functional, FrechetBounds.of(one).of_margin)
+    (step,) = refinements(one, ["s"], functional, FrechetBounds(one).of_margin)
     assert "functional" in step.note
     loop = [{"z": 1, "s": 0}, {"s": 0, "a": 0}, {"a": 0, "z": 0}]
     chain = Collection.of(cube, map(DOMAIN.mask, [*loop[:1], *loop[2:]]))
-    steps = refinements(chain, [], [KLink(2)], FrechetBounds.of(chain).of_margin)
+    steps = refinements(chain, [], [KLink(2)], FrechetBounds(chain).of_margin)
     assert [step.attribute for step in steps] == ["z"]
     assert "junction tree" not in steps[0].note
 
@@ -399,7 +399,7 @@ def test_a_step_back_to_what_was_merged_is_refused_in_every_table_with_the_same_
         return
     collection = ladder_published(hierarchy, rows, 1)
     own = FittedLadder(0, k)
-    bounds = FrechetBounds.of(collection).of_margin
+    bounds = FrechetBounds(collection).of_margin
     [plain] = refinements(collection, (), [KLink(asked)], bounds)
     [step] = refinements(collection, (), [KLink(asked)], bounds, {"z": own})
     if not step.is_certain or plain.is_certain:
