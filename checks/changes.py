@@ -206,7 +206,6 @@ def _finest(values: Sequence[Mapping[str, CommonValues]]) -> Iterator[int]:
 
 
 def _is_as_fine(partition: IndexArray, other: IndexArray) -> bool:
-    """Whether all values in one part of a partition are in one part of another."""
     part_of = np.zeros(partition.max(initial=0) + 1, dtype=np.intp)
     part_of[partition] = other
     return bool(np.array_equal(part_of[partition], other))
@@ -215,7 +214,6 @@ def _is_as_fine(partition: IndexArray, other: IndexArray) -> bool:
 def _meet(
     releases: _Releases, masks: Sequence[Mask], levels: Sequence[Mapping[str, int]], values: Mapping[str, CommonValues]
 ) -> Meet:
-    """The meet of two margins, one of each collection, with the common values of their attributes at their levels."""
     values = {name: common for name, common in values.items() if any(common.is_shown)}
     columns, counts = [], []
     for release, (collection, mask) in enumerate(zip(releases, masks)):
@@ -372,7 +370,6 @@ def _side_by_side(tables: Sequence[ContingencyTable]) -> Cells:
 
 
 def _with_rows(cells: Cells, counts: CountArray) -> ContingencyTable:
-    """The table of some cells with so many rows each."""
     return ContingencyTable.from_cells(cells.domain, cells.margin, dict(zip(cells.attributes, cells.codes)), counts)
 
 
@@ -657,7 +654,6 @@ def changed_people(
 
 
 def _smallest(sizes: CountArray) -> list[int]:
-    """The places of the smallest numbers that are not 0."""
     order = np.argsort(sizes, kind="stable")
     return [int(place) for place in order[sizes[order] > 0][:SHOWN]]
 

@@ -15,12 +15,10 @@ import numpy as np
 from checks.classes import k_link
 from checks.combinatorial import (
     GroupTree,
-    SensitiveCliques,
     SensitiveGroup,
     k_combinatorial,
     min_cell,
     of_part,
-    sensitive_groups,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.known import LeavingOut, leaving_out, of_people
@@ -33,7 +31,7 @@ from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import MISSING
+from models.tables.hierarchy import MISSING, Domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +94,8 @@ class Claim(ABC):
         """
         return -inf
 
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
-        """The cliques that can break it together where none does alone, apart where they cannot break it jointly.
-
-        No part holds cliques of several `sensitive_groups`: a search asks for the parts of each by itself.
-        """
+    def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
+        """The cliques of one of `sensitive_groups` that can break it together where none does alone, if there are any."""
         raise NotImplementedError
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -246,10 +241,10 @@ class MaxentDiversity(AttributeClaim):
         diversity = self.diversity.stated_among(values)
         return replace(self, diversity=diversity, level=self.level if level is None else level)
 
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
+    def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
-        attribute_mask = sensitive_cliques.domain.attribute_masks[sensitive_cliques.domain.index(self.sensitive)]
-        showing = tuple(clique for clique in sensitive_cliques.cliques if clique & attribute_mask)
+        attribute_mask = domain.attribute_masks[domain.index(self.sensitive)]
+        showing = tuple(clique for clique in group.cliques if clique & attribute_mask)
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -532,9 +527,9 @@ class KCombinatorial(CountClaim):
         """The finding on a collection."""
         return k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
 
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
-        """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
-        return [group for group in sensitive_groups(*sensitive_cliques) if len(group.cliques) > 1]
+    def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:  # noqa: ARG002
+        """The group; where every class has k rows, one clique cannot break it."""
+        return [group] if len(group.cliques) > 1 else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """The verdict on the whole, since each part decides by itself."""

@@ -109,7 +109,6 @@ def k_anonymity(table: ContingencyTable, sensitive: AnyCollection[str], k: int) 
 
 
 def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> Finding:
-    """Whether every cell has k rows or more, with the smallest one."""
     smallest = min(filter(len, tables), key=lambda table: int(table.counts.min()), default=None)
     worst, holds = None, smallest is None
     if smallest is not None:

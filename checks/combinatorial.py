@@ -54,14 +54,6 @@ class SensitiveGroup(NamedTuple):
     cliques: tuple[Mask, ...]
 
 
-class SensitiveCliques(NamedTuple):
-    """Cliques of a junction tree that show a sensitive attribute. sensitive: all of these."""
-
-    domain: Domain
-    cliques: AnyCollection[Mask]
-    sensitive: AnyCollection[str]
-
-
 def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:

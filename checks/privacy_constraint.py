@@ -10,7 +10,7 @@ import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
 from checks.classes import EquivalenceClasses, nonsensitive_part
-from checks.combinatorial import GroupTree, Part, SensitiveCliques, SensitiveGroup, sensitive_groups
+from checks.combinatorial import GroupTree, Part, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.known import Projected
 from checks.finding import SEARCHING, Verdict
@@ -105,7 +105,6 @@ class PrivacyConstraint(PruningConstraint):
         return self._collections[key]
 
     def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
-        """Return a refusal if more cliques than the policy allows show some sensitive attribute."""
         limit = self._max_sensitive_margins
         if limit is None or all(sum(bool(clique & step) for clique in sensitive) <= limit for step in self._steps):
             return None
@@ -183,13 +182,11 @@ class PrivacyConstraint(PruningConstraint):
         """Return the cliques that can break a claim together if none does by itself, apart if they cannot jointly."""
         if isinstance(claim, Register):
             return (group for group in groups if claim.about in group.attributes)
-        domain, sensitive = self._cube.domain, self._requirements.sensitive
         if not claim.is_part_by_part:
-            return [SensitiveGroup(sensitive, tuple(sorted(cliques)))]
-        return (part for group in groups for part in claim.parts(SensitiveCliques(domain, group.cliques, sensitive)))
+            return [SensitiveGroup(self._requirements.sensitive, tuple(sorted(cliques)))]
+        return (part for group in groups for part in claim.parts(group, self._cube.domain))
 
     def _verdict(self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, Part]) -> Verdict:
-        """Return the verdict on one part of a claim. trees: those that are known of parts."""
         if claim.is_part_by_part:
             try:
                 tree = trees[part] = trees.get(part) or self._tree(part)
@@ -202,7 +199,6 @@ class PrivacyConstraint(PruningConstraint):
         return claim.check(Question(collection, self._requirements.sensitive, SEARCHING)).verdict
 
     def _finest_level(self, cliques: AnyCollection[Mask], attribute: str | None) -> int:
-        """Return the finest level at which a clique shows an attribute; 0 for no attribute."""
         if attribute is None:
             return 0
         domain = self._cube.domain

@@ -294,7 +294,6 @@ def register_diversity(
 def _of_reader(
     collection: Collection, tables: Sequence[Mask] | None, attribute: str, diversity: Diversity, budget: Budget
 ) -> Finding:
-    """Return the finding about one reader of `readers_of`."""
     unknown = Finding(CRITERION, Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0)
     if tables is None:
         return replace(unknown, note=UNLINKED)

@@ -636,7 +636,6 @@ class OpenCells:
         return (~is_above if attribute == self.others else is_above).astype(np.float32)
 
     def _counts(self, rows: _Rows, used: Sequence[IndexArray]) -> _ExactFloats:
-        """Counts of the block at some places of each axis."""
         factors = [self._is_above(rows, a)[places] for a, places in zip(self.levels, used)]
         return _products(rows.dense(tuple(self.levels)), factors)
 

@@ -200,7 +200,6 @@ def _must_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArra
 
 
 def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
-    """All cells of a margin, empty ones too, its last attribute fastest."""
     shape = [domain.hierarchy(name).size(level) for name, level in margin.items()]
     codes = np.indices(shape, dtype=np.intp).reshape(len(shape), prod(shape))
     return Cells.of(domain, margin, dict(zip(margin, codes)), np.ones(prod(shape)))
@@ -503,7 +502,6 @@ def _all_diverse(
 
 
 def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[Step]:
-    """The steps after which a part is diverse."""
     vectors = list({filled for *_, filled in steps})
     passes = np.all([satisfies(diversity, np.array(vectors)) for diversity in diversities], axis=0)
     diverse = {filled for filled, is_diverse in zip(vectors, passes) if is_diverse}
@@ -754,7 +752,6 @@ def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> 
 
 
 def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
-    """Each cell once, few attributes first."""
     ranges: dict[tuple[tuple[str, str], ...], CertainRange] = {}
     for cell in cells:
         old = ranges.setdefault(tuple(cell.values.items()), cell)
@@ -823,12 +820,10 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
 
 
 def _has_small(worlds: Cells, least: int) -> BoolArray:
-    """The tables in which some cell has 1 to least - 1 rows: shape (tables,)."""
     return np.asarray(np.any((worlds.counts >= 1) & (worlds.counts < least), axis=0))
 
 
 def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -> BoolArray:
-    """The tables in which an addition would gain no more than it costs: shape (tables,). cells: of its margin."""
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing: BoolArray = np.all(cells.counts * denominators[:, None] == numerators[:, None], axis=0)
     if len(one.vertices) == 1 or not rules.price:
@@ -953,7 +948,6 @@ def _laid_out(
 
 
 def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
-    """What an addition tells by itself where only counts decide, from the bounds of each count."""
     domain, cube = rules.domain, rules.collection.cube
     margin, classes = domain.margin(one.clique), cube.table(one.separator)
     cells, bounds = _all_cells(domain, margin), rules.bounds.of_margin(margin)

@@ -279,7 +279,6 @@ def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
 
 
 def _small_chances(expected: FloatArray, least: int) -> FloatArray:
-    """P(1 <= X < least) of Poisson numbers X that are expected: shape (cells,)."""
     term = np.exp(-expected.ravel())
     chances = np.zeros_like(term)
     for count in range(1, least):

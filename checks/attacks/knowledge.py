@@ -290,7 +290,6 @@ def _keys(table: Cells, margin: Levels) -> IndexArray:
 
 
 def _codes(domain: Domain, margin: Levels, cell: int) -> dict[str, int]:
-    """The code of each attribute in a cell of a margin."""
     codes = np.unravel_index(cell, [domain.hierarchy(a).size(level) for a, level in margin.items()])
     return dict(zip(margin, map(int, codes)))
 
@@ -557,7 +556,6 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
 def _with_margin(
     sums: CertainCells, known: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
 ) -> CertainCells:
-    """The numbers with those of one margin more."""
     lower, upper = ranges.lower, ranges.upper
     determined = (lower == upper) & (lower > 0)
     undecided = _is_open(ranges, values).any(axis=0) if known.is_whole else lower < upper
@@ -591,7 +589,6 @@ def _is_open(ranges: Ranges, values: int) -> BoolArray:
 
 
 def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: CertainCell | None) -> CertainCell | None:
-    """The first cell with the fewest rows, if these are fewer than those of the worst so far. rows: 0 for no candidate."""
     candidates = np.flatnonzero(rows)
     if not len(candidates):
         return worst

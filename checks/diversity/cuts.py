@@ -182,7 +182,6 @@ def subsets(number: int, size: int) -> IndexArray:
 
 
 def _largest(columns: FloatArray, number: int) -> FloatArray:
-    """The sum of the largest entries of each column."""
     return np.asarray(np.sort(columns, axis=0)[len(columns) - number :].sum(axis=0), dtype=np.float64)
 
 

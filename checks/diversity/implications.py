@@ -181,7 +181,6 @@ def _recursive_implies_values(first: Recursive, second: Distinct | Simple, value
 
 
 def _is_satisfied_by_none(diversity: Diversity, values: int) -> bool:
-    """Whether it is plain that no class over so many values satisfies it."""
     match diversity:
         case Simple(l=l) | Distinct(l=l) | Entropy(l=l):
             return l > values

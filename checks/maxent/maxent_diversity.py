@@ -136,7 +136,6 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
 
 
 def _shares(exact: Sequence[Fraction]) -> FloatArray:
-    """The vector divided by its sum: shape (1, values)."""
     total = sum(exact)
     return np.array([[float(value / total) for value in exact]])
 
@@ -269,8 +268,6 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
 
 
 def _tree(fit: CalibratedTree, sensitive: str, least: float) -> SensitiveTree:
-    """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
-
     def cells_of(mask: Mask) -> Cells:
         cells = fit.marginal(mask)
         return cells[cells.counts > least]

@@ -391,7 +391,6 @@ class LogTree:
 
 
 def _in_chunks(coefficients: FloatArray, worked_out: Callable[[FloatArray], NDArray[Any]]) -> NDArray[Any]:
-    """Work something out of some linear forms at a time."""
     parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
     return np.concatenate(list(map(worked_out, parts)))
 

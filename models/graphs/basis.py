@@ -93,14 +93,12 @@ class Distinction:
 
 
 def _is_constant(groups: IndexArray, codes: CodeArray) -> bool:
-    """Whether all base values under one code are of one group."""
     of_code = np.empty(int(codes.max()) + 1, dtype=groups.dtype)
     of_code[codes] = groups
     return bool(np.array_equal(of_code[codes], groups))
 
 
 def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
-    """Whether base values under each code fall into the groups by the same shares."""
     pairs, counts = np.unique(np.stack([codes, groups]).astype(np.intp), axis=1, return_counts=True)
     of_code, of_group = np.bincount(codes), np.bincount(groups)
     present = np.count_nonzero(of_code), np.count_nonzero(of_group)

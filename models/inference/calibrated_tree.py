@@ -200,7 +200,6 @@ class CalibratedTree:
 
     @cached_property
     def _draws(self) -> "list[_Draw]":
-        """For each clique how its cells are drawn, given the separator cell."""
         separators = [(np.zeros(len(cells), dtype=np.intp), 1) for cells in self.cliques[:1]]
         separators += [(link.positions[0], len(link)) for link in self.links]
         return [_alias_draw(cells.counts, *groups) for cells, groups in zip(self.cliques, separators)]

@@ -254,7 +254,6 @@ def _layers(
 
 
 def _arrangements(filled: _Filled) -> int:
-    """In how many ways the rows of a class can have these values: a multinomial coefficient."""
     return prod(map(comb, accumulate(filled), filled))
 
 

@@ -375,7 +375,6 @@ def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list
 
 
 def _inside(tree: CalibratedTree, clique: int, groups: Mapping[Item, Groups]) -> BoolArray:
-    """The cells of a clique whose values of the items that it holds are inside."""
     inside = np.ones(len(tree.cliques[clique]), dtype=np.bool_)
     for item, own in groups.items():
         if tree.holders(item) >> clique & 1:

@@ -60,7 +60,6 @@ def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, .
 
 
 def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: float) -> FloatArray:
-    """Logarithms of the counts of all cells of a margin, a share of the prior rows among them."""
     shares = [_weights(table, finest, attribute) for attribute in table.attributes]
     cells = prod(map(len, shares))
     if cells > CELL_LIMIT:
@@ -148,7 +147,6 @@ def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
 
 
 def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:
-    """The counts of two attributes in each cell of others that has rows."""
     cube, domain = collection.cube, collection.domain
     table = cube.table(given | 1 << first | 1 << second)
     names = [domain.induced_attributes[vertex].attribute for vertex in (first, second)]

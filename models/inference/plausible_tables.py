@@ -112,7 +112,6 @@ class PlausibleTables:
 
     @cached_property
     def _levels(self) -> Mapping[str, int]:
-        """The finest published level of each attribute that some margin shows."""
         return {name: level for name, level in self.collection.finest_levels.items() if self.collection.shows(name)}
 
     def _independent(self, rng: np.random.Generator) -> dict[str, CodeArray]:
@@ -219,7 +218,6 @@ def _within(scores: FloatArray, keys: CodeArray) -> float:
 
 
 def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
-    """The scores with mean 0 and variance 1 over the rows; all 0 where only one value has rows."""
     shares = counts / counts.sum()
     centred = scores - shares @ scores
     variance = float(shares @ centred**2)

@@ -321,7 +321,6 @@ def _family(axes: Mapping[str, tuple[Members, ...]], classifications: Sequence[C
 
 
 def _published_families(table: IntervalTable, classifications: Sequence[Classification]) -> list[Family]:
-    """The finest family of a table, and those of its totals and subtotals that it publishes."""
     layers_of = {name: _layers(values) for name, values in table.values.items()}
     homes = []
     for name, values in table.values.items():
@@ -525,7 +524,6 @@ def _numbered(
 def _equations(
     families: Sequence[Sequence[Family]], cells: Mapping[Family, IndexArray], size: int
 ) -> tuple[Equations, IndexArray]:
-    """Totals less their parts, shape (equations, cells), and the table that each equation holds in."""
     from scipy.sparse import csr_array  # slow to import, and few need it
 
     distinct: dict[tuple[Family, Family], tuple[int, IndexArray]] = {}

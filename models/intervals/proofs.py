@@ -118,7 +118,6 @@ def _blocks(
 
 
 def _different(matrix: Equations, right: CountArray) -> IndexArray:
-    """Equations that are about some cell, each different one once."""
     # A random number for each cell tells sums apart; an equation that was left out wrongly would only loosen bounds.
     rows = np.flatnonzero(np.diff(matrix.indptr))
     sums = matrix[rows] @ np.random.default_rng(0).integers(1, 2**61, size=matrix.shape[1])

@@ -148,7 +148,6 @@ def extreme_count(
 
 
 def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
-    """The largest or least value of the first of some counts."""
     side = int(direction > 0)
     first = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns)
     narrow([unknowns], lambda block: first & ~block.attained, effort)
@@ -272,7 +271,6 @@ _Edges: TypeAlias = list[tuple[IndexArray, IndexArray, CountArray]]
 
 
 def _largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
-    """The largest flow from node 0."""
     # Slow to import, and few need them.
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow

@@ -90,7 +90,6 @@ class NestedCounts:
             ratio = better
 
     def _cheapest(self, costs: FloatArray) -> CountArray:
-        """Counts of the cells that cost least."""
         least, most = self.levels[0]
         counts, cells = least.copy(), np.argsort(costs, kind="stable")
         room = (most - least)[cells]

@@ -195,7 +195,6 @@ class _Search:
         return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 
     def _compare(self, state: _State) -> None:
-        """Note a collection that is better than the best so far."""
         if not self.problem.is_kept(state.cliques):
             return
         domain, log_leaves = self.problem.cube.domain, self.problem.cube.log_leaves
@@ -214,7 +213,6 @@ class _Search:
             self.best, self.divergence, self.cliques = value, divergence, state.cliques
 
     def _extensions(self, state: _State) -> Iterator[tuple[Mask, float]]:
-        """The margins that a collection can go on with, and the cost of that."""
         cost, vertices, cliques, judged = state
         for margin in self._margins[judged]:
             separator = margin & vertices

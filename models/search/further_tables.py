@@ -124,7 +124,6 @@ class _Choice:
 
     @property
     def _shown(self) -> Collection:
-        """The core and the tables chosen so far."""
         core = self._core.collection
         return Collection.of(core.cube, (*core.masks, *(table.mask for table in self.tables)))
 

@@ -222,7 +222,6 @@ class Climb:
 
 
 def _additions(position: Position) -> Iterator[AddVertex | AddEdge]:
-    """All additions that may be allowed."""
     graph = position.graph
     steps = set(position.cube.domain.offsets[:-1]).union(
         *(_next_step(position, v) for v in vertices_of(graph.vertices))

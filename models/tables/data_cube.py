@@ -222,7 +222,6 @@ class DataCube:
 
     @staticmethod
     def _scored(score: Score, counts: CountArray, cells: int) -> float:
-        """Raises ExtensionError for a score that is no number."""
         number = score(counts, cells)
         is_number = isinstance(number, int | float | np.number)
         if not is_number or not np.isfinite(number):
