@@ -22,8 +22,7 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 # Common values: what an attribute shows in two releases that may generalize it differently.
 #
 # Of 20-29 and 30-39 in one release and 20-34 and 35-39 in the other all four overlap, directly or through others, so
-# 20-39 is the finest value that both tell. Of 20-24, 25-29 and 20-29 it is 20-29. A value without rows in one release
-# joins nothing.
+# 20-39 is the finest value that both tell. Of 20-24, 25-29 and 20-29 it is 20-29. A value without rows joins nothing.
 
 
 Overlaps = Mapping[str, IndexArray]
@@ -249,11 +248,10 @@ def _meet(
 # A series of releases of a table that changes: whether all of them together tell who came and who left.
 #
 # Let T_1, T_2, ... be the tables, each published on margins that the *envelope* E shows: a collection that bounds what
-# anybody knows of any of them. People who are in the same tables form a group. A group can be replaced by any other
-# with the same margins on E, and every release stays as it is. So nothing can be proven of a group that its own margins
-# on E do not prove, whatever readers know of who stays. Judging who came on the margins of the later release, and who
-# left on those of the earlier one, is not enough: readers who know who came subtract them, and two collections of the
-# others can close a cycle.
+# anybody knows of any of them. People in the same tables form a group, which any other with the same margins on E can
+# replace without changing a release. So nothing can be proven of a group that its own margins on E do not prove, whatever
+# readers know of who stays. Judging who came on the margins of the later release, and who left on those of the earlier one,
+# is not enough: readers who know who came subtract them, and two collections of the others can close a cycle.
 #
 # Of two tables T_i and T_j let J be the people who came and L those who left; no base cell is in both. Each is judged
 # as a table published on E: every count is 0 or at least k, sensitive values counted, and the claimed diversity holds.
@@ -265,14 +263,12 @@ def _meet(
 # does not need that: a difference of 1 means that at least k came and at least k left, and misleads only those who
 # believe that nobody came, or left. If readers know of the *turnover*, it is dropped. The tables that fit one release
 # do not depend on those that fit another, so the same follows of three and more releases. Somebody who knows those who
-# left is not helped with those who came. True knowledge of J itself can help, such as that nobody came to some base
-# cells.
+# left is not helped with those who came. True knowledge of J itself can help.
 #
-# Pairs are judged, not groups, and a group of three or more tables can be smaller than k: with two releases of
-# everybody and two of a part, who came outside of the part is a difference of differences. So a series is of one
-# population. A part of it is published as a release of everybody of which some cells are shown, if each margin shows
-# the attributes of the part at levels that separate it. The series counts such a release with all its cells; what is
-# shown follows from what was allowed.
+# Pairs are judged, not groups, and a group of three or more tables can be smaller than k: with two releases of everybody and
+# two of a part, who came outside of the part is a difference of differences. So a series is of one population. A part of it
+# is published as a release of everybody of which some cells are shown, if each margin shows the attributes of the part at
+# levels that separate it. The series counts such a release with all its cells; what is shown follows from what was allowed.
 
 
 @dataclass(frozen=True)
@@ -752,8 +748,7 @@ def _apart(grids: Sequence[_Grid], scores: FloatArray, helpful: BoolArray, most:
 # Batches: as many people who came, or who left, as can be shown at once without showing few of them.
 #
 # A set of people can be shown by some margins if it has none or at least k people in each cell. The union of two such
-# sets is one, so there is a largest: people in a cell with fewer than k are left out until nobody is (the k-core of the
-# hypergraph of the cells).
+# sets is one, so there is a largest: people in a cell with fewer than k are left out until nobody is (the k-core).
 
 
 def joiners_and_leavers(
@@ -761,8 +756,7 @@ def joiners_and_leavers(
 ) -> tuple[ContingencyTable, ContingencyTable]:
     """Who came and who left between two tables: the later one is the earlier one, and joiners, without leavers.
 
-    Somebody whose record changed is in both. The two have no cell in common. Raises DomainMismatchError for tables of
-    different margins.
+    Somebody whose record changed is in both. They share no cell. Raises DomainMismatchError for other margins.
     """
     if earlier.domain != later.domain or earlier.margin != later.margin:
         raise DomainMismatchError("only tables of the same cells have a change between them")

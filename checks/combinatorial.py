@@ -7,8 +7,7 @@ A collection passes when no t has 0 < U(t) < k. For a decomposable one with one 
 
 Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
 the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
-anonymity, and only when there are two of them at least. With several sensitive attributes a group of them is
-searched as a whole.
+anonymity, and only when there are two of them at least. Several sensitive attributes are searched as groups.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -366,8 +365,7 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
 def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget: Budget) -> Finding:
     """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
 
-    budget: what it says of a proof are the partial combinations that may be looked at for it; the smallest one met is
-    shown where it ends before.
+    budget: its proof limits the partial combinations; the smallest cell met is shown if that ends the search.
     """
     nearest, examined = link, 0
     limited = replace(budget, programs=min(budget.programs, _NEAREST_PROGRAMS))

@@ -140,8 +140,7 @@ def register_shares(
     """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint classes.
 
     cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them, at
-    least one. Raises TimeOverError when the budget's deadline comes, TooManyCellsError if the joint classes times the
-    values are more than it joins.
+    least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times values.
     """
     if is_chain(cube.domain, masks, sensitive):
         return _of_chain(cube, masks, sensitive, budget.deadline)
@@ -325,8 +324,7 @@ def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollecti
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
     """Return a class of one table at the finest published level that fails a criterion; None if all pass.
 
-    Its people then fail too: its shares are means of those of the joint classes, and passing classes can be merged. Raises
-    CriterionError.
+    Its people fail too: its shares are means over joint classes, and passing classes can be merged. Raises CriterionError.
     """
     finest = collection.finest_level(attribute)
     for table in collection.tables:

@@ -25,8 +25,7 @@ from models.tables.contingency_table import ContingencyTable
 def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:
     """What a table of sensitive attributes demands: a text of each, or a list of texts, one for each level from 0.
 
-    "none" demands nothing of a level. Raises CriterionError for another attribute or form, and for a text that is no
-    diversity.
+    "none" demands nothing of a level. Raises CriterionError for anything else.
 
     >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
     ['entropy:6', 'distinct:3 at level 1']

@@ -514,8 +514,8 @@ class _Pull:
     """Combinations of some attributes that are to lose their rows, or to get more.
 
     parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
-    `keys` if there are any, 1 or more if one more row is better, -1 or less if it is worse, else 0. numbers: the combination
-    that each row is in now.
+    `keys` if there are any, 1 or more if one more row is better, -1 or less if it is worse, else 0. numbers: the
+    combination of each row.
     """
 
     def __init__(

@@ -122,8 +122,8 @@ _CELLS = 1 << 21
 class RandomCounts:
     """Counts of rows that have, in each of some attributes, one of some base values.
 
-    inside: for each attribute whether a count is about a base value, shape (counts, base values). true: the counts, shape
-    (counts,), each at least 1.
+    inside: by attribute whether a count is about a base value, shape (counts, base values). true: the counts, each at
+    least 1.
     """
 
     inside: Mapping[str, BoolArray]
@@ -132,8 +132,7 @@ class RandomCounts:
     def relative_errors(self, model: MarginalModel) -> FloatArray:
         """`|expected - true| / true` of each count; the model spreads rows evenly over the base values of a group.
 
-        Raises TooManyCellsError if the model's table of the attributes is too large to be laid out, NotFittedError if it has
-        none.
+        Raises TooManyCellsError if the model's table is too large to be laid out, NotFittedError if it has none.
         """
         levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
         if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:

@@ -17,9 +17,8 @@ A *step* is a published margin, one level finer in one attribute (`refinements`)
   variation. It is known where no table shows the attribute any finer and only counts are suspect, or where all finer
   counts are known and only diversities are. Then so is the part of a class whose distribution changes most.
 
-An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2). Two
-tables with margins of 100/100 and 3/197 and a least count of 3 that are not shown together: were the counts 0 and 3, they
-would be, so they are 1 and 2.
+An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2).
+Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and 2.
 
 - Where the possible worlds are few, they are laid out, those are kept in which no addition would have been taken, and
   what these have in common is what the reader knows. Else each addition is examined by itself; and where its own tables
@@ -212,8 +211,8 @@ def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
 class PosteriorChange:
     """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
 
-    cell: its labels at the finer level. distance: total variation. value: the sensitive value that gains most; before,
-    after: its probability.
+    cell: its labels at the finer level. distance: total variation. value: the one that gains most; before, after: its
+    probability.
     """
 
     cell: Mapping[str, str]
@@ -276,9 +275,8 @@ def refinements(
 ) -> tuple[Refinement, ...]:
     """Every step of a decomposable collection whose claims hold.
 
-    sizes: what the attacker knows of finer counts: bounds from the release, or the counts themselves where everybody's
-    nonsensitive values are known. ladders: of attributes whose levels were fitted to the table, as the attacker knows.
-    Raises NotDecomposableError.
+    sizes: bounds of finer counts from the release, or these counts if everybody's nonsensitive values are known.
+    ladders: of attributes whose levels were known to be fitted to the table. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims))
     return tuple(

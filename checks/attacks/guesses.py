@@ -176,8 +176,7 @@ def base_rate(people: EquivalenceClasses) -> float:
 
 # Combinations that few people are likely to have: a reader suspects those that the fitted model ranks first.
 #
-# That a count is not certain does not keep a reader from being right about it: of the combinations that a model ranks
-# first as small, nearly all can be.
+# A reader can be right about a count that is not certain: of the combinations that a model ranks first, nearly all can be.
 
 
 _ATTRIBUTES = 3
@@ -225,9 +224,8 @@ def likely_small(
 ) -> LikelySmall:
     """Rank what no table shows: the combinations of two and three attributes at their finest published levels.
 
-    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables, by
-    what they are called, which show the attributes at the same levels. A count is taken to be Poisson around what a model
-    expects.
+    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables
+    by name, with the attributes at the same levels. A count is taken to be Poisson around what a model expects.
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}

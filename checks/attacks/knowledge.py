@@ -250,8 +250,7 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
 # Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
 #
 # Only the separator says which row of one clique is which row of the next, so rows may be joined in any order within
-# each separator cell. One such table shows that its counts are possible: what differs between two of them is not
-# determined.
+# each separator cell. Each such table shows its counts to be possible.
 
 
 def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
@@ -464,9 +463,8 @@ def certain_cells(
 ) -> CertainCells:
     """Count what is certain about a sensitive attribute.
 
-    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known
-    in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
-    decided by then stays undecided.
+    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known in
+    several ways at once, by a level of each. k: the largest one that is claimed, or 0. deadline: for decisions.
     """
     result = CertainCells(0, 0, 0, 0, 0, None)
     finest = {attribute: view[:1] for attribute, view in views.items()}
@@ -636,10 +634,9 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
 def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
     """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
 
-    The bounds of the class itself, and of its sensitive values one by one. Where a decomposable collection shows one
+    From bounds of the class, and of its sensitive values one by one. Where a decomposable collection shows one
     sensitive attribute, at one level, with all that is shown with it in the margin, this is what k-combinatorial
-    anonymity asks of these classes; elsewhere the true number may be smaller. Raises TooManyCellsError for a margin too
-    large to be laid out.
+    anonymity asks of these classes; elsewhere the number may be smaller. Raises TooManyCellsError.
     """
     axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}

@@ -384,8 +384,7 @@ class DontCareEntropy(_AtLeast):
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class.
 
-        A don't-care count n is fixed iff ln n < M, which is to say that the entropy of what is fixed so far, W rows in
-        all, is below ln(W / n).
+        A don't-care count n is fixed iff ln n < M: the entropy of what is fixed so far, W rows, is below ln(W / n).
         """
         fixed = [v for code, v in enumerate(vector) if v > 0 and code not in self.dont_care]
         if not fixed:

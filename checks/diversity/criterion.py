@@ -1,8 +1,7 @@
 """What a diversity criterion is: "l well-represented sensitive values" in one class (MKGV07 section 4, KG06 Def. 2.5).
 
 A criterion looks at vectors, one row a class, one column a sensitive value: counts, or probabilities in any scale.
-`slack` is how far a class is from the boundary, relative to it; near 0 floating point cannot tell, and `decide` does,
-with integers and fractions.
+`slack` is how far a class is from the boundary, relative to it; near 0 only `decide` can tell, with fractions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -177,8 +176,7 @@ class Diversity:
     def parsed(cls, text: str) -> Self | None:
         """Read the criterion from its parameters, for instance `3,4`; None for a text of another form.
 
-        Without a grammar, `parameters` are numbers, and the fields in their order. Raises CriterionError for parameters
-        that make no sense.
+        Without a grammar, `parameters` are numbers, and the fields in their order. Raises CriterionError.
         """
         if cls.grammar is not None:
             read = cls.grammar.read(text)

@@ -165,9 +165,8 @@ def _most_uneven(l: Fraction) -> list[int]:
 def _recursive_implies_values(first: Recursive, second: Distinct | Simple, values: int) -> Verdict:
     """Whether recursive diversity leaves no class with few values, or with a frequent one.
 
-    Of the classes with d values the level one has the largest tail for its most frequent value, d - l + 1 times as large;
-    where that is too small, none of them passes. With n values, all others as frequent, f_1 is largest: n - l + 1 of the
-    n - 1 others are its tail.
+    Of the classes with d values the level one has the largest tail for its most frequent value, d - l + 1 times as large; if
+    that is too small, none passes. With n values, all others as frequent, f_1 is largest, and n - l + 1 others its tail.
     """
     if first.l == 1:
         return verdict_of(second.l == 1)

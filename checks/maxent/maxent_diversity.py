@@ -210,9 +210,8 @@ RELAXED = "relaxed-diversity"
 
 # Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.
 #
-# The fit is not exact, so a verdict must survive its errors: the criterion is decided a little stricter and a little
-# laxer than asked, and with and without the cells that the fit has driven almost to nothing. What these do not agree
-# on is undecided.
+# The fit is not exact, so a verdict must survive its errors: it is decided a little stricter and a little laxer than
+# asked, and with and without the cells that the fit has driven almost to nothing. Disagreement is undecided.
 
 
 MARGIN = 1e-6

@@ -99,10 +99,10 @@ def unwatched(done: int, total: int) -> None:
 class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary, over which losses are expected; None if the loss of a record is that under the
-    dictionary that is worst for it (`least_worst_risk` is about all together). steps: the worth of a step from the root in
-    each attribute; 1 by default. weights: how often each record counts in means, shape (records,); once by default.
-    Raises DisclosureRuleError.
+    prior: the probability of each dictionary, over which losses are expected; None if the loss of a record is that
+    under the dictionary that is worst for it (`least_worst_risk` is about all together). steps: the worth of a step
+    from the root by attribute, by default 1. weights: how often each record counts in means, shape (records,); by
+    default once. Raises DisclosureRuleError.
     """
 
     originals: Records
@@ -441,9 +441,8 @@ def best_on_average(
 ) -> Optimum:
     """Return the least risk with a mean utility of at least so much (eq. 8), or the most mean utility with so much risk.
 
-    Less than a step of one record is missing to the best. The bound is the least risk that any disclosure with that mean
-    utility can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no disclosure with a
-    finite risk is allowed.
+    At most a step of one record worse than the best. The bound is the least risk that any disclosure with that mean utility
+    can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no finite risk is allowed.
     """
     utility, risk, _, _, optimum = _climb(problem, progress)
     if not np.isfinite(risk[0]):

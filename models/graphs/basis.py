@@ -111,9 +111,8 @@ def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
 class Basis:
     """What an answer rests on.
 
-    shown: the finest published margins of the attributes that tell of all of them; empty if the answer is assumed, or needs
-    no table. assumed: of an assumed answer the smallest groups of attributes that no margin tells of together, mostly
-    single attributes and pairs.
+    shown: the finest published margins of the attributes that tell of all of them; empty if the answer is assumed, or
+    needs no table. assumed: the smallest groups of attributes that no margin tells of together.
     """
 
     kind: Kind

@@ -162,8 +162,7 @@ class ModelBesideCore(MarginalModel):
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only.
 
-        Of a margin that is too large to be fitted those of the core. Raises TooManyCellsError for one that is published, and
-        too large to be laid out.
+        Of a margin that is too large to be fitted those of the core. Raises TooManyCellsError for a published one.
         """
         key = tuple(margin.items())
         if key not in self._answers:

@@ -325,8 +325,7 @@ def drawn_leaves(
 # Couplings: how many rows two tables that agree on a separator put into a cell of their join.
 #
 # Only the separator says which row of one table is which row of the other. In the maximum-entropy distribution they
-# meet in proportion; the most and the least of them that can meet are Frechet's bounds, separator cell by separator
-# cell.
+# meet in proportion; the most and the least that can meet are Frechet's bounds.
 
 
 Coupling = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -387,8 +386,8 @@ def _through(
 ) -> FloatArray:
     """Rows of a clique by key and by the values that all messages are about: shape (size, values).
 
-    counts, keys: one for each cell of the clique, keys below `size`. Cells with the same key that no message tells apart
-    count as one.
+    counts, keys: of each cell of the clique, keys below `size`. Cells that neither keys nor messages tell apart count
+    as one.
     """
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
@@ -542,8 +541,7 @@ def leaf_shares(domain: Domain, attribute: str, fine: int, coarse: int) -> Float
     return np.asarray(hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(coarse)[hierarchy.lift(fine, coarse)])
 
 
-# Expectations over the rows of each of many cells, by messages from the leaves of a calibrated tree to its root. The joint
-# distribution is never laid out.
+# Expectations over the rows of many cells, by messages from the leaves of a calibrated tree to its root.
 
 
 Factor = Callable[[IndexArray, CodeArray], FloatArray]

@@ -133,8 +133,8 @@ class CountedShares:
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
     """The shares of all arrangements together.
 
-    None where counting them takes more than `most` steps. Raises TimeOverError when the deadline comes, ValueError where no
-    arrangement has the sums.
+    None if that takes more than `most` steps. Raises TimeOverError at the deadline, ValueError if no arrangement has
+    the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:

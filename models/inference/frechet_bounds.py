@@ -129,17 +129,15 @@ class FrechetBounds:
     def of_margin(self, margin: Mapping[str, int]) -> MarginBounds:
         """Bounds of all cells of a margin, empty ones included, axes in the order given.
 
-        A value finer than what is published is bounded by its published ancestor, and may be empty unless it is that
-        ancestor's only one. Raises DomainMismatchError for an unknown attribute or level, TooManyCellsError for a
-        margin too large to be laid out.
+        A value finer than what is published is bounded by its published ancestor, and may be empty unless it is the
+        only one. Raises DomainMismatchError, and TooManyCellsError for a margin too large to be laid out.
         """
         return Box(self, {}).by(margin)
 
     def of_box(self, box: Mapping[str, BoolArray]) -> "Box":
         """The rows whose base values all lie in given sets.
 
-        box: for some attributes whether each base value is in, shape (size(0),). Raises DomainMismatchError for
-        another shape.
+        box: for some attributes whether each base value is in, shape (size(0),), else DomainMismatchError.
         """
         conditions = {}
         for attribute, inside in box.items():
@@ -321,8 +319,7 @@ class Box:
         """Bounds along a junction tree: the lower one by a maximum flow, and the upper one, if what is asked is at the ends
         of a chain.
 
-        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees. Nothing is
-        known without a tree.
+        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees.
         """
         total = self.source.collection.cube.total
         unknown = CountBounds(0, total, sharp=False)

@@ -27,11 +27,9 @@ from models.tables.hierarchy import Mask
 # each at its finest published level. By equation 2 ln q is the sum of ln T_E over the cliques less that of ln T_S over
 # the separators. What a set X takes of a function of the attributes E is nothing unless E holds X, and then the mean
 # over the other attributes, less the means over each attribute of X. Both are linear, so that u_X is the sum of what X
-# takes of each ln T_E, less what it takes of each ln T_S: no cell of the joint distribution is laid out, and no
-# equation solved.
+# takes of each ln T_E, less what it takes of each ln T_S: no joint cell is laid out.
 #
-# Where a clique shows an attribute at a coarser level, its values stand for all their finest ones, and means weigh by
-# these.
+# Where a clique shows an attribute at a coarser level, means weigh its values by their finest ones.
 
 
 CELL_LIMIT = 1 << 22
@@ -160,8 +158,7 @@ def _by_stratum(collection: Collection, first: int, second: int, given: Mask) ->
 # Tests of conditional independence that use the order of values: the generalized Cochran-Mantel-Haenszel statistics.
 #
 # Counts are compared with what independence in every stratum, given its margins, expects of them (Mantel 1963; Landis,
-# Heyman and Koch 1978; Agresti, Categorical Data Analysis, 3rd edition, 8.4). Power goes into one direction: a trend
-# that is the same in all strata.
+# Heyman and Koch 1978; Agresti, Categorical Data Analysis, 3rd edition, 8.4). They find a trend that all strata share.
 
 
 class ScoreTest(NamedTuple):
@@ -223,9 +220,8 @@ def _score_test(counts: CountArray, first: FloatArray, second: FloatArray) -> Sc
 #
 #     sum_i n(C_i) - sum_j n(S_j),    n: cells of a margin that have rows,
 #
-# since the supports of the cliques join freely: a function of what came before that is also one of the next clique
-# depends on their separator alone. One of these is the total. The adjusted degrees of freedom are the fitted cells
-# less that dimension.
+# since the supports of the cliques join freely: a function of what came before that is also one of the next clique depends
+# on their separator alone. One of these is the total. Adjusted degrees of freedom: fitted cells less that dimension.
 
 
 def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
@@ -237,8 +233,7 @@ def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
 def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
     """Return the number of base cells to which the model gives a probability above 0.
 
-    They are counted along the tree, from its leaves. An attribute that the tree shows coarser, or not at all, is counted by
-    the values that the tree shows.
+    Counted from the leaves of the tree. Attributes are counted by the values that the tree shows.
     """
     ways = [np.ones(len(cube.counts(clique)), dtype=object) for clique in tree.cliques]
     for child in reversed(range(len(ways))):

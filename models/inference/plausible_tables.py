@@ -169,8 +169,7 @@ class PlausibleTables:
     def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
         """A random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape (values,).
 
-        Of values in an order most of it is their place in it, since what depends on a number does so as a rule by more and
-        more.
+        Of values in an order most of it is their place in it, since dependence on a number is mostly a trend.
         """
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = np.zeros(hierarchy.size(level))
@@ -227,8 +226,7 @@ def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
 def canonical_correlation(table: ContingencyTable) -> float:
     """Return the largest canonical correlation of two attributes, less what chance alone shows of it: from 0 to 1.
 
-    Of n rows without any association the square of the largest one is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c
-    values.
+    Of n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c values.
 
     >>> from marginals.example import release
     >>> round(canonical_correlation(release.collection.tables[1]), 3)

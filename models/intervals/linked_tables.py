@@ -22,8 +22,7 @@ from models.programs.consistent_tables import UNBOUNDED, Equations
 
 # Classifications: the values of an attribute that published tables show, each a set of base values.
 #
-# Sets are whole numbers, a bit for each base value: tables that group an attribute in different ways can be compared
-# by them.
+# Sets are whole numbers, a bit for each base value, so that different groups of an attribute can be compared.
 
 
 Members: TypeAlias = int
@@ -46,9 +45,8 @@ _LISTED = 3
 class Classification:
     """An attribute as all tables together show it.
 
-    base: labels of values that no table divides further. groups: labels of sets of them, each with its base labels.
-    others: whether there may be people with none of these values. Raises DomainMismatchError for labels that are given twice
-    and for groups of unknown values.
+    base: labels of values that no table divides further. groups: labels of sets of them, each with its base labels. others:
+    whether there may be people with none of these values. Raises DomainMismatchError for repeated labels and unknown values.
     """
 
     name: str
@@ -404,15 +402,13 @@ def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArr
 #
 # Tables of whole numbers that agree in pairs need not have a population: three tables of two attributes each may agree
 # where no table of the three attributes has them. They have one where subsets of them stand in a junction tree: along
-# it two tables at a time are joined, people of each shared cell in any order (Lauritzen 1996, 3.1; Dobra and Fienberg
-# 2000).
+# it two tables at a time are joined (Lauritzen 1996, 3.1; Dobra and Fienberg 2000).
 
 
 def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
     """Whether a junction tree, each of its cliques a part of a complete table, covers the attributes of all shown tables.
 
-    complete: tables that show each of their attributes as finely as any table does. False where no tree was found, which
-    need not mean that there is none.
+    complete: tables that show each of their attributes as finely as any table does. False where no tree was found.
     """
     return elimination_cliques(attribute_sets, lambda clique: any(clique <= table for table in complete)) is not None
 

@@ -166,8 +166,7 @@ class Term:
 class Explanation:
     """A count is the sum of the terms, whatever it is, and so at least (or at most) the bound.
 
-    is_whole: whether the bound follows from the terms; otherwise also from counts being whole numbers, or from more tables
-    than were looked at.
+    is_whole: whether the bound follows from the terms; else also from whole numbers, or from more tables.
     """
 
     terms: tuple[Term, ...]

@@ -223,8 +223,7 @@ _CELLS_IN_TIME = 500
 def solve(objective: FloatArray, program: Program, seconds: float = inf, nodes: int = 0) -> Solution:
     """Minimize a linear function over a program. Every program about tables is solved here.
 
-    nodes: of the search for whole numbers, 0 for any numbers. Raises ContradictionError if the program has no solution,
-    with presolve and without it.
+    nodes: of the search for whole numbers, 0 for any numbers. Raises ContradictionError if there is no solution.
     """
     if seconds <= 0:
         return UNSOLVED

@@ -1,7 +1,7 @@
 """Iterative proportional fitting: weights are scaled until they add up to published counts, one table after the other.
 
-The limit is, of all weights with these counts, the nearest to the first ones in the sense of the KL divergence (Deming and
-Stephan 1940; Csiszar 1975).
+Of all weights with these counts the limit has the least KL divergence from the first ones (Deming and Stephan 1940;
+Csiszar 1975).
 """
 
 from collections.abc import Callable, Sequence

@@ -46,9 +46,8 @@ _IN_A_CHAIN = 8
 class Packing:
     """Which cells of some margins the joint cells fall into.
 
-    masks: of the margins. tables: theirs, of which only the cells matter; the limits of a packing are one number for each
-    of these cells, one margin after another. places: of each joint cell the number of its limit in each margin, shape
-    (margins, joint cells).
+    masks: of the margins. tables: theirs, of which only the cells matter; the limits of a packing are one number for
+    each of these cells, one margin after another. places: of each joint cell its limits, shape (margins, joint cells).
     """
 
     cube: DataCube

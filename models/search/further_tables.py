@@ -226,8 +226,7 @@ class _Choice:
 def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool]) -> list[Mask]:
     """Return the finest allowed margins that show each attribute of a margin, and none finer than it does.
 
-    Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError where more would have to be
-    looked at than can be.
+    Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError for too many levels.
     """
     attribute_masks = [mask & domain.attribute_masks[place] for place in domain.places(mask)]
     start = sum(attribute_mask & -attribute_mask for attribute_mask in attribute_masks)

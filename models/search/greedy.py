@@ -1,13 +1,11 @@
 """Stepwise search: always the allowed move that gains most.
 
-Forward search adds, backward search removes, `both` alternates. Candidates for additions wait in a
-priority queue. A move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued
-again; the others keep their place. A candidate the constraint refuses for good is dropped, one it refuses for now comes
-back after the next move.
+Forward search adds, backward search removes, `both` alternates. Candidates for additions wait in a priority queue. A
+move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued again; the
+others keep their place. A candidate that is refused for good is dropped; one that is refused for now comes back.
 
-What an addition does for wanted analyses takes inference, so candidates wait at a likely gain, and are valued when they come
-up. One that would do harm comes back after later moves: unlike the KL divergence, the whole objective can get worse by
-adding.
+What an addition does for wanted analyses takes inference, so candidates wait at a likely gain, and are valued when they
+come up. One that would do harm comes back after later moves: adding can make the whole objective worse.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -156,8 +154,7 @@ class Climb:
     def settle(self) -> None:
         """Additions and removals in turn, until none gains.
 
-        Where gains do not add up, as those of a test of significance, moves that each gain can come back to a collection;
-        it ends there.
+        Where gains do not add up, as those of a test of significance, moves can come back to a collection; it ends there.
         """
         been_at: set[frozenset[Mask]] = set()
         steps = -1

@@ -15,10 +15,9 @@ part in the block, which was shown before as well, and a part outside. Whatever 
     s(P_v + v) - s(P_v)  >=  min_E [ s(E) - s(E - v) ]
 
 over the allowed margins E of which v is the finest step of its attribute and whose other steps in the block were shown
-before: P_v + v is one. So the sum over the steps and leaves of a block is at least the shortest path through the lattice
-of that block alone with these costs, and the sum over the blocks, less H(p), is a bound. It lets blocks borrow from each
-other what order forbids, A from B and B from A: so blocks hold attributes that tell most of each other. One block of all
-attributes gives the bound above.
+before: P_v + v is one. So the sum over the steps and leaves of a block is at least the shortest path through the lattice of
+that block alone with these costs, and the sum over the blocks, less H(p), is a bound. Blocks borrow from each other against
+the order: so blocks hold attributes that tell most of each other. One block of all gives the bound above.
 
 Where there are too many margins, only some resolutions of each attribute are told apart. Let up(E) be a margin E with each
 attribute refined to the next of these. Of a decomposable collection of margins E_1, .., E_m the margins up(E_1), .., up(E_m)

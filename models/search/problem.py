@@ -32,8 +32,7 @@ from models.tables.hierarchy import Domain, Mask, vertices_of
 
 # Where a search is: a valid decomposable collection with its value, and what a move makes of it.
 #
-# A move touches the cliques around its vertices alone, so value, graph and cliques are brought up to date, not
-# computed again.
+# A move touches the cliques around its vertices alone, so value, graph and cliques are updated.
 
 
 class Change(NamedTuple):
@@ -248,8 +247,7 @@ class Constraint(Protocol):
 class PruningConstraint(ABC):
     """A constraint, and what a search asks it so as to look at fewer collections. What is not overridden is always right.
 
-    pivot: asked by exact search, which judges other margins one by one. of_margin: asked wherever margins are tried by
-    themselves.
+    pivot: for exact search, which judges other margins one by one. of_margin: for margins that are tried by themselves.
     """
 
     @abstractmethod
@@ -520,9 +518,8 @@ def bic(rows: float) -> PenalizedDivergence:
 class LikelihoodRatio:
     """A change must be significant by the likelihood-ratio test (Lauritzen, Graphical Models, 4.3.2).
 
-    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of
-    freedom at level `alpha`; the gain is the excess. A stopping rule for stepwise searches: gains do not add up, so
-    there is no best model by it.
+    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of freedom
+    at level `alpha`; the gain is the excess. A stopping rule: gains do not add up, so no model is best.
     """
 
     rows: float
@@ -557,10 +554,10 @@ class Problem:
     """A model search.
 
     cube: must hold the base table; by a score of cliques it becomes one that counts these. kept: margins that every
-    collection shows, together a decomposable collection that the constraint allows. start: where a stepwise search begins,
-    showing at least what is kept and allowed too; by default `kept`. seed: of the searches that draw at random. wanted:
-    analyses of which the objective counts too how far each is from the data, times its weight. seen: told of collections on
-    the way; changes nothing. Raises NotDecomposableError when kept or start are not decomposable, SelectionError when start
+    collection shows, together a decomposable collection that the constraint allows. start: where a stepwise search
+    begins, showing at least what is kept and allowed too; by default `kept`. seed: of the searches that draw at random.
+    wanted: analyses of which the objective counts too how far each is from the data, times its weight. seen: told of
+    collections on the way; changes nothing. Raises NotDecomposableError for kept or start, SelectionError when start
     does not show what is kept.
     """
 
