@@ -131,9 +131,9 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
 class Meet:
     """What a margin of each release have in common: the rows of its cells before and after.
 
-    values: by attribute, in the order of the codes' rows. levels: of the release whose values they are; None where they are
-    of neither. codes: shape (attributes, cells). before, after: shape (cells,). overlapping: the attributes of which values
-    of one release and of the other overlap, so that neither nest.
+    values: by attribute, in the order of the codes' rows. levels: of the release whose values they are; None where they
+    are of neither. codes: shape (attributes, cells). before, after: shape (cells,). overlapping: attributes with values
+    that overlap and do not nest.
     """
 
     values: Mapping[str, CommonValues]
@@ -253,11 +253,11 @@ def _meet(
 # readers know of who stays. Judging who came on the margins of the later release, and who left on those of the earlier one,
 # is not enough: readers who know who came subtract them, and two collections of the others can close a cycle.
 #
-# Of two tables T_i and T_j let J be the people who came and L those who left; no base cell is in both. Each is judged
-# as a table published on E: every count is 0 or at least k, sensitive values counted, and the claimed diversity holds.
-# With a junction tree k rows of J then fit into every base cell x that J has rows in (`checks.combinatorial`), L has
-# none there, and T_i and T_j with J replaced fit both releases with k people more in x. So of no set of cells is it
-# certain that 1 to k - 1 people came, or left.
+# Of two tables T_i and T_j let J be the people who came and L those who left; no base cell is in both. Each is judged as a
+# table published on E: every count is 0 or at least k, sensitive values counted, and the claimed diversity holds. With a
+# junction tree k rows of J then fit into every base cell x that J has rows in (`checks.combinatorial`), L has none there,
+# and T_i and T_j with J replaced fit both releases with k people more in x. So no set of cells certainly has 1 to k - 1 of
+# them.
 #
 # The differences of T_i and T_j on E must be 0 or at least k too, since readers may take them for people. The proof
 # does not need that: a difference of 1 means that at least k came and at least k left, and misleads only those who
@@ -552,8 +552,7 @@ def difference(
 
     Shown is the smallest that is not 0. It is no proof that nothing else follows: see `UNSEEN`. Where values of the one
     overlap with values of the other, so that neither nest, and no difference is small, it is undecided. overlaps: of the
-    attributes that the two generalize differently. narrowed: to the cells that count. Raises
-    DomainMismatchError where others are.
+    attributes that the two generalize differently. narrowed: to the cells that count. Raises DomainMismatchError.
     """
     told = changed_people(earlier, later, (), least, overlaps, narrowed)
     smallest = next(iter(told.smallest), None)

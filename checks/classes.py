@@ -116,8 +116,7 @@ def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> 
     return Finding(criterion, verdict_of(holds), {"k": k}, worst, (Algorithm.MINIMUM,), sum(map(len, tables)))
 
 
-# One table against the privacy criteria. Of several sensitive attributes each is checked in turn, and the others then
-# belong to what classes share (MKGV07 Def. 4.6).
+# One table against the criteria. Sensitive attributes are checked in turn, the others being shared (MKGV07 Def. 4.6).
 
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
@@ -367,8 +366,8 @@ def eligibility(
     """Return what is eligible for a table, by sensitive attribute, and its excessive protection.
 
     base: the table with base values of its sensitive attributes; its quasi-identifiers do not matter. The other sensitive
-    attributes stay as they are (MKGV07 Def. 4.6). demanded: requirements by sensitive attribute; the functional ones are
-    compared with the table. Both tables must have rows.
+    attributes stay as they are (MKGV07 Def. 4.6). demanded: requirements by sensitive attribute. Both tables must have
+    rows.
     """
     result = {}
     for attribute in sensitive:

@@ -74,8 +74,7 @@ def sensitive_groups(
 class GroupTree(FittingClasses[ContingencyTable]):
     """The cliques of a group of several sensitive attributes, joined along their separators.
 
-    packing: of rows into the sensitive cells; its margins are what the cliques show of the sensitive attributes. blocks:
-    which of these is that of each clique.
+    packing: of rows into the sensitive cells, by the parts of cliques that are sensitive. blocks: the part of each clique.
     """
 
     cube: DataCube
@@ -250,8 +249,7 @@ class _RoomCheck:
 def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
     """Look for a class combination with 0 < U < k, clique by clique, those into which the fewest rows fit surely first.
 
-    A partial combination is dropped when no row fits, or when k rows fit whatever completes it. Undecided when it would
-    take more work than the budget has.
+    A partial combination is dropped if no row fits, or k rows in any case. Undecided if the budget has too little work.
     """
     check = _RoomCheck(part, k, budget)
     factors = check.limits
@@ -279,8 +277,7 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
 def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
     """Limits, capped at k, worked up the tree, never the join; of those with the same support only the smallest are kept.
 
-    Dropped is what no row fits into, and what k rows fit into whatever the rest of the tree leaves. Undecided when it
-    would take more work than the budget has.
+    Dropped is what no row fits into, or k rows in any case. Undecided if the budget has too little work.
     """
     check = _RoomCheck(part, k, budget)
     outside = outside_minima(part, check.limits)
@@ -452,13 +449,12 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
 
 # A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
 #
-# Let U(S) be the largest count that a nonnegative integer table with the given marginals can have in a set S of cells
-# of the joint domain at the finest published levels. A collection passes when no S at all has 0 < U(S) < m. Then no
-# count in 1 .. m - 1 follows from the tables, be it by differences, by complements or otherwise: a count that is
-# determined is its own U. It says nothing of lower bounds: "at least 3 of these 15" can follow. Single cells decide: U(S)
-# is at least U(t) for each t in S, and positive only where some U(t) is. So this is k-combinatorial anonymity (KG06 Def.
-# 4.2) with no attribute set aside, and k = m. U of a possible cell is at most each published count that it is in: so
-# every published count must be 0 or at least m.
+# Let U(S) be the largest count that a nonnegative integer table with the given marginals can have in a set S of cells of
+# the joint domain at the finest published levels. A collection passes when no S at all has 0 < U(S) < m. Then no count in
+# 1 .. m - 1 follows from the tables, be it by differences, by complements or otherwise: a count that is determined is its
+# own U. It says nothing of lower bounds: "at least 3 of these 15" can follow. Single cells decide: U(S) is at least U(t)
+# for each t in S, and positive only where some U(t) is. So this is k-combinatorial anonymity (KG06 Def. 4.2) with no
+# attribute set aside, and k = m, and every published count must be 0 or at least m.
 #
 # With a junction tree that is enough. Let t be a joint cell in which each clique's T_E(t) is positive, and n >= m the
 # least of these. Take n rows from the cell of t in every clique. What is left is nonnegative, and neighbours have lost

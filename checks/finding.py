@@ -108,8 +108,7 @@ class Finding:
 
     criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
     where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
-    cells, classes or bounds were looked at. basis: of a claim that the files decide of some releases and only the
-    publisher of others, "verified" or "attested"; None of any other.
+    cells, classes or bounds were looked at. basis: "verified" or "attested", of claims that can be either.
     """
 
     criterion: str

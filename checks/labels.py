@@ -20,8 +20,7 @@ Of a label that is not among them nothing beside its count is known."""
 def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Finding:
     """Whether what labels tell, with the counts of the published values, lets a count in 1 .. least - 1 follow.
 
-    Looked at are the values of every level from the finest published one on. Shown is the first such label. Exact for
-    each label by itself, with the one-way counts of its attribute.
+    The values of every level from the finest published one on are looked at. Shown is the first such label.
     """
     worst, note, examined = None, "", 0
     for attribute in filter(collection.shows, collection.domain.attributes):

@@ -107,8 +107,7 @@ class ChangeOfBelief:
 def prior_belief(alike: NDArray[Any]) -> FloatArray:
     """The belief alpha = f(s | q), before anything is published: shape (people, values).
 
-    alike: how often each sensitive value occurs in the population among those with the same nonsensitive values, in any
-    scale. Raises ContradictionError where there is nobody.
+    alike: the population with the same nonsensitive values, by sensitive value. Raises ContradictionError for nobody.
     """
     totals = np.asarray(alike, dtype=np.float64).sum(axis=1, keepdims=True)
     if not (totals > 0).all():

@@ -137,8 +137,7 @@ class PrivacyConstraint(PruningConstraint):
     def _with_one_value(self, clique: Mask) -> frozenset[str]:
         """Return the attributes that an allowed margin shows coarser than they are judged, with a class of one value alone.
 
-        Finer values in other margins can make the class diverse together; still the margin says of everybody in the class
-        that they have the one coarse value.
+        Finer values in other margins can make the class diverse, but everybody in it has the one coarse value.
         """
         if clique not in self._shared:
             judged = self._of_classes if self._requirements.at_every_level else []

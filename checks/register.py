@@ -103,8 +103,7 @@ def without_others(
 ) -> list[Mask] | None:
     """Return the tables of an attribute for a reader who knows no other sensitive attribute: these are summed out.
 
-    That is possible if the tables of the other one form a chain: it has as many arrangements, whatever the others are. None
-    if some linked attribute has no chain.
+    The tables of the other one must form a chain: then its arrangements are as many in any case. None without a chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
     remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
@@ -225,8 +224,8 @@ def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: Fl
     """Return whether all shares that can be the exact ones satisfy the criterion.
 
     Passing shares are convex, as merging classes keeps a criterion. So it is enough that the corners of the neighbourhood
-    pass: some share moved from one value to another, with all values that could be absent and without them. Shares of
-    exactly 0 stay 0: the sums prove that.
+    pass: some share moved from one value to another, with all values that could be absent and without them. Shares of 0
+    stay 0.
     """
     shares, distance = reader_shares.shares, 0.0 if reader_shares.distance is None else reader_shares.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
@@ -271,8 +270,7 @@ def register_diversity(
     """Return the finding whether a criterion holds of the beliefs of a reader with a register about everybody.
 
     collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one included.
-    Undecided if the joint classes are not known or fitted shares are too near to the bound. Raises TimeOverError when
-    the budget's deadline comes before the verdict.
+    Undecided if the joint classes are not known or fitted shares are too near to the bound. Raises TimeOverError.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
     if not showing(collection.domain, collection.masks, attribute):

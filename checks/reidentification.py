@@ -56,8 +56,8 @@ class Risk:
 class Reidentification:
     """The risks of one table. journalist: None where nothing is known of a population. Its average is the marketer's.
 
-    population_unique: how many rows are the only ones with their values in the population too, None likewise.
-    is_estimated: whether both are estimated from a sampling fraction.
+    population_unique: rows that are unique in the population too. is_estimated: whether both are, from a sampling
+    fraction.
     """
 
     prosecutor: Risk
@@ -134,9 +134,9 @@ def require_sample(sizes: CountArray, population: CountArray) -> None:
 class Uniqueness:
     """The columns that make records unique.
 
-    records: how many are unique by all columns together. most: columns of the largest sets that were looked at. columns: of
-    the records that are unique by a set of up to so many columns, no smaller set of which makes them unique, the share with
-    such a set that the column belongs to.
+    records: how many are unique by all columns together. most: columns of the largest sets that were looked at. columns:
+    of the records that are unique by a set of up to so many columns, no smaller one making them unique, the share by
+    column.
     """
 
     records: int
@@ -148,8 +148,7 @@ def uniqueness(classes: ContingencyTable) -> Uniqueness:
     """Which columns make records unique, by minimal sample uniques as SUDA2 looks for them.
 
     (Manning, Haglin, Keane: A Recursive Search Algorithm for Statistical Disclosure Assessment, Data Mining and Knowledge
-    Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of up to three columns,
-    of up to two or one where that is too much.
+    Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of columns.
     """
     single = np.flatnonzero(classes.counts == 1)
     names = list(classes.attributes)

@@ -28,8 +28,7 @@ Two tables with margins of 100/100 and 3/197 are not shown together under a leas
 - Less may follow where a search stops at a level that tells nothing on the way to one that does. A release does not name
   such levels; so with the hierarchies of the table this reads the search exactly, and without them as if it looked further.
 
-A real search also leaves out what it did not try; so this is the most that knowing it tells. All limits are numbers, so
-that the same release always gets the same answer.
+A real search also leaves out what it did not try, so this is the most that knowing it tells. All limits are numbers.
 """
 
 from collections import Counter
@@ -448,8 +447,7 @@ def _all_large(split: _Split, least: int) -> tuple[float, None] | None:
 def _large_parts_probability(rows: int, weights: Sequence[float], least: int) -> float:
     """P(no part has 1 .. least-1 rows) for a multinomial with these weights.
 
-    Parts with Poisson numbers of rows are independent, and multinomial given their sum: so the small numbers are left
-    out of each, and the sum is that of all parts by convolution.
+    Poisson numbers are multinomial given their sum: small ones are left out of each part, and the parts convolved.
     """
     from scipy.special import gammaln, xlogy  # slow to import, and few need it
 
@@ -473,8 +471,8 @@ def _all_diverse(
 ) -> tuple[float, PosteriorChange] | None:
     """The probability that all parts are diverse if each row of a class is as likely to have each of its values.
 
-    With the part whose distribution changes most if they are not all. The rows of each part are known. None where the
-    values can be arranged in too many ways.
+    With the part whose distribution changes most if not all are. The rows of parts are known. None for too many
+    arrangements.
     """
     accepted, most = Fraction(1), LISTED
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []

@@ -27,8 +27,7 @@ _ROUNDING = 1e-9
 def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
     """Return the finest levels of what a release shows together with a sensitive attribute, that attribute last.
 
-    Nothing else tells of it where the release is decomposable (KG06 Prop. 7.3); otherwise it is all that is published.
-    Empty if no margin shows the attribute.
+    Without a junction tree, of all that is published (KG06 Prop. 7.3). Empty if no margin shows the attribute.
     """
     collection, domain = model.collection, model.domain
     first_step = 1 << domain.offsets[domain.index(sensitive)]
@@ -130,8 +129,8 @@ def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
 def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedTable]) -> FloatArray:
     """Return the guess nearest to one that keeps to all published counts, and to the people in each class.
 
-    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. Iterative
-    proportional fitting, which ends after a fixed number of sweeps.
+    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. By a fixed
+    number of sweeps.
     """
     guess = np.array(guess, dtype=np.float64)
     targets = [(Sums(len(guess), None, (1,)), rows), *(group.target for group in groups)]

@@ -129,8 +129,7 @@ class Induction:
 class Functional(Diversity):
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
-    induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
-    than 1 for the criterion that a given class just satisfies.
+    induction: for classes counted by published values; without it columns are base values. scale: of psi below l.
     """
 
     tau: Fraction
@@ -206,8 +205,7 @@ class Functional(Diversity):
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
         """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.
 
-        None where published values do not share their rows evenly among base values of their own, or where there are too
-        many such groups and base values are not what is published.
+        None if published values do not share rows evenly among base values, or for too many groups of these.
         """
         floor, ceiling = bounds.floor, bounds.ceiling
         leaves = np.ones(len(floor), dtype=np.intp) if self.induction is None else self.induction.leaves
@@ -366,8 +364,8 @@ class Recursive(Diversity):
 class DontCareEntropy(_AtLeast):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
 
-    dont_care: the codes of the values that may be disclosed. A class in which everybody has one of these passes, as it
-    does by Def. 4.3, and reaches infinity.
+    dont_care: the codes of the values that may be disclosed. A class of these alone passes (Def. 4.3), and reaches
+    infinity.
     """
 
     l: Fraction

@@ -135,8 +135,7 @@ class Diversity:
     `grammar`, or from `__str__`, `parameters` and `parsed`; `marginals.register_diversity` makes it known.
     Every other method has a default that is right for any criterion.
 
-    Labels name values of any level; a label that names several levels means the finest. A general value may be disclosed
-    if all under it may be, and is protected if one under it is.
+    Labels name values of any level, the finest first. A general value may be disclosed if all under it may be.
 
     >>> import numpy as np
     >>> from checks.diversity.criteria import Entropy
@@ -187,8 +186,7 @@ class Diversity:
     def slack(self, vectors: Vectors) -> FloatArray:  # noqa: ARG002
         """Positive where the class passes, negative where it fails, relative to the bound: shape (classes,).
 
-        Its sign must be right wherever it is further than `BOUNDARY` from 0. Raises CriterionError, as `reached` and
-        `decide` do, for a criterion that is decided only `among` values.
+        Its sign must be right beyond `BOUNDARY`. Raises CriterionError, as `reached` and `decide`, if it needs `among`.
         """
         raise CriterionError(self.lacking())
 

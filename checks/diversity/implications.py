@@ -66,8 +66,7 @@ def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fr
 class WeakestImplying(NamedTuple):
     """The weakest simple and recursive diversities that imply a functional one, over so many base values.
 
-    simple: the smallest l; None where no class has simple l-diversity with so many values. recursive: by l, from 2 up to
-    `LARGEST_L`, the largest c, at which (c, l) implies it still.
+    simple: the smallest l; None where no class has simple l-diversity with so many values. recursive: the largest c by l.
     """
 
     simple: Fraction | None

@@ -105,8 +105,8 @@ _FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
 class CountedShares:
     """The mean share of each value in each class over all arrangements, all equally likely.
 
-    shares: shape (classes, values), to the nearest float: arrangements are counted to 50 digits, and exactly when `exact` is
-    asked for. steps: of each class. deadline: for `exact`.
+    shares: shape (classes, values), to the nearest float: counted to 50 digits, and exactly for `exact`. steps: of each
+    class.
     """
 
     sizes: IndexArray
@@ -285,10 +285,9 @@ def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
 #
 # It is n_r times a softmax over the values of a score, the sum of one multiplier for each published count; the multipliers
 # minimize the convex dual function, by proportional fitting and then by Newton's method. The proof: let q be the
-# distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) =
-# KL(p || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all have the same rows in each class,
-# n_r KL(p*_r || q_r) is at most that, in rows. Such a p is what a last Newton step would give if q were linear in the
-# multipliers. Pinsker bounds the difference of the shares.
+# distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) = KL(p
+# || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all have the same rows in each class, n_r KL(p*_r ||
+# q_r) is at most that, in rows. Such a p comes of a last Newton step. Pinsker bounds the difference of the shares.
 
 
 _SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
@@ -306,8 +305,7 @@ _ROUNDED = 1e-13
 def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> tuple[FloatArray, FloatArray]:
     """Return the maximum-entropy shares given the sums, shape (classes, values), and how far the exact ones can be away.
 
-    The distance is the sum of absolute differences in each class, shape (classes,), infinite where nothing is proven. Raises
-    TimeOverError when the deadline comes.
+    The distance is the sum of absolute differences in each class, infinite without a proof. Raises TimeOverError.
     """
     sizes, possible = sums.sizes.astype(np.float64)[:, None], np.asarray(sums.bounds[1] > 0)
     cells = np.where(possible, sizes, 0.0)

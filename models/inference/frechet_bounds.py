@@ -1,11 +1,10 @@
 """Certain bounds of counts: of the rows in a box, in all by the cells of a margin, or of all cells of a margin.
 
 First come all known parts: with n(a) and n(b) published, n(a and b) is at least n(a) + n(b) - N, and so on part by part.
-Then junction trees: at a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s), 0)
-and min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain; where
-the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
-every separator on the way (Dobra and Fienberg 2000). The number of rows in one box is bounded better by maximum flows, and
-then, within a budget, by programs.
+Then junction trees: at a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s),
+0) and min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain;
+where the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
+every separator on the way (Dobra and Fienberg 2000). One box is bounded better by maximum flows, then by programs.
 """
 
 from collections import deque

@@ -93,20 +93,20 @@ def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int],
 
 # Tests of single edges of a decomposable model: what would be lost without each (Lauritzen, Graphical Models, 4.3.2).
 #
-# The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one
-# holds. An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S,
-# and its adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a
-# that have rows there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Without an edge in several
-# cliques the model is not decomposable, and is fitted.
+# The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one holds.
+# An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S, and its
+# adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a that have rows
+# there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Without an edge in several cliques the model is
+# fitted.
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeTest:
     """The loss of a model without an edge.
 
-    given: the common neighbours of the two. deviance: of the smaller model against the larger. adjusted_degrees_of_freedom:
-    None for an edge in several cliques. counts: shape (values of the first, values of the second, cells of `given` that have
-    rows), of an edge in one clique, None for others.
+    given: the common neighbours of the two. deviance: of the smaller model against the larger.
+    adjusted_degrees_of_freedom: None for an edge in several cliques. counts: by values of the first, of the second, and
+    cells of `given`; None likewise.
     """
 
     given: Mask

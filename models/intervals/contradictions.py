@@ -16,8 +16,7 @@ from models.programs.consistent_tables import UNBOUNDED, Equations, Program, pro
 class Disagreement:
     """A count of which two tables say different things, or one table of its own total and parts.
 
-    tables: their places among all; both the same where one contradicts itself. ranges: the least and the largest count that
-    each of them leaves, UNBOUNDED for no end.
+    tables: their places; the same where one contradicts itself. ranges: the least and the largest count that each leaves.
     """
 
     cell: int

@@ -1,7 +1,6 @@
 """Linked tables: the counts of several published tables as unknowns, each with its range, and the equations between them.
 
-A count that two tables show, or that both add up to, is one unknown. Joint tables are tables too, of which nothing is
-published: their cells are what the tables tell together.
+A count that two tables show, or add up to, is one unknown. Joint tables are tables of which nothing is published.
 """
 
 from collections import Counter
@@ -158,9 +157,8 @@ class IntervalTable:
     """A published table: cells with a range each.
 
     values: for each attribute the sets of base values that it shows, totals and subtotals among them. codes: of each cell
-    the place of its set among them, shape (cells,) each. lower, upper: the range of its count, both ends possible; UNBOUNDED
-    for no upper end. Attributes that a table does not have are summed over. Raises DomainMismatchError for other shapes,
-    empty ranges and counts below 0 or above 2^40.
+    the place of its set among them, shape (cells,) each. lower, upper: the range of its count, both ends possible;
+    UNBOUNDED for no upper end. Other attributes are summed over. Raises DomainMismatchError, also for counts above 2^40.
     """
 
     name: str

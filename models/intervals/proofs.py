@@ -40,8 +40,8 @@ class ProvenBounds:
     sharp: whether both ends are surely attained, each in some population that fits everything published. False means that
     the bounds hold and may not be attained: time was over, or the count is one of a joint table of which it is not known
     that whatever fits the linked tables has a population, as no junction tree of joint tables covers it (`linked_tables`).
-    decided: whether nothing more can follow of what was asked, which is all where programs asked for everything. A count
-    that is not decided may be determined by the tables all the same.
+    decided: whether nothing more can follow of what was asked, which is all where programs asked for everything. Others
+    may be determined all the same.
     """
 
     lower: CountArray
@@ -135,8 +135,7 @@ def tightened(blocks: Sequence[Unknowns], small: int | None, deadline: Deadline)
 def _is_open(block: Unknowns, small: int | None) -> BoolArray:
     """Whether each bound has to be known better: shape (2, cells), lower and upper.
 
-    small: of cells that are not asked, it is enough to know whether they are certainly 0, certainly 1 or more, certainly
-    1 to `small`, or certainly one number.
+    small: of cells that are not asked it is enough to know if they are 0, 1 or more, 1 to `small`, or one number.
     """
     if small is None:
         return ~block.attained

@@ -104,8 +104,8 @@ def bounds_of_cells(
 ) -> tuple[CountArray, CountArray]:
     """Lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
 
-    levels: none finer than published. codes: shape (length,) each. Sharp if the cells fix all separators of a decomposable
-    collection; without any program in any case.
+    levels: none finer than published. codes: shape (length,) each. Sharp if the cells fix all separators of a junction
+    tree.
     """
     cells = Cells.of(collection.domain, levels, codes, np.ones(length))
 

@@ -1,8 +1,7 @@
 """Consistent tables: the least of a linear function over all nonnegative tables that have given marginals (HiGHS).
 
-Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together.
-HiGHS has called programs infeasible that have solutions, where its presolve had changed them. So no program is infeasible
-here before it was called so without presolve, too.
+Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together. HiGHS
+has called programs infeasible that have solutions, where its presolve had changed them. So both ways must call it so.
 """
 
 import atexit
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 # Programs in a process of their own, which is killed when their time is over.
 #
 # HiGHS looks at its time limit between steps only, and one round of cuts of an integer program with thousands of cells
-# goes on far beyond it. The process is started by the first program and answers the next
-# ones, too: importing SciPy takes longer than most programs.
+# goes on far beyond it. The process answers the next ones, too, since SciPy loads slowly.
 
 
 _PROGRAM = """
@@ -126,8 +124,8 @@ _solver: _Solver | None = None
 class PossibleCells:
     """Cells over all published attributes at their finest published levels.
 
-    cells: with 1 each. tables: the maximal marginals. A nonnegative table x over the cells is consistent with the collection
-    when `constraints @ x` equals `counts`. total: rows.
+    cells: with 1 each. tables: the maximal marginals. A table x over them is consistent if `constraints @ x` equals
+    `counts`.
     """
 
     cells: Cells
@@ -302,8 +300,7 @@ _SWEEPS = 200
 def propagated(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
     """Bounds of all counts, shape (cells,) each. Where a lower one is above its upper one, no table has these ranges.
 
-    equations: none is empty. lower, upper: what is known of the counts before; UNBOUNDED for no upper end. Only equations
-    of counts whose range has become narrower are looked at again.
+    equations: none is empty. lower, upper: what is known of the counts; UNBOUNDED for no upper end.
     """
     lower, upper = lower.copy(), upper.copy()
     waiting = equations
@@ -343,8 +340,7 @@ def ranges_left(equations: Equations, lower: CountArray, upper: CountArray) -> t
     return new_low, new_high
 
 
-# All tables with given marginals, one by one, as long as they are few. Their number grows fast, so the search counts its
-# work and gives up, always at the same place.
+# All tables with given marginals, one by one, as long as they are few. The search counts its work and gives up.
 
 MOST_TABLES = 20_000
 """Tables that are looked for, unless somebody says otherwise."""
@@ -357,11 +353,10 @@ def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: i
     """Every table of nonnegative whole numbers with some marginals: shape (tables, cells); None where they are too many.
 
     keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal its
-    counts, shape (places,). most: tables, and tables that are begun, beyond which the search gives up. The order is that of
-    the counts of the first cell, then of the second, and so on.
+    counts, shape (places,). most: tables, and tables that are begun, at most. The order is that of the counts of the
+    cells.
 
-    Cell after cell is filled, each with at most what its places have left, and at least with what the cells to come could
-    not hold. Raises ValueError where there is no marginal.
+    Cell after cell is filled with what its places and the cells to come leave. Raises ValueError without a marginal.
 
     >>> rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> all_tables([rows, columns], [np.array([2, 1]), np.array([1, 2])]).tolist()

@@ -2,8 +2,7 @@
 
 Given margins b and nonnegative whole numbers u_b over the cells of each, it is the largest sum of a table of nonnegative
 whole numbers over the joint cells whose b-margin is at most u_b for every b. With three margins of one attribute each
-beside the joint one this contains three-dimensional matching (Karp 1972), so it is hard in general, and the linear program
-alone may promise more rows than fit.
+beside the joint one this contains three-dimensional matching (Karp 1972), so it is hard in general.
 
 Where the margins can be ordered so that what any two share is in all between them, it is a maximum flow: tables of whole
 numbers that agree on what neighbours share can be glued to one of the joint cells (Lauritzen, Graphical Models, 2.1.3), and

@@ -4,8 +4,7 @@ Best first, by a lower bound (Hart, Nilsson and Raphael 1968). Collections grow 
 each new margin shares with the collection a part of one of its cliques and adds what the collection does not show yet.
 So every decomposable collection is reached, and what a part of its junction tree is refused for, the whole is.
 
-The margins that the constraint judges together come first. Once they are complete the rest is free of it, and the bound
-counts with the other margins only.
+The margins that the constraint judges together come first. Then the bound counts with the other margins only.
 
 A constraint need not keep to what it says of itself. A collection that is complete is put to it once more; so are, at the
 beginning and at the end, the collections around the best, and on the way those that go on from one that is refused. Where it

@@ -255,8 +255,7 @@ def _next_step(position: Position, vertex: int) -> Iterable[int]:
 def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | AddEdge]:
     """The additions whose gain or admission an addition, just made, can have changed.
 
-    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator,
-    which the move can stop from separating but not let separate.
+    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator.
     """
     graph = position.graph
     if isinstance(move, AddVertex):

@@ -166,8 +166,7 @@ def finest_alone(problem: Problem) -> tuple[int, ...]:
 def _finer_grids(problem: Problem) -> Iterator[Grid]:
     """Yield grids from 0 and the finest allowed resolution of each attribute to all resolutions, each finer than the last.
 
-    The margins that are refined to one resolution have entropies from the coarsest to that resolution; the attribute with
-    the widest such range is divided first, at its middle.
+    The attribute is divided first, at its middle, whose margins that are refined to one resolution differ most in entropy.
     """
     grid: Grid = tuple((0, last) if last else (0,) for last in finest_alone(problem))
     entropies = [

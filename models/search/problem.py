@@ -321,9 +321,9 @@ class MarginLimits(PruningConstraint):
     """Bounds on each margin, looked at before another constraint.
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
-    nothing published may show, neither as they are nor finer. envelope: margins of which one must show
-    whatever is published; None where anything may be. common: what every margin must show. alone: of attributes that no
-    margin shows beside another one, all steps of each.
+    nothing published may show, neither as they are nor finer. envelope: margins of which one must show whatever is
+    published; None where anything may be. common: what every margin must show. alone: attributes that no margin shows with
+    others.
     """
 
     domain: Domain
@@ -403,8 +403,7 @@ class Objective(Protocol):
 
     What a change gains may depend on the two numbers alone. Where gains add up over the moves to a model, they are a
     multiple of the divergence less a multiple of the parameters: such an objective is taken for the `PenalizedDivergence`
-    that it is, and has a best model. Another one is a rule for stopping stepwise searches. What the two numbers cannot say
-    is said by a score of cliques, `CliqueScore`.
+    that it is, and has a best model. Another one is a rule for stopping. `CliqueScore` says what the two numbers cannot.
     """
 
     def gain(self, divergence: float, parameters: float) -> float:
