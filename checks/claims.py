@@ -16,7 +16,9 @@ from checks.classes import k_link
 from checks.combinatorial import (
     GroupTree,
     SensitiveGroup,
+    ToldByLabels,
     k_combinatorial,
+    label_counts,
     min_cell,
     of_part,
 )
@@ -26,7 +28,6 @@ from checks.diversity.registry import demands_nothing, parse_diversity, stated_d
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
-from checks.labels import ToldByLabels, label_counts
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
 from models.errors import TimeOverError

@@ -15,7 +15,6 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy_nodes
-from models.tables.hierarchy import Domain
 
 # Count queries: how far answers from a generalized table are from the true ones (TZ11 section 5.3.3).
 #
@@ -23,24 +22,8 @@ from models.tables.hierarchy import Domain
 # married". A cell answers as if its rows were spread evenly over the base values that it covers.
 
 
-@dataclass(frozen=True, eq=False)
-class CountQueries:
-    """Conjunctions of conditions. nodes: shape (queries, attributes); the node of `*` is no condition.
-
-    Raises DomainMismatchError for nodes outside their taxonomies.
-    """
-
-    domain: Domain
-    nodes: IndexArray
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", taxonomy_nodes(self.nodes, list(map(Taxonomy, self.domain.hierarchies))))
-
-
-def random_count_queries(
-    table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator
-) -> CountQueries:
-    """Draw queries about a base table with so many conditions each.
+def random_count_queries(table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator) -> IndexArray:
+    """Draw queries about a base table with so many conditions each: nodes, shape (queries, attributes); `*` is none.
 
     Each picks attributes at random, and for each of them a level at random, below that of `*`, at which it asks for the
     value of one random row. So no query has the answer 0, of which no error is a share.
@@ -59,20 +42,19 @@ def random_count_queries(
         at_levels = np.stack([taxonomy.at_level(level) for level in range(hierarchy.height)])
         chosen = at_levels[rng.integers(hierarchy.height, size=number), codes[rows]]
         nodes[:, axis] = np.where(is_condition[:, axis], chosen, taxonomy.root)
-    return CountQueries(domain, nodes)
+    return nodes
 
 
-def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
+def answers(cells: GeneralizedCells, queries: IndexArray) -> FloatArray:
     """Return the expected count for each query: shape (queries,).
 
-    Raises DomainMismatchError when cells and queries are about different domains.
+    queries: nodes, shape (queries, attributes). Raises DomainMismatchError for nodes outside the taxonomies of the cells.
     """
-    if cells.domain != queries.domain:
-        raise DomainMismatchError("the queries are about another domain than the cells")
-    counted = np.empty(len(queries.nodes))
+    queries = taxonomy_nodes(queries, cells.taxonomies)
+    counted = np.empty(len(queries))
     shares_under = [cache(taxonomy.shares_under) for taxonomy in cells.taxonomies]
     columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
-    for position, query in enumerate(queries.nodes.tolist()):
+    for position, query in enumerate(queries.tolist()):
         expected: FloatArray = cells.counts.astype(np.float64)
         for taxonomy, shares, column, node in zip(cells.taxonomies, shares_under, columns, query):
             if node != taxonomy.root:
@@ -81,7 +63,7 @@ def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
     return counted
 
 
-def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: CountQueries) -> float:
+def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: IndexArray) -> float:
     """Return the mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
 
     Queries whose true answer is 0 are left out; 0 when no other is left.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.claims import VERIFIED, Claim, NoSmallCertain, Register, parse_claim
-from checks.labels import ToldByLabels
+from checks.combinatorial import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FURTHER,

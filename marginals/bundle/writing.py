@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from checks.labels import ToldByLabels
+from checks.combinatorial import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FORMAT,
