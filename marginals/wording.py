@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from checks.changes import CellDifference, ChangedPeople, OneValue
     from checks.classes import Assessment, Eligibility, KnowledgeNeeded, StrongestRequirements
     from checks.diversity.implications import WeakestImplying
-    from checks.reidentification import Reidentification, Risk, Uniqueness
+    from checks.population import Reidentification, Risk, Uniqueness
     from checks.requirements import Requirements
     from marginals.accuracy import Comparison
     from marginals.anonymizers.lattice import LatticeResult

@@ -112,11 +112,6 @@ class Packing:
                     break
         return np.minimum(put, enough)
 
-    def most_rows(self, limits: FloatArray) -> FloatArray:
-        """A bound that each margin proves by itself: shape (n,). limits: shape (n, width)."""
-        sums = [limits[:, begin:end].sum(axis=1) for begin, end in zip(self.begins, self.begins[1:])]
-        return np.asarray(np.min(sums, axis=0), dtype=np.float64)
-
     def rows(self, limits: FloatArray, enough: int, effort: Effort) -> tuple[int, int]:
         """Bounds of the largest sum, limits of shape (width,): equal, unless the first is `enough` or the second is less,
         or the effort of programs was over.
@@ -131,7 +126,7 @@ class Packing:
         if not len(cells):
             return 0, 0
         best = int(self._put_in(limits[None, :], cells[np.argsort(-fitting[cells], kind="stable")], np.inf)[0])
-        most = int(self.most_rows(limits[None, :])[0])
+        most = int(min(limits[begin:end].sum() for begin, end in pairwise(self.begins)))  # as each margin bounds it
         for nodes in (0, effort.nodes):
             if best >= enough or most < enough or best == most or effort.is_over:
                 break
