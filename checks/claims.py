@@ -579,11 +579,9 @@ class MinPublishedCell(KLink):
 class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
-    basis: "verified" where the marginals have a junction tree, so that anybody can decide it, of every set of people.
-    Else "attested": the publisher has found other tables with the same marginals, and a bundle holds no more of them
-    than that. Then combinations are meant that are looked at (`checks.small_combinations`): of up to three values at
-    levels that tables show, also with any other value in place of one, of all attributes at their finest published
-    levels, and where at most ten are published of any number of them. With `rows_per_person`, it is about people.
+    basis: "verified" where the marginals have a junction tree, so that anybody can decide it, of every set of people. Else
+    "attested": the publisher has found other tables with the same marginals, of which a bundle holds nothing. Then it is
+    about the combinations that are looked at (`checks.small_combinations`). With `rows_per_person`, it is about people.
     """
 
     basis: str = VERIFIED

@@ -71,13 +71,12 @@ _COUNTS: Mapping[str, type[CountClaim]] = {
 class Requirements:
     """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each optional.
 
-    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
-    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
-    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level: no
-    margin that shows coarser sensitive values than a diversity judges may have a class with one of them alone, unless
-    the criterion allows that. It is no claim, since other margins can show several finer values of the class. Raises
-    CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people,
-    and for a register without a diversity or of people of several rows.
+    diversity: of every sensitive attribute. diversities: further ones of single attributes, or of a coarser level.
+    rows_per_person: rows of a person at most, so that all is demanded of people; None for rows. register: every diversity
+    also of readers who know the nonsensitive values of everybody. at_every_level: no margin with coarser sensitive values
+    than a diversity judges may have a class with one of them alone, unless the criterion allows that; it is no claim,
+    since other margins can show finer values. Raises CriterionError for k below 1, a diversity without a sensitive
+    attribute or undecided of people, and a register without a diversity or of people of several rows.
     """
 
     sensitive: tuple[str, ...] = ()

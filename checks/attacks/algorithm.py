@@ -225,11 +225,11 @@ class PosteriorChange:
 class Refinement:
     """A step, and what its refusal tells.
 
-    margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
-    aside. possible_claims: the claims that can have refused it, each with the positions of the classes where it can have;
-    None where nothing can be told, and `note` says why. candidate_class: labels of the one class that can be to blame, None
-    where there are none or several. acceptance_probability, largest_posterior_change: None where they are not known.
-    is_certain: whether counts that are known refuse the step in every possible world.
+    margin: the published one. finer: the level refused for `attribute`. classes: of the margin without sensitive
+    attributes. possible_claims: the claims that can have refused it, with the positions of the classes where; None where
+    nothing can be told, and `note` says why. candidate_class: labels of the class to blame if it is the only one.
+    acceptance_probability, largest_posterior_change: None if not known. is_certain: whether known counts refuse the step
+    in every world.
     """
 
     margin: Margin
@@ -600,11 +600,10 @@ class CertainValue:
 class Addition:
     """An addition that a release lacks, and what follows from that.
 
-    margin: what it would have made. added: attribute and level: one of which finer values would be shown by themselves,
-    or two that would be shown together. candidate_classes, classes: of the classes that both share, how many can have
-    refused it, and how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only
-    reason that there can be, for what tells enough. may_gain_nothing: whether it can also have been left out since it
-    tells too little. margins_not_examined: where it was not looked for what is certain. note: why it was not examined.
+    margin: what it would have made. added: levels by attribute: one that would be shown finer, or two that would be shown
+    together. candidate_classes, classes: of the classes that both share, how many can have refused it, and how many there
+    are; 0 where tables were laid out. counts_only: whether only a small count can be the reason. may_gain_nothing: whether
+    it may tell too little. margins_not_examined: where nothing certain was looked for. note: why it was not examined.
     """
 
     margin: Margin
@@ -624,11 +623,10 @@ class Addition:
 class Refusals:
     """What all additions together tell that a release lacks.
 
-    least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the published
-    marginals, and in how many of them no addition would have been taken; None where they are too many to be laid out, and
-    what several additions prove together was not examined. small, values: what is certain, of all additions. unnamed:
-    attributes that no table shows and whose values are not known, which were not examined. margins_not_examined: where it
-    was not looked for what is certain: of all additions, or where these were not judged together of each, one by one.
+    least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the
+    published marginals, and how many of them explain all; None where they are too many, so that additions were not
+    examined together. small, values: what is certain. unnamed: attributes that no table shows and whose values are not
+    known. margins_not_examined: where nothing certain was looked for.
     """
 
     least: int
@@ -698,11 +696,9 @@ def refusals(
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
     least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out, and
-    what gains less than DOUBTFUL times as much where its two attributes by themselves do not gain that either. So the
-    parameters are a release, what is small, and what limits the reader: time, tables, what an addition had to gain.
-
-    Raises NotDecomposableError.
+    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out,
+    and what gains less than DOUBTFUL times as much if its two attributes by themselves do not gain that either. The
+    parameters are a release and what limits the reader. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques)

@@ -434,12 +434,11 @@ _MOST_SECONDS = 2.0
 class CertainCells:
     """What is certain of the cells of all margins of up to `attributes` attributes at their finest published levels.
 
-    determined: cells with one possible count, which is not 0. exists: cells that have a row for certain, those included.
-    small: cells that are determined and have fewer rows than the largest k that is claimed. undecided: further cells that
-    may be among these, since the time was over. unread: margins that were not looked at, for the same reason or their size.
-    worst: of all published levels the determined cell with the fewest rows, as far as was looked; None where there is none.
-    one_value: classes of these margins that have a row for certain, and all of them with the same sensitive value; at least
-    so many. shared: the first such class with that value, and the rows that it has at least; None where there is none.
+    determined: cells with one possible count, which is not 0. exists: cells that certainly have a row. small: determined
+    cells with fewer rows than the largest k that is claimed. undecided: further cells that may be among these. unread:
+    margins that were not looked at, for time or size. worst: of all published levels the determined cell with the fewest
+    rows; None for none. one_value: classes that certainly have rows, all with the same sensitive value, at least so many.
+    shared: the first of them with that value and its least rows.
     """
 
     determined: int

@@ -200,13 +200,12 @@ class IntervalTable:
 class LinkedTables:
     """Unknown counts, the ranges that are published of them, and the equations between them.
 
-    sets: for each classification the sets of base values that cells have. keys: the set of each cell for each
-    attribute, as a place in `sets`; shape (cells, attributes). tables: the published ones. published: for each of them
-    the unknown of each of its cells. names: of these tables, then of the joint ones. sums: for each table its finest
-    cells and then its totals, as families: the unknowns, and for each finest cell the place of the total that it is
-    part of, -1 for none. equation_tables: the table that each equation holds in, shape (equations,). covered: whether
-    each cell has, in some population, whatever count it has in whole numbers that fit all ranges and equations; shape
-    (cells,). left_out: attributes of joint tables that have too many cells.
+    sets: for each classification the sets of base values of cells. keys: the places in `sets` of each cell, shape (cells,
+    attributes). tables: the published ones. published: for each of them the unknown of each of its cells. names: of all
+    tables, joint ones last. sums: for each table its finest cells and then its totals: the unknowns, and the place of the
+    total of each finest cell, -1 for none. equation_tables: the table of each equation. covered: whether any count of each
+    cell in whole numbers that fit all ranges and equations is one of some population, shape (cells,). left_out: attributes
+    of joint tables that have too many cells.
     """
 
     classifications: tuple[Classification, ...]

@@ -37,11 +37,9 @@ _SLACK = 1e-4
 class ProvenBounds:
     """Bounds of all counts: lower <= count <= upper in every population that the tables fit, for certain. shape (cells,).
 
-    sharp: whether both ends are surely attained, each in some population that fits everything published. False means that
-    the bounds hold and may not be attained: time was over, or the count is one of a joint table of which it is not known
-    that whatever fits the linked tables has a population, as no junction tree of joint tables covers it (`linked_tables`).
-    decided: whether nothing more can follow of what was asked, which is all where programs asked for everything. Others
-    may be determined all the same.
+    sharp: whether both ends are surely attained, each in some population that fits everything published. False if time was
+    over, or if no junction tree of joint tables covers the cell (`linked_tables`). decided: whether nothing more can
+    follow of what was asked. Others may be determined all the same.
     """
 
     lower: CountArray

@@ -552,12 +552,11 @@ def _not_watched(position: Position) -> None:
 class Problem:
     """A model search.
 
-    cube: must hold the base table; by a score of cliques it becomes one that counts these. kept: margins that every
-    collection shows, together a decomposable collection that the constraint allows. start: where a stepwise search
-    begins, showing at least what is kept and allowed too; by default `kept`. seed: of the searches that draw at random.
-    wanted: analyses of which the objective counts too how far each is from the data, times its weight. seen: told of
-    collections on the way; changes nothing. Raises NotDecomposableError for kept or start, SelectionError when start
-    does not show what is kept.
+    cube: holds the base table; with a score of cliques it becomes one that counts these. kept: decomposable margins that
+    every collection shows, which the constraint allows. start: where a stepwise search begins, with what is kept and
+    allowed too; by default `kept`. seed: of searches that draw at random. wanted: analyses whose weighted distances the
+    objective counts. seen: told of collections on the way. Raises NotDecomposableError for kept or start, SelectionError
+    for a start without what is kept.
     """
 
     cube: DataCube
@@ -704,12 +703,11 @@ class Step:
 class SearchResult:
     """The best collection found.
 
-    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often the search put a collection
-    to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
-    steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
-    the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
-    far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
-    What binds where it ended, `Problem.binding` says.
+    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often a collection was put to
+    the constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
+    nats; no allowed collection has a smaller objective (None: not known). value: the objective (None for a stopping rule).
+    wanted: for each wanted margin how far it is from the data. stopped: whether time ended the search, so that the same
+    one can end elsewhere.
     """
 
     strategy: str
