@@ -131,9 +131,8 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
 class Meet:
     """What a margin of each release have in common: the rows of its cells before and after.
 
-    values: by attribute, in the order of the codes' rows. levels: of the release whose values they are; None where they
-    are of neither. codes: shape (attributes, cells). before, after: shape (cells,). overlapping: attributes with values
-    that overlap and do not nest.
+    values: by attribute, as the rows of `codes`, shape (attributes, cells). levels: of the release whose values they are,
+    or None. before, after: shape (cells,). overlapping: attributes with values that overlap and do not nest.
     """
 
     values: Mapping[str, CommonValues]
@@ -589,10 +588,9 @@ class OneValue:
 class ChangedPeople:
     """What two releases tell of the change between their tables.
 
-    cells: how many differences they tell. small: how many of these are of fewer rows than asked, but not 0; smallest: the
-    smallest of them, or where there are none the smallest that is not 0. one_value: classes in which who came, or who left,
-    has one sensitive value, the smallest first; classes: how many there are. overlapping: the attributes whose values in one
-    release overlap with values in the other, so that neither nest and more may follow.
+    cells: how many differences they tell. small: how many of these are small, but not 0; smallest: of them, else of all.
+    one_value: classes in which who came, or who left, has one sensitive value, the smallest first; classes: how many there
+    are. overlapping: attributes whose values overlap and do not nest, so that more may follow.
     """
 
     cells: int

@@ -485,10 +485,8 @@ def shown(value: object) -> str:
 class MinCell(CountClaim):
     """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
 
-    Nor does one follow of a value that a label tells to occur.
-
-    With `rows_per_person`, no count of people: so many rows are needed in every cell that they are those of k people, who
-    can then be k at least in whatever set of cells somebody works out.
+    Nor does one follow of a value that a label tells to occur. With `rows_per_person`, every cell has the rows of k
+    people.
     """
 
     criterion: ClassVar[str] = "min-cell"

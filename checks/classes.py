@@ -365,9 +365,8 @@ def eligibility(
 ) -> dict[str, Eligibility]:
     """Return what is eligible for a table, by sensitive attribute, and its excessive protection.
 
-    base: the table with base values of its sensitive attributes; its quasi-identifiers do not matter. The other sensitive
-    attributes stay as they are (MKGV07 Def. 4.6). demanded: requirements by sensitive attribute. Both tables must have
-    rows.
+    base: the table with base values of its sensitive attributes. The other sensitive attributes stay as they are (MKGV07
+    Def. 4.6). demanded: requirements by sensitive attribute. Both tables must have rows.
     """
     result = {}
     for attribute in sensitive:

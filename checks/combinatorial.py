@@ -316,9 +316,8 @@ def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether a collection is k-combinatorially anonymous.
 
-    A decomposable one group by group of the sensitive attributes that are published together; without a junction tree by
-    programming. One cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none
-    of these comes to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
+    With a junction tree by groups of the sensitive attributes that are published together, else by programming. Shown is
+    one cell below k, else the cell with the smallest count U. Undecided if the budget ends before. Raises TimeOverError.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)

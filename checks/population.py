@@ -139,9 +139,8 @@ def require_sample(sizes: CountArray, population: CountArray) -> None:
 class Uniqueness:
     """The columns that make records unique.
 
-    records: how many are unique by all columns together. most: columns of the largest sets that were looked at. columns:
-    of the records that are unique by a set of up to so many columns, no smaller one making them unique, the share by
-    column.
+    records: how many are unique by all columns. most: columns of the largest sets that were looked at. columns: of the
+    records that are unique by a minimal set of up to so many columns, the share of those with the column in such a set.
     """
 
     records: int
@@ -326,9 +325,8 @@ def bayes_optimal(
 ) -> Finding:
     """Whether publishing a table generalized to `levels` leaves it without a (rho_1, rho_2)-breach, decided exactly.
 
-    table: the rows, with nonsensitive values as an adversary knows them. population: what she knows of everybody, at
-    the levels of the table or finer. levels: of the nonsensitive attributes; those left out are suppressed. Raises
-    ContradictionError where the table cannot be a sample of the population.
+    table: the rows, with nonsensitive values as an adversary knows them. population: what she knows, at the levels of the
+    table or finer. levels: of nonsensitive attributes; others are suppressed. Raises ContradictionError for no sample.
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise CriterionError(f"0 < rho_1 < rho_2 < 1 does not hold for {spelled(rho_1)} and {spelled(rho_2)}")

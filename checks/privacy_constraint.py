@@ -31,10 +31,9 @@ def too_many_margins(limit: int) -> str:
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
-    A margin alone is judged first: k-link, the least cell, and whether it is diverse on its own (KG06 Prop. 7.2). The
-    rest depends on the cliques with a sensitive attribute only (Prop. 7.3). Verdicts are remembered: by margin, by
-    collection of sensitive cliques, and by part of a claim. Each check has the budget `SEARCHING`; an undecided one
-    refuses its collection alone.
+    A margin alone is judged first: k-link, the least cell, and its own diversity (KG06 Prop. 7.2). The rest depends on the
+    cliques with a sensitive attribute only (Prop. 7.3). Verdicts are remembered by margin, by collection of sensitive
+    cliques, and by part of a claim. Each check has the budget `SEARCHING`; an undecided one refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:

@@ -25,9 +25,8 @@ from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy
 def random_count_queries(table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator) -> IndexArray:
     """Draw queries about a base table with so many conditions each: nodes, shape (queries, attributes); `*` is none.
 
-    Each picks attributes at random, and for each of them a level at random, below that of `*`, at which it asks for the
-    value of one random row. So no query has the answer 0, of which no error is a share.
-    Raises DomainMismatchError when the domain has fewer attributes than there are conditions, or the table no rows.
+    Attributes and levels below `*` are picked at random, and the value of one random row, so that no answer is 0. Raises
+    DomainMismatchError when the domain has fewer attributes than there are conditions, or the table no rows.
     """
     domain = table.domain
     if not 1 <= conditions <= len(domain.attributes):
@@ -137,10 +136,9 @@ def random_counts(
 ) -> RandomCounts:
     """Draw so many counts of a table at base values, which has rows.
 
-    Each draws two rows, a row as likely as any other. places: for attributes whose values stand in an order the place of
-    each, shape (base values,): the count is about all values from that of the one row to that of the other. Of other
-    attributes it is about the value of the first row. So no true count is 0, of which no error is a share. Raises
-    DomainMismatchError for a table that is coarser, or without rows.
+    Each draws two rows. places: for attributes with an order the place of each value, shape (base values,): the count is
+    about all values from that of the one row to that of the other. Of other attributes it is about the value of the first
+    row. So no true count is 0. Raises DomainMismatchError for a table that is coarser, or without rows.
     """
     if not len(table) or any(table.margin.values()):
         raise DomainMismatchError("counts are drawn from a table at base values that has rows")
@@ -243,9 +241,8 @@ def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
     """Return half the sum of abs(p - q) over the cells of a table: the largest error in the share of a set of cells.
 
     data: counts, which may be finer than what the model was made from. p: their shares, q: the model's, in which values
-    below a published one are equally likely. Both sum to 1, so that where p is above q makes up for where it is below,
-    and only cells that have rows are looked at. 0 for no rows at all. Raises TooManyCellsError where the model's table is
-    too large to be laid out, NotFittedError where it has none.
+    below a published one are equally likely. Both sum to 1, so that only cells with rows are looked at. 0 for no rows.
+    Raises TooManyCellsError if the model's table is too large to be laid out, NotFittedError if it has none.
     """
     if not data.total:
         return 0.0

@@ -633,9 +633,8 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
 def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
     """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
 
-    From bounds of the class, and of its sensitive values one by one. Where a decomposable collection shows one
-    sensitive attribute, at one level, with all that is shown with it in the margin, this is what k-combinatorial
-    anonymity asks of these classes; elsewhere the number may be smaller. Raises TooManyCellsError.
+    From bounds of the class, and of its sensitive values. If a decomposable collection shows one sensitive attribute at
+    one level, and the margin all that is shown with it, this is k-combinatorial anonymity. Raises TooManyCellsError.
     """
     axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}

@@ -70,10 +70,9 @@ class Distinction:
     def of_groups(cls, hierarchy: Hierarchy, finest: int, groups: IndexArray) -> "Distinction | None":
         """Between groups of base values; None where there is one group, of all values, or none.
 
-        groups: shape (size(0),), the number of the group of each base value, `NOT_ASKED` where the answer leaves it out.
-        One group is told apart from what is left out, several from each other. finest: the finest published level, below
-        which the model takes base values to be equally likely; groups that its values have equal shares of are told
-        apart by no table, such as odd and even ages by tables of decades.
+        groups: the group of each base value, shape (size(0),), `NOT_ASKED` where the answer leaves it out. One group is
+        told apart from what is left out, several from each other. finest: the finest published level, below which base
+        values are taken to be equally likely: no table tells groups apart that its values have equal shares of.
         """
         asked = np.where(groups < 0, NOT_ASKED, groups)
         inside = asked >= 0

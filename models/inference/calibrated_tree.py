@@ -561,10 +561,9 @@ def expected_counts(
 ) -> FloatArray:
     """Return for each cell the expected sum over its rows of the product of the factors; without any, its expected count.
 
-    levels: of the attributes that a cell fixes, none finer than published. codes: theirs, shape (length,) each.
-    factors: for published attributes; 0 times infinity is 0. power: to which the expected count of each full cell (all
-    attributes at their finest published levels) is raised before it is multiplied and summed. Shape (length,). Raises
-    DomainMismatchError for a level finer than published.
+    levels: of the attributes that a cell fixes, none finer than published, else DomainMismatchError. codes: theirs, shape
+    (length,) each. factors: for published attributes; 0 times infinity is 0. power: to which the expected count of each
+    full cell (attributes at their finest published levels) is raised before it is multiplied and summed. Shape (length,).
     """
     fixed = tree.domain.margin(tree.domain.mask(levels))
     for attribute, level in fixed.items():

@@ -62,12 +62,10 @@ BlockRunner: TypeAlias = Callable[
 def proven_bounds(
     linked: LinkedTables, small: int | None = None, deadline: Deadline = NEVER, run: BlockRunner = map
 ) -> ProvenBounds:
-    """Bounds of all counts of some linked tables.
+    """Bounds of all counts of some linked tables. Raises ContradictionError when no table fits.
 
     small: with a number, programs ask of cells that no table shows only whether they are certainly empty, certainly
     occupied, certainly 1 to `small`, or known; of published cells all is asked. run: how blocks are worked on.
-
-    Raises ContradictionError when no table fits.
     """
     lower, upper = propagated(linked.equations, linked.lower, linked.upper)
     if (lower > upper).any():

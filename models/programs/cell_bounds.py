@@ -139,9 +139,8 @@ def extreme_count(
 ) -> Extreme:
     """The largest (direction 1) or least (-1) number of rows in some of the cells, over all consistent tables.
 
-    By a linear, then an integer program, each for so many seconds and search nodes; nodes alone, with infinite seconds,
-    where the answer must not depend on the machine. None goes on after the deadline. The bound is proven in any case.
-    Raises ContradictionError when no table of nonnegative whole numbers is consistent.
+    By a linear, then an integer program, each for so many seconds and search nodes; with infinite seconds the answer does
+    not depend on the machine. The bound is proven in any case. Raises ContradictionError when no table is consistent.
     """
     unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
     return _extreme(unknowns, direction, Effort(seconds, nodes, deadline=deadline))

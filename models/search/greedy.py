@@ -309,9 +309,8 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 def backward(problem: Problem, stop: Stop) -> SearchResult:
     """Backward elimination from the largest collection whose margins are each allowed.
 
-    The cheapest removal is made until the whole collection is allowed, and while a removal gains. Where some removals are
-    allowed, the best of them is made. What the removals took along and what is left allows goes back in the end, by forward
-    search, which begins at the initial collection if no removals led to one that is allowed.
+    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first. What
+    the result allows goes back by forward search, which begins at the initial collection if nothing was allowed.
     """
     start = problem.position(problem.initial)
     alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
@@ -339,9 +338,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
 def both(problem: Problem, stop: Stop) -> SearchResult:
     """Forward-backward search with single-removal restarts.
 
-    When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition; the
-    first result that is better is kept, until none is. Right after the removal the collection need not be allowed. No
-    collection is kept twice, which could happen without end where gains do not add up, as those of a test of significance.
+    When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition;
+    the first better result is kept, until none is. Right after the removal the collection need not be allowed.
     """
     best = Climb(problem, problem.position(problem.initial), stop)
     best.add_all()

@@ -321,9 +321,8 @@ class MarginLimits(PruningConstraint):
     """Bounds on each margin, looked at before another constraint.
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
-    nothing published may show, neither as they are nor finer. envelope: margins of which one must show whatever is
-    published; None where anything may be. common: what every margin must show. alone: attributes that no margin shows with
-    others.
+    nothing published may show. envelope: margins of which one must show whatever is published; None where anything may be.
+    common: what every margin must show. alone: attributes that no margin shows with others.
     """
 
     domain: Domain
@@ -401,9 +400,8 @@ LEAST_GAIN = 1e-12
 class Objective(Protocol):
     """Whether, and by how much, a change of the model is for the better.
 
-    What a change gains may depend on the two numbers alone. Where gains add up over the moves to a model, they are a
-    multiple of the divergence less a multiple of the parameters: such an objective is taken for the `PenalizedDivergence`
-    that it is, and has a best model. Another one is a rule for stopping. `CliqueScore` says what the two numbers cannot.
+    A gain may depend on the two numbers alone. If gains add up over moves, they are a multiple of the divergence less one
+    of the parameters, and the objective is taken for that `PenalizedDivergence`. Another one is a rule for stopping.
     """
 
     def gain(self, divergence: float, parameters: float) -> float:

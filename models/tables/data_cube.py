@@ -95,9 +95,8 @@ def interactions(cube: "DataCube", mask: Mask) -> int:
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
 
-    source: counts what no table at hand shows. parameters: the cells that a model is charged for. score: judges models
-    by their cliques instead of by their likelihood and parameters. Raises DomainMismatchError when there is no table or
-    when the tables' domains or totals differ.
+    source: counts what no table at hand shows. parameters: the cells that a model is charged for. score: judges models by
+    their cliques instead. Raises DomainMismatchError for no table, or tables of different domains or totals.
     """
 
     def __init__(
