@@ -264,7 +264,7 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
                 lowest = np.minimum(lowest, arriving[clique][part.outward[clique][chosen[:, parent]]])
         return check.open_ones(limits, lowest)
 
-    width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else part.packing.joint_cells, 1)
+    width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else len(part.packing.places[0]), 1)
     try:
         for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // width, 16)):
             if (worst := check.failing(chosen, limits)) is not None:

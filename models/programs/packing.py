@@ -73,17 +73,12 @@ class Packing:
         """How many limits there are."""
         return self.begins[-1]
 
-    @property
-    def joint_cells(self) -> int:
-        """How many joint cells there are."""
-        return len(self.places[0])
-
     def screened(self, limits: FloatArray, enough: float) -> FloatArray:
         """Return how many rows surely fit, up to `enough`, by single cells and by rows put into one after another.
 
         0 only where no row fits. limits: of many packings, shape (n, width). enough: at least 1. Shape (n,).
         """
-        at_once = max(_NUMBERS // max(self.width, self.joint_cells), 1)
+        at_once = max(_NUMBERS // max(self.width, len(self.places[0])), 1)
         pieces = np.split(limits, range(at_once, len(limits), at_once))
         return np.concatenate([self._screened(piece, enough) for piece in pieces])
 

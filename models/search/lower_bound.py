@@ -79,7 +79,7 @@ def with_bound(result: SearchResult, problem: Problem, deadline: Deadline = NEVE
     if lattice_size(problem) <= LARGEST_LATTICE:
         allowed = allowed_margins(problem, deadline)
         return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
-    if deadline.is_over or not problem.cube.is_bounded_by_divergence:
+    if deadline.is_over or problem.cube.score is not None:  # with a score complexities can be negative
         return result
     bound, unpriced = 0.0, replace(problem, objective=KL)
     if problem.cube.holds(sum(problem.cube.domain.attribute_masks)):
@@ -210,7 +210,7 @@ class LowerBound:
     def value(self) -> float:
         """Lower bound on the objective of all allowed collections, in nats."""
         bound = self.to_go(0) - self.problem.cube.entropy(sum(self.problem.cube.domain.attribute_masks))
-        return max(bound, 0.0) if self.problem.cube.is_bounded_by_divergence else bound
+        return max(bound, 0.0) if self.problem.cube.score is None else bound
 
     def to_go(self, vertices: Mask) -> float:
         """Return the remaining nats of a collection that shows these induced attributes, in the whole grid."""

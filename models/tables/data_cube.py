@@ -230,11 +230,6 @@ class DataCube:
             )
         return float(number)
 
-    @property
-    def is_bounded_by_divergence(self) -> bool:
-        """Whether no model has a negative complexity, so that the KL divergence bounds what a search minimizes."""
-        return self.score is None
-
     def knows(self, mask: Mask) -> bool:
         """Whether an entropy is known without counting."""
         return mask in self._entropies
