@@ -1,15 +1,14 @@
 """Small combinations: which nonsensitive values published tables prove to belong to few people, and which they do not.
 
-A combination is small where it has 1 to k - 1 rows, and certain to be so where it has in every table of whole numbers with
-the published marginals. Along a junction tree no combination is certain to be small where no published class is, since the
-tree's tables can be glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove
-one to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table alone, and it has a 2. What of three attributes
-the tables leave can be asked of programs, by anybody; that nothing is certain is shown by tables that the publisher finds.
+A combination is small if it has 1 to k - 1 rows, and certain to be so if it has in every table of whole numbers with the
+published marginals. Along a junction tree none is certain to be small where no published class is, since the tables can be
+glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove one to be: AB, BC and
+AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Anybody can ask programs about three attributes;
+that nothing is certain is shown by tables that the publisher finds.
 
-Looked at are combinations of up to three values, each at any level that a table shows, and of all attributes at their
-finest published levels; where at most ten attributes are shown, of any number of them at these levels. Of up to three
-values the others are looked at too: who has all of them but one, and there any other value. Not looked at are other sets of
-people: values of a level that no table shows, and more than three values at coarser levels.
+Combinations of up to three values are looked at, at any level that a table shows, and of all attributes at their finest
+published levels; of at most ten attributes, of any number of them at these levels. Of up to three values the others are
+looked at too: who has all of them but one, and there any other value. Other sets of people are not looked at.
 """
 
 from collections import Counter, deque
@@ -149,16 +148,17 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     return WorstClass(cell=labels, margins=margins, count_between=between), len(places), True
 
 
-# Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
-# them by exchanging values; nothing of them is kept but which combinations they clear, since any of them is as possible as
-# the rows themselves. A combination that is not small needs none: the rows are a witness. Sensitive values follow their
-# people, since of one table with a sensitive attribute the class counts alone matter to who has which other values.
+# Witnesses: other rows with the same tables, in which a small combination has no rows, or k. Who has the rows finds them
+# by exchanging values; only which combinations they clear is kept. A combination that is not small needs none. Sensitive
+# values follow their people, since only class counts of a table with a sensitive attribute tell who has which other
+# values.
 #
-# Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
-# so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
-# other attribute, the exchange changes what is shown of the two attributes, and another exchange elsewhere, of the same
-# values the other way round, changes it back. Of three attributes with a table of each two, nothing but these moves
-# anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
+# Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes; so
+# may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one other
+# attribute, another exchange elsewhere, of the same values the other way round, changes the counts back. Of three
+# attributes with a table of each two, nothing but these moves anything (Diaconis and Sturmfels, Annals of Statistics 26,
+# 1998).
+
 
 MOST_MARGINS = 60_000
 """Of combinations that are looked at."""
