@@ -1,7 +1,8 @@
 """Consistent tables: the least of a linear function over all nonnegative tables that have given marginals (HiGHS).
 
 Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together. HiGHS
-has called programs infeasible that have solutions, where its presolve had changed them. So both ways must call it so.
+has called programs infeasible that have solutions, where its presolve had changed them. So a program is infeasible only if
+both ways say so.
 """
 
 import atexit
