@@ -16,6 +16,7 @@ from brute_force import Array, dense_marginal, free_parameter_count, iterative_p
 from filled_tables import filled, flat_domain, of_rows, published
 from marginals import ExtensionError
 from models import (
+    STRATEGIES,
     KL,
     STRATEGIES,
     Collection,

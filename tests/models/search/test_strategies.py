@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from itertools import count, pairwise, product
 from math import inf, log
 from random import Random
