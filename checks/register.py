@@ -223,9 +223,8 @@ _BLOCK = 1 << 15
 def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: FloatArray) -> bool:
     """Return whether all shares that can be the exact ones satisfy the criterion.
 
-    Passing shares are convex, as merging classes keeps a criterion. So it is enough that the corners of the neighbourhood
-    pass: some share moved from one value to another, with all values that could be absent and without them. Shares of 0
-    stay 0.
+    Passing shares are convex, as merging classes keeps a criterion, so the corners of the neighbourhood must pass: some
+    share moved from one value to another, with all values that could be absent and without them. Shares of 0 stay 0.
     """
     shares, distance = reader_shares.shares, 0.0 if reader_shares.distance is None else reader_shares.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)

@@ -52,9 +52,8 @@ Answer = TypeVar("Answer")
 def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether published tables prove some combination of nonsensitive values to have 1 .. k-1 rows.
 
-    Fails with such a combination. Holds where the tables have a junction tree and k-combinatorial anonymity. Otherwise it is
-    undecided: of each three attributes that tables link in a cycle, programs were asked about the combinations of two and
-    three values, as far as the budget went, and none was proven to be small.
+    Fails with such a combination. Holds with a junction tree and k-combinatorial anonymity. Otherwise it is undecided: of
+    each three attributes that tables link in a cycle, programs were asked, as far as the budget went, and found none.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -252,9 +251,8 @@ class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables.
 
     cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. run: does
-    the parts of a round, which can go into several processes. The search is the same whatever the sensitive values are, and
-    for the same seed unless a deadline ends it: its parameters are what is published, what is claimed, and how long to look.
-    Raises TooManyCellsError for more margins of combinations than can be looked at.
+    the parts of a round, maybe in several processes. The search is the same whatever the sensitive values are, and for the
+    same seed unless a deadline ends it. Raises TooManyCellsError for too many margins of combinations.
     """
 
     def __init__(
