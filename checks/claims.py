@@ -485,8 +485,7 @@ def shown(value: object) -> str:
 class MinCell(CountClaim):
     """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
 
-    Nor does one follow of a value that a label tells to occur. With `rows_per_person`, every cell has the rows of k
-    people.
+    Nor does one follow of a value that a label tells to occur. With `rows_per_person`, of people.
     """
 
     criterion: ClassVar[str] = "min-cell"

@@ -387,11 +387,10 @@ _NEAREST_PROGRAMS = 50
 
 # k-combinatorial anonymity where cliques show several sensitive attributes together.
 #
-# Let t be a nonsensitive cell of a decomposable collection and u_E what T_E has in t, over the sensitive attributes of E.
-# Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is at
+# Let t be a nonsensitive cell of a decomposable collection and u_E what T_E has in t, over the sensitive attributes of
+# E. Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is at
 # most u_E for every clique E. What any table has in t is such an x. Conversely x can be placed on t: what it leaves of
-# each T_E is nonnegative and agrees on separators, so it can be glued to one table, which with x has the published
-# marginals.
+# each T_E is nonnegative and agrees on separators, so it can be glued to one table with these marginals.
 #
 # Attributes that no cliques link limit the sum each by itself, as packings of two groups can be joined row by row: U(t)
 # is the least over the groups and the cliques without any. If it is positive for one group, a sensitive cell of the group
@@ -454,9 +453,8 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
 # anonymity (KG06 Def. 4.2) with no attribute set aside, and k = m, and every published count must be 0 or at least m.
 #
 # With a junction tree that is enough. Let t be a joint cell in which each clique's T_E(t) is positive, and n >= m the
-# least of these. Take n rows from the cell of t in every clique. What is left agrees on separators, so it can be glued to
-# one table, and with n more rows in t that has the published marginals: U(t) = n. So it is with several levels of an
-# attribute (KG06 6.1).
+# least of these. Take n rows from the cell of t in every clique. What is left agrees on separators, so it can be glued
+# to one table, and with n more rows in t that has the published marginals: U(t) = n. So with several levels (KG06 6.1).
 #
 # Without a junction tree it is not: AB, BC and AC with the joint counts 3 0 2 3 0 0 3 0 over 000 .. 111 show no count
 # below 3 and determine a 2. Nor is it where combinations are impossible: (a1, b) = 3, (a2, b) = 4, (b, c1) = 3, (b, c2) =

@@ -47,9 +47,8 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
     """Raise CriterionError, with a class or a table that shows it, where a criterion breaks one of the laws it must keep.
 
     The laws: its text reads back as itself. The sign of `slack` is what `decide` says, but for classes on the boundary,
-    and `decide` is exact there, whatever the size of the counts. Merging two classes that pass gives one that passes. And
-    every algorithm that leaves out classes by these laws comes to the verdict of brute force on small tables. This is no
-    proof.
+    and `decide` is exact there, whatever the size of the counts. Merging two classes that pass gives one that passes.
+    And every algorithm that leaves out classes by these laws comes to the verdict of brute force on small tables.
 
     kind: the class, registered or not. examples: parameters as texts, such as "3,4"; by default some small numbers that
     `parsed` takes. labels: sensitive values by which it is tried, where it names some.

@@ -61,8 +61,7 @@ class Risk:
 class Reidentification:
     """The risks of one table. journalist: None where nothing is known of a population. Its average is the marketer's.
 
-    population_unique: rows that are unique in the population too. is_estimated: whether both are, from a sampling
-    fraction.
+    population_unique: rows that are unique in the population too. is_estimated: whether both are.
     """
 
     prosecutor: Risk

@@ -149,14 +149,12 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
 
 # Witnesses: other rows with the same tables, in which a small combination has no rows, or k. Who has the rows finds them
 # by exchanging values; only which combinations they clear is kept. A combination that is not small needs none. Sensitive
-# values follow their people, since only class counts of a table with a sensitive attribute tell who has which other
-# values.
+# values follow their people, since only class counts of their tables matter here.
 #
-# Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes; so
-# may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one other
-# attribute, another exchange elsewhere, of the same values the other way round, changes the counts back. Of three
-# attributes with a table of each two, nothing but these moves anything (Diaconis and Sturmfels, Annals of Statistics 26,
-# 1998).
+# Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
+# so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
+# other attribute, another exchange elsewhere, of the same values the other way round, changes the counts back. Of three
+# attributes with all pairs nothing else moves anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
 
 
 MOST_MARGINS = 60_000

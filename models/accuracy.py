@@ -103,8 +103,7 @@ _CELLS = 1 << 21
 class RandomCounts:
     """Counts of rows that have, in each of some attributes, one of some base values.
 
-    inside: by attribute whether a count is about a base value, shape (counts, base values). true: the counts, each at
-    least 1.
+    inside: by attribute whether a count is about a base value, shape (counts, base values). true: the counts, above 0.
     """
 
     inside: Mapping[str, BoolArray]

@@ -210,8 +210,7 @@ def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
 class PosteriorChange:
     """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
 
-    cell: its labels at the finer level. distance: total variation. value: the one that gains most; before, after: its
-    probability.
+    cell: its labels at the finer level. distance: total variation. value: what gains most; before, after: its share.
     """
 
     cell: Mapping[str, str]
@@ -227,9 +226,8 @@ class Refinement:
 
     margin: the published one. finer: the level refused for `attribute`. classes: of the margin without sensitive
     attributes. possible_claims: the claims that can have refused it, with the positions of the classes where; None where
-    nothing can be told, and `note` says why. candidate_class: labels of the class to blame if it is the only one.
-    acceptance_probability, largest_posterior_change: None if not known. is_certain: whether known counts refuse the step
-    in every world.
+    nothing can be told, and `note` says why. candidate_class: labels of the only class to blame. acceptance_probability,
+    largest_posterior_change: None if not known. is_certain: whether known counts refuse the step in every world.
     """
 
     margin: Margin
@@ -471,8 +469,7 @@ def _all_diverse(
 ) -> tuple[float, PosteriorChange] | None:
     """The probability that all parts are diverse if each row of a class is as likely to have each of its values.
 
-    With the part whose distribution changes most if not all are. The rows of parts are known. None for too many
-    arrangements.
+    With the part whose distribution changes most if not all are. The rows of parts are known. None for too many ways.
     """
     accepted, most = Fraction(1), LISTED
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []

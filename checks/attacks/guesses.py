@@ -129,8 +129,7 @@ def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
 def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedTable]) -> FloatArray:
     """Return the guess nearest to one that keeps to all published counts, and to the people in each class.
 
-    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. By a fixed
-    number of sweeps.
+    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class.
     """
     guess = np.array(guess, dtype=np.float64)
     targets = [(Sums(len(guess), None, (1,)), rows), *(group.target for group in groups)]

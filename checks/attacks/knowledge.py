@@ -134,8 +134,7 @@ def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> Sen
 
 # Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
 #
-# A fact holds in every population that the tables fit. That something is no fact is certain only if the bounds are
-# decided.
+# A fact holds in every population that the tables fit. That there is none is certain if bounds are decided.
 
 
 class FactKind(Enum):
@@ -256,8 +255,7 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
 def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
     """A table with the counts of a published tree as marginals, its rows joined in random order, at the finest levels.
 
-    Each separator cell is filled along the two orders at once (the north-west corner rule), which leaves as many cells
-    empty as can be.
+    Each separator cell is filled along the two orders at once (the north-west corner rule): most cells stay empty.
     """
     clique_counts = [np.rint(cells.counts).astype(np.int64) for cells in tree.cliques]
     counts = clique_counts[0]

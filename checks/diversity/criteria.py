@@ -258,11 +258,10 @@ def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> floa
 class Recursive(Diversity):
     """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
 
-    The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set Y,
-    given by their codes, may be disclosed, so the most frequent value outside Y decides. With `strict` False the head may
-    equal c times the tail (KG06 Def. 2.5). 1-diversity always holds; a text in the form of KG06 with l = 1 and c < 1 is
-    refused, as it is `simple:1/c`. Reached: the smallest c at which the class would pass, infinite with fewer than l
-    values.
+    The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set
+    Y, given by their codes, may be disclosed, so the most frequent value outside Y decides. With `strict` False the head
+    may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds; a text in the form of KG06 with l = 1 and c < 1
+    is refused, as it is `simple:1/c`. Reached: the smallest c at which the class would pass, or infinite.
     """
 
     c: Fraction
@@ -364,8 +363,7 @@ class Recursive(Diversity):
 class DontCareEntropy(_AtLeast):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
 
-    dont_care: the codes of the values that may be disclosed. A class of these alone passes (Def. 4.3), and reaches
-    infinity.
+    dont_care: the codes of the values that may be disclosed. A class of these alone reaches infinity (Def. 4.3).
     """
 
     l: Fraction

@@ -386,8 +386,7 @@ def _through(
 ) -> FloatArray:
     """Rows of a clique by key and by the values that all messages are about: shape (size, values).
 
-    counts, keys: of each cell of the clique, keys below `size`. Cells that neither keys nor messages tell apart count
-    as one.
+    counts, keys: of each cell of the clique, keys below `size`. Cells that nothing tells apart count as one.
     """
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)

@@ -105,8 +105,7 @@ _FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
 class CountedShares:
     """The mean share of each value in each class over all arrangements, all equally likely.
 
-    shares: shape (classes, values), to the nearest float: counted to 50 digits, and exactly for `exact`. steps: of each
-    class.
+    shares: shape (classes, values), to the nearest float: counted to 50 digits. steps: of each class.
     """
 
     sizes: IndexArray
@@ -133,8 +132,7 @@ class CountedShares:
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
     """The shares of all arrangements together.
 
-    None if that takes more than `most` steps. Raises TimeOverError at the deadline, ValueError if no arrangement has
-    the sums.
+    None if that takes more than `most` steps. Raises TimeOverError, and ValueError if no arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:

@@ -22,12 +22,11 @@ from models.tables.hierarchy import Mask
 # The u-terms of a decomposable log-linear model, in closed form (KG06 section 5.2, equation 4): ln q(t) = sum of u_X(t_X)
 # over the sets of attributes X that some clique holds.
 #
-# u_X sums to 0 over the values of each of its attributes, and q is the expected count over the published attributes, each
-# at its finest published level. By equation 2 ln q is the sum of ln T_E over the cliques less that of ln T_S over the
-# separators. What X takes of a function of the attributes E is nothing unless E holds X, and then the mean over the other
-# attributes, less the means over each attribute of X. Both are linear, so u_X is what X takes of each ln T_E less that of
-# each ln T_S: no joint cell is laid out. If a clique shows an attribute at a coarser level, means weigh its values by
-# their finest ones.
+# u_X sums to 0 over the values of each of its attributes, and q is the expected count over the published attributes,
+# each at its finest published level. By equation 2 ln q is the sum of ln T_E over the cliques less that of ln T_S over
+# the separators. What X takes of a function of the attributes E is nothing unless E holds X, and then the mean over the
+# other attributes, less the means over each attribute of X. Both are linear, so u_X is what X takes of each ln T_E less
+# that of each ln T_S: no joint cell is laid out. Means weigh coarser values by their finest ones.
 
 
 CELL_LIMIT = 1 << 22
