@@ -92,9 +92,8 @@ def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int],
 #
 # The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one holds.
 # An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S, and its
-# adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a that have rows
-# there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Without an edge in several cliques the model is
-# fitted.
+# adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a that have
+# rows there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Else the model is fitted.
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,8 +104,7 @@ def bounds_of_cells(
 ) -> tuple[CountArray, CountArray]:
     """Lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
 
-    levels: none finer than published. codes: shape (length,) each. Sharp if the cells fix all separators of a junction
-    tree.
+    levels: none finer than published. codes: shape (length,) each. Sharp if they fix all separators of a junction tree.
     """
     cells = Cells.of(collection.domain, levels, codes, np.ones(length))
 

@@ -1,8 +1,7 @@
 """Consistent tables: the least of a linear function over all nonnegative tables that have given marginals (HiGHS).
 
 Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together. HiGHS
-has called programs infeasible that have solutions, where its presolve had changed them. So a program is infeasible only if
-both ways say so.
+has called programs infeasible that have solutions, where its presolve had changed them. So both ways must say so.
 """
 
 import atexit
@@ -125,8 +124,7 @@ _solver: _Solver | None = None
 class PossibleCells:
     """Cells over all published attributes at their finest published levels.
 
-    cells: with 1 each. tables: the maximal marginals. A table x over them is consistent if `constraints @ x` equals
-    `counts`.
+    cells: with 1 each. tables: the maximal marginals. A table x is consistent if `constraints @ x` is `counts`.
     """
 
     cells: Cells
@@ -353,9 +351,8 @@ _MOST_NUMBERS = 4_000_000
 def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: int = MOST_TABLES) -> CountArray | None:
     """Every table of nonnegative whole numbers with some marginals: shape (tables, cells); None where they are too many.
 
-    keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal its
-    counts, shape (places,). most: tables, and tables that are begun, at most. The order is that of the counts of the
-    cells.
+    keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal
+    its counts, shape (places,). most: tables, and tables that are begun, at most. Ordered by the counts.
 
     Cell after cell is filled with what its places and the cells to come leave. Raises ValueError without a marginal.
 

@@ -41,9 +41,8 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, mos
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
     initial: what another search of the problem has found; by default local search looks for one. What is found is never
-    worse. most: how many collections are gone on from at most. Deterministic unless
-    stopped. Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where the constraint
-    allows nothing.
+    worse. most: collections that are gone on from, at most. Deterministic unless stopped. Raises SelectionError for an
+    objective that is a stopping rule only, NothingAllowedError for no collection.
     """
     _ = problem.price
     looks = count()

@@ -376,7 +376,6 @@ def _reverse(move: Move) -> Move:
 # A forest of pairs: where a search may begin, so that attributes are together which tell most of each other.
 #
 # Chow and Liu (IEEE Transactions on Information Theory 14, 1968), with levels: of each pair of attributes the margin
-# that is allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart. One
-# pair is made at once, where a stepwise search makes it step by step, and gives up at a step that by itself tells
-# nothing: two columns that are the same, say, of which a finer step of one beside a coarser of the other tells nothing
-# more.
+# that is allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart. One pair
+# is made at once, where a stepwise search makes it step by step, and gives up at a step that by itself tells nothing, as
+# with two columns that are the same.

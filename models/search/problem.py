@@ -703,9 +703,8 @@ class SearchResult:
 
     cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often a collection was put to
     the constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
-    nats; no allowed collection has a smaller objective (None: not known). value: the objective (None for a stopping rule).
-    wanted: for each wanted margin how far it is from the data. stopped: whether time ended the search, so that the same
-    one can end elsewhere.
+    nats; no allowed collection has a smaller objective (None: not known). value: the objective (None for a stopping
+    rule). wanted: for each wanted margin how far it is from the data. stopped: whether time ended the search.
     """
 
     strategy: str
