@@ -86,7 +86,8 @@ def further_tables(
     core: decomposable, also without the attributes that are not named, over a cube that holds the base table. allowed:
     whether a margin may be published; then whatever is coarser may be, too. wanted: margins that come first, each once and
     as finely as it is allowed; then pairs of the named attributes. The limits count both. The result depends on the counts
-    of the named attributes alone, given the core, unless the deadline ends the choice.
+    of the named attributes alone, given the core, unless the deadline ends the choice. Its parameters are the question,
+    what may be published, and when to stop.
 
     Raises SelectionError for a wanted margin with other attributes, TooManyCellsError for one at too many levels, and
     NotDecomposableError where the core, or what it shows of the named attributes, has no junction tree.
