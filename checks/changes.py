@@ -19,11 +19,10 @@ from models.tables.contingency_table import Cells, ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
-# Common values: what the values of an attribute have in common in two releases that may generalize it differently.
+# Common values: what an attribute shows in two releases that may generalize it differently.
 #
-# Of 20-29 and 30-39 in one release and 20-34 and 35-39 in the other, all four hang together, so that 20-39 is the
-# finest value that both tell. Of 20-24, 25-29 in the one and 20-29 in the other it is 20-29: nested values are the
-# simple case. A value that has no rows in one release joins nothing there, for readers see that nobody had it.
+# Of 20-29 and 30-39 in one release and 20-34 and 35-39 in the other all four overlap, directly or through others, so
+# 20-39 is the finest value that both tell. Of 20-24, 25-29 and 20-29 it is 20-29. A value without rows joins nothing.
 
 
 Overlaps = Mapping[str, IndexArray]
@@ -116,30 +115,24 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
     return joined
 
 
-# Meets: the margins that two releases of a table that changed have in common, and how many rows more the later one
-# has.
+# Meets: the margins that two releases of a changed table have in common, and how many rows more the later one has.
 #
-# With T_1 and T_2 the tables, a sum of cells of T_2 - T_1 follows from the equations of both releases when it is a sum
-# of published counts of the one, and of the other. In each release the levels of an attribute nest. So the functions
-# of its values that are constant on the values of a level form a chain of spaces for each release, and two chains of
-# spaces always have one basis parts of which span all of them. The products of such bases are a basis of the functions
-# on all cells, parts of which span what the margins of both releases tell. So what both releases tell is the sum of
-# what each two margins, one of each release, have in common: for each attribute the functions that are constant on the
-# values of the one and of the other, that is on the values that hang together by overlapping. This holds whether the
-# levels of the two releases nest in each other or not. (Of the levels of three releases it does not: three chains need
-# have no common basis.)
+# With T_1 and T_2 the tables, a sum of cells of T_2 - T_1 follows from the equations of both releases if it is a sum of
+# published counts of the one, and of the other. In each release the levels of an attribute nest, so the functions that
+# are constant on the values of a level form a chain of spaces. Two chains of spaces have one basis whose parts span all
+# of them (three chains need not have one), and products of such bases span what the margins tell. So both releases tell
+# the sum of what each two margins, one of each, have in common: for each attribute the functions that are constant on
+# the values that overlap, whether or not the levels of the two releases nest in each other.
 #
-# That no count is negative tells more; of it is used here that a value without rows has none in any cell: the above is
-# said of the cells that are not empty for that reason in either release; of the others zeros are known.
+# That no count is negative tells more. Of that only this is used: a value without rows has none in any cell.
 
 
 @dataclass(frozen=True, eq=False)
 class Meet:
     """What a margin of each release have in common: the rows of its cells before and after.
 
-    values: by attribute, in the order of the codes' rows. levels: of the release whose values they are; None where they are
-    of neither. codes: shape (attributes, cells). before, after: shape (cells,). overlapping: the attributes of which values
-    of one release and of the other overlap, so that neither nest.
+    values: by attribute, as the rows of `codes`, shape (attributes, cells). levels: of the release whose values they are,
+    or None. before, after: shape (cells,). overlapping: attributes with values that overlap and do not nest.
     """
 
     values: Mapping[str, CommonValues]
@@ -211,7 +204,6 @@ def _finest(values: Sequence[Mapping[str, CommonValues]]) -> Iterator[int]:
 
 
 def _is_as_fine(partition: IndexArray, other: IndexArray) -> bool:
-    """Whether all values in one part of a partition are in one part of another."""
     part_of = np.zeros(partition.max(initial=0) + 1, dtype=np.intp)
     part_of[partition] = other
     return bool(np.array_equal(part_of[partition], other))
@@ -220,7 +212,6 @@ def _is_as_fine(partition: IndexArray, other: IndexArray) -> bool:
 def _meet(
     releases: _Releases, masks: Sequence[Mask], levels: Sequence[Mapping[str, int]], values: Mapping[str, CommonValues]
 ) -> Meet:
-    """The meet of two margins, one of each collection, with the common values of their attributes at their levels."""
     values = {name: common for name, common in values.items() if any(common.is_shown)}
     columns, counts = [], []
     for release, (collection, mask) in enumerate(zip(releases, masks)):
@@ -253,45 +244,30 @@ def _meet(
     )
 
 
-# A series of releases of a table that changes: whether what all of them tell gives away who came and who left.
+# A series of releases of a table that changes: whether all of them together tell who came and who left.
 #
-# Let T_1, T_2, ... be the tables, each published on margins that the *envelope* E of the series shows: one collection,
-# with E as the most that anybody knows of any of them. Of the people, those who are in the same tables of the series
-# form a group. Replace one group by any other with the same margins on E: every table keeps its margins on E, so every
-# release stays as it is. So nothing can be proven of a group that its own margins on E do not prove, whatever readers
-# know or suspect of who stays: that nobody leaves, that few change. Judging who came on the margins of the later
-# release and who left on those of the earlier one is not enough for that. Readers who know that ten people came, and
-# of what kind, subtract them, and have two collections of all the others; these can close a circle.
+# Let T_1, T_2, ... be the tables, each published on margins that the *envelope* E shows: a collection that bounds what
+# anybody knows of any of them. People in the same tables form a group, which any other with the same margins on E can
+# replace without changing a release. So nothing can be proven of a group that its own margins on E do not prove, whatever
+# readers know of who stays. Judging who came on the margins of the later release, and who left on those of the earlier one,
+# is not enough: readers who know who came subtract them, and two collections of the others can close a cycle.
 #
-# Between two tables T_i and T_j of the series let J be the people who came and L those who left, cell by cell: no base
-# cell is in both. Each is judged as a table that is published on E. Every count must be 0 or at least k, sensitive
-# values counted too; with a junction tree, k rows of J then fit into every base cell x that J has rows in
-# (`checks.combinatorial`), and since L has none there, T_i and T_j with J replaced fit both releases and have k people
-# more in x than before. So of no set of cells is it certain that 1 to k - 1 people came, or left. And J and L must
-# satisfy the diversity that is claimed. The differences of T_i and T_j on E must be 0 or at least k besides: readers
-# compute them, and may take them for people.
+# Of two tables T_i and T_j let J be the people who came and L those who left; no base cell is in both. Each is judged as a
+# table published on E: every count is 0 or at least k, sensitive values counted, and the claimed diversity holds. With a
+# junction tree k rows of J then fit into every base cell x that J has rows in (`checks.combinatorial`), L has none there,
+# and T_i and T_j with J replaced fit both releases with k people more in x. So no set of cells certainly has 1 to k - 1 of
+# them.
 #
-# That last condition has no part in the proof. A difference of 1 on E means that at least k came there and at least k
-# left, and it misleads only readers who believe, wrongly, that nobody left, or came. Where it is given that readers
-# know that people come and go, *turnover*, it is dropped. Without further knowledge the tables that fit one release do
-# not depend on those that fit another, so that of three and more releases the same follows for whoever is in some of
-# their tables and not in others: in x the count of each of the former exceeds the largest of the latter, T_j, so each
-# can exceed T_j by k at once. Who knows those who left is not helped with those who came, and the reverse. True
-# knowledge of J itself can help, with that condition and without: that nobody came to some base cells, say. That none
-# came to a published cell is known anyway.
+# The differences of T_i and T_j on E must be 0 or at least k too, since readers may take them for people. The proof
+# does not need that: a difference of 1 means that at least k came and at least k left, and misleads only those who
+# believe that nobody came, or left. If readers know of the *turnover*, it is dropped. The tables that fit one release
+# do not depend on those that fit another, so the same follows of three and more releases. Somebody who knows those who
+# left is not helped with those who came. True knowledge of J itself can help.
 #
-# Pairs are judged, not groups, and a group of three or more tables can be smaller than k. Who knows how the tables
-# hang together can single one out: with two releases of everybody and two of a known part of them, who came outside of
-# the part is the difference of two differences, each of them k or more. So a series is of one population, not of it
-# and its parts.
-#
-# There is one way to publish a part beside them: as a release of everybody of which only some cells are shown. Where
-# each margin shows the attributes by which the part is told from the rest, at levels that separate it (age >= 20 by
-# ages in tens, age >= 21 by single years alone), the cells of the part are cells of these margins. So if the series
-# allows everybody to be published on them, the part may be: what is shown is computed from what was allowed, and
-# nothing is certain by it that would not be certain by the whole. The series must count the release as one of
-# everybody, with all cells, also those that are not shown: judged by what was shown alone it would again be pairs of a
-# whole and a part.
+# Pairs are judged, not groups, and a group of three or more tables can be smaller than k: with two releases of everybody and
+# two of a part, who came outside of the part is a difference of differences. So a series is of one population. A part of it
+# is published as a release of everybody of which some cells are shown, if each margin shows the attributes of the part at
+# levels that separate it. The series counts such a release with all its cells; what is shown follows from what was allowed.
 
 
 @dataclass(frozen=True)
@@ -342,14 +318,12 @@ def distinct_tables(tables: tuple[ContingencyTable, ...]) -> tuple[ContingencyTa
     return tuple(distinct)
 
 
-# Settling: the changes since the last release that can be published given all earlier releases; the rest is deferred.
+# Settling: the changes since the last release that can be published given all earlier ones; the rest is deferred.
 #
-# What is shown is a table between the last one and that of today: some of those who came are in it, and some of those
-# who left are not. One after another those are held back who stand in the way: whoever would be in a count of too few
-# people who came, or left, since any earlier release; in a class of them that is not diverse; or who would spoil the
-# table itself. Where nothing else helps everybody waits, and the last table is shown once more, which the series
-# allows already. So there is always an answer, though with several releases, or a diversity, it need not be that by
-# which the fewest wait.
+# The table that is shown lies between the last one and that of today. People are held back one after another if they
+# would be in a count of too few who came, or left, since any earlier release, in a class of these that is not diverse,
+# or in what spoils the table itself. If nothing else helps everybody waits, and the last table is shown once more,
+# which the series allows. So there is always an answer, though it need not be the one by which the fewest wait.
 
 
 def settled(
@@ -391,7 +365,6 @@ def _side_by_side(tables: Sequence[ContingencyTable]) -> Cells:
 
 
 def _with_rows(cells: Cells, counts: CountArray) -> ContingencyTable:
-    """The table of some cells with so many rows each."""
     return ContingencyTable.from_cells(cells.domain, cells.margin, dict(zip(cells.attributes, cells.codes)), counts)
 
 
@@ -529,12 +502,9 @@ class _Rule:
 
 # Differences of two tables of people who come and go, as what is published of each table tells them.
 #
-# With J the table of those who came and L that of those who left, the later table is T_1 + J - L; whoever is recorded
-# otherwise now is in both. What follows of T_2 - T_1 from the equations of both collections, and from the values that
-# have no rows in one of them, are the differences on the meets.
-#
-# That counts are not negative can tell more, up to who exactly came, although no difference is small. Only who has
-# both tables can exclude that.
+# The later table is T_1 + J - L, and whoever is recorded otherwise now is in both J and L. From the equations of both
+# collections, and from the values without rows, the differences on the meets follow. That counts are not negative can
+# tell more, up to who exactly came. Only somebody who has both tables can exclude that.
 
 
 CRITERION = "difference"
@@ -581,8 +551,7 @@ def difference(
 
     Shown is the smallest that is not 0. It is no proof that nothing else follows: see `UNSEEN`. Where values of the one
     overlap with values of the other, so that neither nest, and no difference is small, it is undecided. overlaps: of the
-    attributes that the two generalize differently. narrowed: to the cells that count. Raises
-    DomainMismatchError where others are.
+    attributes that the two generalize differently. narrowed: to the cells that count. Raises DomainMismatchError.
     """
     told = changed_people(earlier, later, (), least, overlaps, narrowed)
     smallest = next(iter(told.smallest), None)
@@ -619,10 +588,9 @@ class OneValue:
 class ChangedPeople:
     """What two releases tell of the change between their tables.
 
-    cells: how many differences they tell. small: how many of these are of fewer rows than asked, but not 0; smallest: the
-    smallest of them, or where there are none the smallest that is not 0. one_value: classes in which who came, or who left,
-    has one sensitive value, the smallest first; classes: how many there are. overlapping: the attributes whose values in one
-    release overlap with values in the other, so that neither nest and more may follow.
+    cells: how many differences they tell. small: how many of these are small, but not 0; smallest: of them, else of all.
+    one_value: classes in which who came, or who left, has one sensitive value, the smallest first; classes: how many there
+    are. overlapping: attributes whose values overlap and do not nest, so that more may follow.
     """
 
     cells: int
@@ -679,7 +647,6 @@ def changed_people(
 
 
 def _smallest(sizes: CountArray) -> list[int]:
-    """The places of the smallest numbers that are not 0."""
     order = np.argsort(sizes, kind="stable")
     return [int(place) for place in order[sizes[order] > 0][:SHOWN]]
 
@@ -713,11 +680,9 @@ def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int,
 
 # Balancing: as few changes held back as possible, so that no published count differs little from what it was before.
 #
-# Where many come and many leave, a count can be one more than in an earlier release, although none of those who came
-# or left is one of few. Readers cannot know that. So every count of the later table must be one that was published
-# before, or be at least k away from all of these: then some of those who came wait, or of those who left, until the
-# count is as it was. A row is in a cell of each margin, so the row that brings most cells nearer to where they may be
-# is the first to wait.
+# If many come and many leave, a count can be one more than before, although none of them is one of few. Readers cannot
+# know that. So every count must be one that was published before, or at least k away from all of these. The row that
+# brings most cells of the margins nearer to where they may be is the first to wait.
 
 
 _Grid = tuple[IndexArray, CountArray]
@@ -779,10 +744,8 @@ def _apart(grids: Sequence[_Grid], scores: FloatArray, helpful: BoolArray, most:
 
 # Batches: as many people who came, or who left, as can be shown at once without showing few of them.
 #
-# A set of people can be shown by some margins when it has none or at least k people in each of their cells. The union
-# of two such sets is one, so there is a largest: whoever is in a cell with fewer than k is in none of them, and can be
-# left out, until nobody is (the k-core of the hypergraph whose edges are the cells). The others wait for a later
-# release.
+# A set of people can be shown by some margins if it has none or at least k people in each cell. The union of two such
+# sets is one, so there is a largest: people in a cell with fewer than k are left out until nobody is (the k-core).
 
 
 def joiners_and_leavers(
@@ -790,8 +753,7 @@ def joiners_and_leavers(
 ) -> tuple[ContingencyTable, ContingencyTable]:
     """Who came and who left between two tables: the later one is the earlier one, and joiners, without leavers.
 
-    Somebody whose record changed is in both. The two have no cell in common. Raises DomainMismatchError for tables of
-    different margins.
+    Somebody whose record changed is in both. They share no cell. Raises DomainMismatchError for other margins.
     """
     if earlier.domain != later.domain or earlier.margin != later.margin:
         raise DomainMismatchError("only tables of the same cells have a change between them")

@@ -15,12 +15,12 @@ import numpy as np
 from checks.classes import k_link
 from checks.combinatorial import (
     GroupTree,
-    SensitiveCliques,
     SensitiveGroup,
+    ToldByLabels,
     k_combinatorial,
+    label_counts,
     min_cell,
     of_part,
-    sensitive_groups,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.known import LeavingOut, leaving_out, of_people
@@ -28,12 +28,11 @@ from checks.diversity.registry import demands_nothing, parse_diversity, stated_d
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
-from checks.labels import ToldByLabels, label_counts
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
 from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import MISSING
+from models.tables.hierarchy import MISSING, Domain
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +95,8 @@ class Claim(ABC):
         """
         return -inf
 
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
-        """The cliques that can break it together where none does alone, apart where they cannot break it jointly.
-
-        No part holds cliques of several `sensitive_groups`: a search asks for the parts of each by itself.
-        """
+    def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
+        """The cliques of one of `sensitive_groups` that can break it together where none does alone, if there are any."""
         raise NotImplementedError
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -246,10 +242,10 @@ class MaxentDiversity(AttributeClaim):
         diversity = self.diversity.stated_among(values)
         return replace(self, diversity=diversity, level=self.level if level is None else level)
 
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
+    def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
         """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
-        attribute_mask = sensitive_cliques.domain.attribute_masks[sensitive_cliques.domain.index(self.sensitive)]
-        showing = tuple(clique for clique in sensitive_cliques.cliques if clique & attribute_mask)
+        attribute_mask = domain.attribute_masks[domain.index(self.sensitive)]
+        showing = tuple(clique for clique in group.cliques if clique & attribute_mask)
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -489,10 +485,7 @@ def shown(value: object) -> str:
 class MinCell(CountClaim):
     """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
 
-    Nor does one follow of a value that a label tells to occur.
-
-    With `rows_per_person`, no count of people: so many rows are needed in every cell that they are those of k people, who
-    can then be k at least in whatever set of cells somebody works out.
+    Nor does one follow of a value that a label tells to occur. With `rows_per_person`, of people.
     """
 
     criterion: ClassVar[str] = "min-cell"
@@ -532,9 +525,9 @@ class KCombinatorial(CountClaim):
         """The finding on a collection."""
         return k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
 
-    def parts(self, sensitive_cliques: SensitiveCliques) -> list[SensitiveGroup]:
-        """Attributes that cliques show together; where every class has k rows, one clique cannot break it."""
-        return [group for group in sensitive_groups(*sensitive_cliques) if len(group.cliques) > 1]
+    def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:  # noqa: ARG002
+        """The group; where every class has k rows, one clique cannot break it."""
+        return [group] if len(group.cliques) > 1 else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """The verdict on the whole, since each part decides by itself."""
@@ -584,11 +577,8 @@ class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
     basis: "verified" where the marginals have a junction tree, so that anybody can decide it, of every set of people. Else
-    "attested": the publisher has found other tables with the same marginals, and a bundle holds no more of them than that.
-    Then combinations are meant that are looked at (`checks.small_combinations`): of up to three values at levels that tables
-    show, also with any other value in place of one, of all attributes at their finest published levels, and where at most
-    ten are published of any number of them. With `rows_per_person`, to have so many rows that they can be those of 1 to
-    k - 1 people.
+    "attested": the publisher has found other tables with the same marginals, of which a bundle holds nothing. Then it is
+    about the combinations that are looked at (`checks.small_combinations`). With `rows_per_person`, it is about people.
     """
 
     basis: str = VERIFIED

@@ -27,9 +27,8 @@ class EquivalenceClasses(Cells):
     """The classes of a table and what they hold.
 
     margin: the nonsensitive part of the table's margin. codes: for each of its attributes, in the domain's order, shape
-    (classes,). counts: shape (classes, values), rows by sensitive value at `level`, int64; expected rows, float64, where
-    the classes are those of a model. Classes are distinct and have rows. Arrays are copied in. Raises DomainMismatchError
-    where this is not so.
+    (classes,). counts: shape (classes, values), rows by sensitive value at `level`, int64; expected rows, float64, where the
+    classes are those of a model. Classes are distinct and have rows; else DomainMismatchError. Arrays are copied in.
     """
 
     sensitive: str
@@ -95,8 +94,7 @@ def nonsensitive_part(domain: Domain, mask: Mask, sensitive: Iterable[str]) -> M
 def k_link(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
     """Whether every marginal, summed over the sensitive attributes, has no count in 1 .. k-1 (KG06 Def. 4.1).
 
-    Inherited by every coarser collection. Holds for any collection, decomposable or not. The empty margin counts too:
-    fewer than k rows in all fail.
+    Exact for any collection, and inherited by every coarser one. The empty margin counts too.
     """
     masks = [nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks]
     return _least_count("k-link", list(map(collection.cube.table, masks)), k)
@@ -109,7 +107,6 @@ def k_anonymity(table: ContingencyTable, sensitive: AnyCollection[str], k: int) 
 
 
 def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> Finding:
-    """Whether every cell has k rows or more, with the smallest one."""
     smallest = min(filter(len, tables), key=lambda table: int(table.counts.min()), default=None)
     worst, holds = None, smallest is None
     if smallest is not None:
@@ -119,8 +116,7 @@ def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> 
     return Finding(criterion, verdict_of(holds), {"k": k}, worst, (Algorithm.MINIMUM,), sum(map(len, tables)))
 
 
-# One table against the privacy criteria. Of several sensitive attributes each is checked in turn, and the others then
-# belong to what classes share (MKGV07 Def. 4.6).
+# One table against the criteria. Sensitive attributes are checked in turn, the others being shared (MKGV07 Def. 4.6).
 
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
@@ -320,8 +316,7 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
 # Eligible requirements: those that some table made of the given one can satisfy, by generalizing it (TZ09 section I).
 #
 # With every quasi-identifier suppressed all rows are one class, and no generalization of the quasi-identifiers
-# satisfies more: the k most frequent values of a union of classes never hold more of it than of the class in which
-# they hold most.
+# satisfies more: the k most frequent values never hold more of a union of classes than of one of them.
 
 
 LARGEST_L = 20
@@ -370,9 +365,8 @@ def eligibility(
 ) -> dict[str, Eligibility]:
     """Return what is eligible for a table, by sensitive attribute, and its excessive protection.
 
-    base: the table with base values of its sensitive attributes; its quasi-identifiers do not matter. The other sensitive
-    attributes stay as they are (MKGV07 Def. 4.6). demanded: requirements by sensitive attribute; the functional ones are
-    compared with the table. Both tables must have rows.
+    base: the table with base values of its sensitive attributes. The other sensitive attributes stay as they are (MKGV07
+    Def. 4.6). demanded: requirements by sensitive attribute. Both tables must have rows.
     """
     result = {}
     for attribute in sensitive:

@@ -7,12 +7,11 @@ A collection passes when no t has 0 < U(t) < k. For a decomposable one with one 
 
 Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
 the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
-anonymity, and only when there are two of them at least. With several sensitive attributes a group of them is
-searched as a whole.
+anonymity, and only when there are two of them at least. Several sensitive attributes are searched as groups.
 """
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import or_
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes import k_link, nonsensitive_part
-from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass
+from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.hull import TooManyVectorsError, minimal_within, work_up
 from checks.maxent.sensitive_tree import ClassSource, FittingClasses, SensitiveTree, grouped, reduced_groups
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -31,7 +30,7 @@ from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
 from models.programs.consistent_tables import possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
-from models.programs.packing import FitScreen, PackedRows, Packing
+from models.programs.packing import Packing
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
@@ -52,14 +51,6 @@ class SensitiveGroup(NamedTuple):
 
     attributes: tuple[str, ...]
     cliques: tuple[Mask, ...]
-
-
-class SensitiveCliques(NamedTuple):
-    """Cliques of a junction tree that show a sensitive attribute. sensitive: all of these."""
-
-    domain: Domain
-    cliques: AnyCollection[Mask]
-    sensitive: AnyCollection[str]
 
 
 def sensitive_groups(
@@ -83,8 +74,7 @@ def sensitive_groups(
 class GroupTree(FittingClasses[ContingencyTable]):
     """The cliques of a group of several sensitive attributes, joined along their separators.
 
-    packing: of rows into the sensitive cells; its margins are what the cliques show of the sensitive attributes. blocks:
-    which of these is that of each clique.
+    packing: of rows into the sensitive cells, by the parts of cliques that are sensitive. blocks: the part of each clique.
     """
 
     cube: DataCube
@@ -184,9 +174,13 @@ class _RoomCheck:
     k: int
     budget: Budget
     examined: int = 0
-    programs: int = 0
     algorithms: dict[Algorithm, None] = field(default_factory=dict)
     undecided: WorstClass | None = None
+
+    @cached_property
+    def effort(self) -> Effort:
+        """The programs that the budget has."""
+        return Effort(self.budget.seconds, self.budget.nodes, self.budget.programs, self.part.deadline)
 
     @cached_property
     def limits(self) -> tuple[FloatArray, ...]:
@@ -194,22 +188,21 @@ class _RoomCheck:
         cap = float(self.k)
         return level_limits(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
 
-    def screened(self, limits: FloatArray, enough: float) -> FitScreen:
-        """Whether any row fits, and how many fit surely up to `enough`: of one attribute exactly how many."""
+    def screened(self, limits: FloatArray, enough: float = 1.0) -> FloatArray:
+        """How many rows fit surely, up to `enough`, 0 only where none fits: of one attribute exactly how many."""
         if isinstance(self.part, GroupTree):
             return self.part.packing.screened(limits, enough)
-        upper = upper_bounds(self.part, limits)
-        return FitScreen(upper > 0, upper)
+        return upper_bounds(self.part, limits)
 
     def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
         """Those that some row fits into, but surely fewer than k below the lowest limits that they can end with.
 
         Those into which the fewest fit surely come first.
         """
-        screened = self.screened(lowest, float(self.k))
-        possible = screened.possible if lowest is limits else self.screened(limits, 0.0).possible
-        places = np.flatnonzero(possible & (screened.surely < self.k))
-        return np.asarray(places[np.argsort(screened.surely[places], kind="stable")], dtype=np.intp)
+        surely = self.screened(lowest, float(self.k))
+        possible = surely if lowest is limits else self.screened(limits)
+        places = np.flatnonzero((possible > 0) & (surely < self.k))
+        return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
 
     def spend(self, work: int) -> None:
         """Raise TooManyVectorsError where that is more than the budget has."""
@@ -222,32 +215,28 @@ class _RoomCheck:
         _, first = np.unique(limits, axis=0, return_index=True)
         for place in np.sort(first).tolist():
             self.part.deadline.check()
-            rows = self._rows(limits[place], self.k)
-            if rows.least < self.k <= rows.most:
-                self.undecided = self._described(chosen[place], rows)
-            if rows.most < self.k:
-                exactly = rows if rows.least == rows.most else self._rows(limits[place], rows.most)
-                return self._described(chosen[place], exactly)
+            least, most = self._rows(limits[place], self.k)
+            if least < self.k <= most:
+                self.undecided = self._described(chosen[place], least, most)
+            if most < self.k:
+                exactly = (least, most) if least == most else self._rows(limits[place], most)
+                return self._described(chosen[place], *exactly)
         return None
 
-    def _rows(self, limits: FloatArray, enough: int) -> PackedRows:
+    def _rows(self, limits: FloatArray, enough: int) -> tuple[int, int]:
         if isinstance(self.part, SensitiveTree):
             exactly = int(upper_bounds(self.part, limits[None])[0])
-            return PackedRows(exactly, exactly, 0)
+            return exactly, exactly
         packing = self.part.packing
         self.algorithms[Algorithm.MAXIMUM_FLOW if packing.takes_flow(limits) else Algorithm.INTEGER_PROGRAMMING] = None
         self.spend(_FLOW)
-        remains = self.programs < self.budget.programs
-        seconds = min(self.budget.seconds, self.part.deadline.left) if remains else 0.0
-        rows = packing.rows(limits, enough, seconds, self.budget.nodes)
-        self.programs += rows.programs
-        return rows
+        return packing.rows(limits, enough, self.effort)
 
-    def _described(self, combination: IndexArray, rows: PackedRows) -> WorstClass:
+    def _described(self, combination: IndexArray, least: int, most: int) -> WorstClass:
         worst = self.part.describe(combination.tolist())
-        least = max(rows.least, 1)  # some row is known to fit
-        count: dict[str, Any] = {"count": rows.most} if least == rows.most else {"count_between": (least, rows.most)}
-        return replace(worst, **count)
+        if least == most or most == 1:  # some row is known to fit
+            return replace(worst, count=most)
+        return replace(worst, count_between=(max(least, 1), most))
 
     def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
         """The finding of a verdict; nothing holds where some cell is undecided."""
@@ -260,8 +249,7 @@ class _RoomCheck:
 def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
     """Look for a class combination with 0 < U < k, clique by clique, those into which the fewest rows fit surely first.
 
-    A partial combination is dropped when no row fits, or when k rows fit whatever completes it. Undecided when it would
-    take more work than the budget has.
+    A partial combination is dropped if no row fits, or k rows in any case. Undecided if the budget has too little work.
     """
     check = _RoomCheck(part, k, budget)
     factors = check.limits
@@ -276,7 +264,7 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
                 lowest = np.minimum(lowest, arriving[clique][part.outward[clique][chosen[:, parent]]])
         return check.open_ones(limits, lowest)
 
-    width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else part.packing.joint_cells, 1)
+    width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else len(part.packing.places[0]), 1)
     try:
         for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // width, 16)):
             if (worst := check.failing(chosen, limits)) is not None:
@@ -289,17 +277,16 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
 def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
     """Limits, capped at k, worked up the tree, never the join; of those with the same support only the smallest are kept.
 
-    Dropped is what no row fits into, and what k rows fit into whatever the rest of the tree leaves. Undecided when it
-    would take more work than the budget has.
+    Dropped is what no row fits into, or k rows in any case. Undecided if the budget has too little work.
     """
     check = _RoomCheck(part, k, budget)
     outside = outside_minima(part, check.limits)
 
     def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
-        return np.asarray(check.screened(np.minimum(limits, outside[clique][block]), float(k)).surely >= k)
+        return np.asarray(check.screened(np.minimum(limits, outside[clique][block]), float(k)) >= k)
 
     def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
-        possible = np.flatnonzero(check.screened(limits, 0.0).possible)
+        possible = np.flatnonzero(check.screened(limits) > 0)
         smallest = minimal_of_equal_support(limits[possible], block[possible], part.deadline)
         return np.asarray(possible[smallest], dtype=np.intp)
 
@@ -329,9 +316,8 @@ def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether a collection is k-combinatorially anonymous.
 
-    A decomposable one group by group of the sensitive attributes that are published together; without a junction tree by
-    programming. One cell below k is shown where there is one, else the cell with the smallest count U. Undecided when none
-    of these comes to an end within the budget. Raises TimeOverError when its deadline comes before a group is decided.
+    With a junction tree by groups of the sensitive attributes that are published together, else by programming. Shown is
+    one cell below k, else the cell with the smallest count U. Undecided if the budget ends before. Raises TimeOverError.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -375,8 +361,7 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
 def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget: Budget) -> Finding:
     """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
 
-    budget: what it says of a proof are the partial combinations that may be looked at for it; the smallest one met is
-    shown where it ends before.
+    budget: its proof limits the partial combinations; the smallest cell met is shown if that ends the search.
     """
     nearest, examined = link, 0
     limited = replace(budget, programs=min(budget.programs, _NEAREST_PROGRAMS))
@@ -403,20 +388,18 @@ _NEAREST_PROGRAMS = 50
 # k-combinatorial anonymity where cliques show several sensitive attributes together.
 #
 # Let t be a nonsensitive cell of a decomposable collection and u_E what T_E has in t, over the sensitive attributes of
-# E. Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is
-# at most u_E for every clique E, a clique without sensitive attributes limiting the sum. What a table with these
-# marginals has in t is such an x. And x can be had: place it on t. What it leaves of each T_E is nonnegative, and
-# neighbours still agree on their separator, so that it can be glued to one table; with x that has the published marginals.
+# E. Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is at
+# most u_E for every clique E. What any table has in t is such an x. Conversely x can be placed on t: what it leaves of
+# each T_E is nonnegative and agrees on separators, so it can be glued to one table with these marginals.
 #
-# So attributes that no clique shows together, nor by way of others, limit the sum each by itself: packings of the same
-# sum in two groups can be joined row by row. U(t) is the least over the groups and the cliques without any. Where it is
-# positive for the cliques of one group, some sensitive cell of theirs has a count everywhere, and goes on through the
-# junction tree to a cell of the whole. So a group with 0 < U < k in some cell breaks it for the whole collection, and if
-# each class has k rows nothing else can: groups are judged one by one.
+# Attributes that no cliques link limit the sum each by itself, as packings of two groups can be joined row by row: U(t)
+# is the least over the groups and the cliques without any. If it is positive for one group, a sensitive cell of the group
+# goes on through the junction tree to the whole. So a group with 0 < U < k breaks the whole collection, and if each class
+# has k rows nothing else can: groups are judged one by one.
 #
-# Rows that fit surely settle most cells, flows and integer programs the others (`models.programs.packing`). Linear
-# programming alone would pass what fails: the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the
-# rows 000|000, 100|011, 011|101 and 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
+# Rows that fit surely settle most cells, flows and integer programs the others. Linear programs alone would pass what
+# fails: the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and
+# 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
 
 
 # k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
@@ -432,7 +415,7 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     except TooManyCellsError as error:
         return replace(undecided, note=str(error))
     domain = collection.domain
-    public = {a: level for a, level in cells.margin.items() if a not in sensitive}
+    public = {a: level for a, level in cells.cells.margin.items() if a not in sensitive}
     places, groups = cells.grouped(public)
     unknowns = sums_of_cells(cells, groups, len(places))
 
@@ -463,23 +446,20 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
 
 # A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
 #
-# Let U(S) be the largest count that a nonnegative integer table with the given marginals can have in a set S of cells
-# of the joint domain at the finest published levels. A collection passes when no S at all has 0 < U(S) < m. Then no
-# count in 1 .. m - 1 follows from the tables, be it by differences, by complements or otherwise: a count that is
-# determined is its own U. It says nothing of lower bounds: "at least 3 of these 15" can follow. Single cells decide: U(S)
-# is at least U(t) for each t in S, and positive only where some U(t) is. So this is k-combinatorial anonymity (KG06 Def.
-# 4.2) with no attribute set aside, and k = m. U of a possible cell is at most each published count that it is in: so
-# every published count must be 0 or at least m.
+# Let U(S) be the largest count that a table of nonnegative whole numbers with the given marginals can have in a set S of
+# cells of the joint domain at the finest published levels. A collection passes if no S has 0 < U(S) < m. Then no count in
+# 1 .. m - 1 follows, by differences or otherwise: a count that is determined is its own U. Lower bounds such as "at least
+# 3 of these 15" can follow. Single cells decide, since U(S) is at least U(t) for each t in S. So this is k-combinatorial
+# anonymity (KG06 Def. 4.2) with no attribute set aside, and k = m, and every published count must be 0 or at least m.
 #
 # With a junction tree that is enough. Let t be a joint cell in which each clique's T_E(t) is positive, and n >= m the
-# least of these. Take n rows from the cell of t in every clique. What is left is nonnegative, and neighbours have lost
-# the same n rows of their separator, so it can be glued to one table, and with n more rows in t that has the published
-# marginals: U(t) = n. The same is true of cliques that show an attribute at several levels (KG06 6.1).
+# least of these. Take n rows from the cell of t in every clique. What is left agrees on separators, so it can be glued
+# to one table, and with n more rows in t that has the published marginals: U(t) = n. So with several levels (KG06 6.1).
 #
 # Without a junction tree it is not: AB, BC and AC with the joint counts 3 0 2 3 0 0 3 0 over 000 .. 111 show no count
-# below 3 and determine a 2. Nor is it where combinations of values are known to be impossible: (a1, b) = 3, (a2, b) =
-# 4, (b, c1) = 3, (b, c2) = 4 determine a 1 when (a1, c1) cannot be. There each cell has its linear, then its integer
-# program, but only of the cyclic parts of the collection: the other margins can be glued to them.
+# below 3 and determine a 2. Nor is it where combinations are impossible: (a1, b) = 3, (a2, b) = 4, (b, c1) = 3, (b, c2) =
+# 4 determine a 1 when (a1, c1) cannot be. There each cell has its programs, but only of the cyclic parts of the
+# collection: the other margins can be glued to them.
 
 
 def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Finding:
@@ -533,3 +513,53 @@ def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> l
                     np.minimum(seen, arriving[sibling][tree.outward[sibling]], out=seen)
             outside[child] = reduced_groups(seen, *grouped(tree.outward[child], len(outside[child])), np.minimum)
     return outside
+
+
+# Labels: what they tell of the values that they stand for. A label that names values which occur says of each that it has a
+# row. Of m such values with n rows together none can then have more than n - m + 1, so with n - m + 1 below the least count
+# each of them certainly has a small one (design 4.17).
+
+
+ToldByLabels = Mapping[str, Mapping[str, int]]
+"""By attribute and label, of how many of its values readers know that they occur, each with a row at least.
+
+Of a label that is not among them nothing beside its count is known."""
+
+
+def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Finding:
+    """Whether what labels tell, with the counts of the published values, lets a count in 1 .. least - 1 follow.
+
+    The values of every level from the finest published one on are looked at. Shown is the first such label.
+    """
+    worst, note, examined = None, "", 0
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        told, finest = labels.get(attribute, {}), collection.finest_level(attribute)
+        hierarchy = collection.domain.hierarchy(attribute)
+        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
+        for level in range(finest, hierarchy.height if told else finest):
+            above = hierarchy.lift(finest, level)[counted.codes[0]]
+            rows = np.bincount(above, counted.counts, minlength=hierarchy.size(level))
+            for label, number in zip(hierarchy.labels[level], rows.astype(np.int64).tolist()):
+                if (occurring := told.get(label)) is None:
+                    continue
+                examined += 1
+                most = max(number - max(occurring - 1, 0), 0)  # of one of the values
+                if worst is None and occurring and number and most < least > 1:
+                    worst = WorstClass({attribute: label}, {attribute: level}, count=most)
+                    note = (
+                        f"the label {label!r} of {attribute!r} tells that {occurring:,} values occur, with {number:,} rows "
+                        f"together, so none of them has more than {most:,}"
+                    )
+    return Finding("labels", verdict_of(worst is None), {"k": least}, worst, (Algorithm.MINIMUM,), examined, note)
+
+
+def crowded(collection: Collection, least: int) -> tuple[str, ...]:
+    """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
+    result = []
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
+        below = hierarchy.leaf_counts(finest)[counted.codes[0]]
+        if ((below > 1) & (counted.counts - below + 1 < least)).any():
+            result.append(attribute)
+    return tuple(result)

@@ -6,9 +6,8 @@ law is tried on all classes of a few rows, or on small tables whose combinations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from itertools import islice, product
-from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from models.arrays import BoolArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Mask
+from models.tables.hierarchy import Domain, Hierarchy
 
 _LABELS, _ROWS = ("a", "b", "c"), 6
 """Sensitive values, where a criterion names none of its own, and most rows of a class."""
@@ -47,10 +46,9 @@ Class = tuple[int, ...]
 def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str] = _LABELS) -> None:
     """Raise CriterionError, with a class or a table that shows it, where a criterion breaks one of the laws it must keep.
 
-    The laws: its text reads back as itself. The sign of `slack` is what `decide` says, but for classes on the boundary, and
-    `decide` is exact there, whatever the size of the counts. Merging two classes that pass gives one that passes. And every
-    algorithm that leaves out classes by these laws comes to the verdict of brute force over all combinations of a small
-    table. That none is broken here is no proof.
+    The laws: its text reads back as itself. The sign of `slack` is what `decide` says, but for classes on the boundary,
+    and `decide` is exact there, whatever the size of the counts. Merging two classes that pass gives one that passes.
+    And every algorithm that leaves out classes by these laws comes to the verdict of brute force on small tables.
 
     kind: the class, registered or not. examples: parameters as texts, such as "3,4"; by default some small numbers that
     `parsed` takes. labels: sensitive values by which it is tried, where it names some.
@@ -216,9 +214,8 @@ def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
     for _ in range(_TABLES):
         collection = _drawn(Hierarchy.flat(labels), rng)
         if (tree := sensitive_tree(collection, "value")) is not None:
-            rows = _laid_out(collection, collection.domain.mask({"value": 0})).ravel().tolist()
             bounds = LogTree(tree).ratio_bounds()
-            trials.append(_Trial(tuple(rows), tree, _combinations(collection), extreme_vectors(tree), bounds))
+            trials.append(_Trial(tree.values.rows, tree, _combinations(tree), extreme_vectors(tree), bounds))
     return tuple(trials)
 
 
@@ -276,23 +273,7 @@ def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
     return Collection.of(DataCube([base]), masks)
 
 
-def _laid_out(collection: Collection, mask: Mask) -> np.ndarray:
-    """A table as an array of whole numbers with an axis for each attribute, of one place where it does not show it."""
-    domain, table = collection.domain, collection.cube.table(mask)
-    codes = dict(zip(table.attributes, table.codes))
-    counts = np.zeros(
-        [domain.hierarchy(name).size(0) if name in codes else 1 for name in domain.attributes], dtype=object
-    )
-    counts[tuple(codes.get(name, 0 * table.codes[0]) for name in domain.attributes)] = table.counts.tolist()
-    return counts
-
-
-def _combinations(collection: Collection) -> list[list[Fraction]]:
-    """The sensitive counts of every combination of published nonsensitive values: the product of the tables over the
-    cliques, divided by that over their separators (KG06 section 7).
-    """
-    tree, laid_out = collection.junction_tree, partial(_laid_out, collection)
-    above = reduce(mul, map(laid_out, tree.cliques)) * Fraction(1)
-    below = reduce(mul, map(laid_out, filter(None, tree.separators)), np.array(1, dtype=object))
-    joint = above / np.where(below == 0, 1, below)
-    return [vector for vector in joint.reshape(-1, joint.shape[-1]).tolist() if any(vector)]
+def _combinations(tree: SensitiveTree) -> list[list[Fraction]]:
+    """The sensitive counts of every combination of published nonsensitive values, in some scale (KG06 section 7)."""
+    joined = tree.combinations(tree.conditional_factors, np.multiply)
+    return [tree.exact_vector(combination) for block, _ in joined for combination in block.tolist()]

@@ -7,11 +7,9 @@ class CriterionError(MarginalsError, ValueError):
     """A privacy criterion that cannot be read or makes no sense.
 
     >>> import marginals
-    >>> try:
-    ...     marginals.Policy(diversity="entropy:0")
-    ... except CriterionError as error:
-    ...     print(error)
-    entropy:l needs l of at least 1, got 0
+    >>> marginals.Policy(diversity="entropy:0")
+    Traceback (most recent call last):
+    checks.errors.CriterionError: entropy:l needs l of at least 1, got 0
     """
 
 
@@ -19,11 +17,9 @@ class SensitivityError(MarginalsError, ValueError):
     """Weights that are negative, of the wrong shape, or larger for a more general value.
 
     >>> from checks.risk.harm import Constant
-    >>> try:
-    ...     Constant(-1.0)
-    ... except SensitivityError as error:
-    ...     print(error)
-    a sensitivity must not be negative, got -1.0
+    >>> Constant(-1.0)
+    Traceback (most recent call last):
+    checks.errors.SensitivityError: a sensitivity must not be negative, got -1.0
     """
 
 
@@ -36,9 +32,7 @@ class DisclosureRuleError(MarginalsError, ValueError):
 
     >>> import marginals
     >>> from marginals.example import attributes, frame
-    >>> try:
-    ...     marginals.disclose(marginals.read_rows(frame, attributes), [marginals.DisclosureRule("age", level=9)])
-    ... except DisclosureRuleError as error:
-    ...     print(error)
-    'age' has the levels 0 to 3, not 9
+    >>> marginals.disclose(marginals.read_rows(frame, attributes), [marginals.DisclosureRule("age", level=9)])
+    Traceback (most recent call last):
+    checks.errors.DisclosureRuleError: 'age' has the levels 0 to 3, not 9
     """

@@ -71,11 +71,11 @@ class Worst(Protocol):
 class WorstClass:
     """The class or cell nearest to failing, or furthest beyond the bound. What is not known of it is None.
 
-    cell: published labels by attribute; empty where all rows are meant. margin: of the one marginal that shows it, levels
-    by attribute. margins, counts: of several marginals that combine to it, and for each its rows by sensitive value.
-    count: its rows, or the most rows that it can have. count_between: proven bounds of that. distribution: rows or shares
-    by sensitive value. reached: the strongest parameter of the criterion that it satisfies; infinite where none is too
-    strong, or none weak enough. slack: how far it is from the limit, relative to it; no part of the JSON.
+    cell: published labels by attribute; empty for all rows. margin: levels of the one marginal that shows it. margins,
+    counts: of several marginals that combine to it, and for each its rows by sensitive value. count: its rows, or the most
+    that it can have. count_between: proven bounds of that. distribution: rows or shares by sensitive value. reached: the
+    strongest parameter of the criterion that it satisfies, or infinite. slack: relative distance from the limit, no part
+    of the JSON.
     """
 
     cell: Mapping[str, str] | None = None
@@ -108,8 +108,7 @@ class Finding:
 
     criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
     where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
-    cells, classes or bounds were looked at. basis: of a claim that the files decide of some releases and only the
-    publisher of others, "verified" or "attested"; None of any other.
+    cells, classes or bounds were looked at. basis: "verified" or "attested", of claims that can be either.
     """
 
     criterion: str
@@ -181,12 +180,10 @@ def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
 class Budget:
     """Work that the algorithms of one check may do.
 
-    branches: partial class combinations that branch and bound looks at; a complete one costs as much as 28.
-    proof: partial combinations looked at to prove which one is the worst; 0 where only the verdict is wanted.
-    vectors: vectors that one step makes where sets of them are worked up, and steps of a count of arrangements.
-    programs: integer programs that a check solves.
-    seconds: of each such program; without an end to them `nodes` end it.
-    deadline: when the check must end; what would go on raises TimeOverError then, or ends with what is proven.
+    branches: partial class combinations of branch and bound; a complete one costs as much as 28. proof: partial
+    combinations for a proof of the worst one; 0 where only the verdict is wanted. vectors: vectors of one step of sets of
+    them, and steps of a count of arrangements. programs: integer programs. seconds: of each of them; without an end
+    `nodes` end it. deadline: the end of the check, by TimeOverError or with what is proven.
     """
 
     branches: int

@@ -10,7 +10,7 @@ import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
 from checks.classes import EquivalenceClasses, nonsensitive_part
-from checks.combinatorial import GroupTree, Part, SensitiveCliques, SensitiveGroup, sensitive_groups
+from checks.combinatorial import GroupTree, Part, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.known import Projected
 from checks.finding import SEARCHING, Verdict
@@ -31,10 +31,9 @@ def too_many_margins(limit: int) -> str:
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
-    A margin alone is judged first: k-link, the least cell, and whether it is diverse on its own (KG06 Prop. 7.2). The rest
-    depends on the cliques with a sensitive attribute only (Prop. 7.3). Verdicts are remembered: by margin, by collection of
-    sensitive cliques, and by part of a claim. No check may do more than `SEARCHING` says; one that ends undecided refuses
-    its collection alone.
+    A margin alone is judged first: k-link, the least cell, and its own diversity (KG06 Prop. 7.2). The rest depends on the
+    cliques with a sensitive attribute only (Prop. 7.3). Verdicts are remembered by margin, by collection of sensitive
+    cliques, and by part of a claim. Each check has the budget `SEARCHING`; an undecided one refuses its collection alone.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -105,7 +104,6 @@ class PrivacyConstraint(PruningConstraint):
         return self._collections[key]
 
     def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
-        """Return a refusal if more cliques than the policy allows show some sensitive attribute."""
         limit = self._max_sensitive_margins
         if limit is None or all(sum(bool(clique & step) for clique in sensitive) <= limit for step in self._steps):
             return None
@@ -138,8 +136,7 @@ class PrivacyConstraint(PruningConstraint):
     def _with_one_value(self, clique: Mask) -> frozenset[str]:
         """Return the attributes that an allowed margin shows coarser than they are judged, with a class of one value alone.
 
-        Finer values in other margins can make the class diverse together; still the margin says of everybody in the class
-        that they have the one coarse value.
+        Finer values in other margins can make the class diverse, but everybody in it has the one coarse value.
         """
         if clique not in self._shared:
             judged = self._of_classes if self._requirements.at_every_level else []
@@ -183,13 +180,11 @@ class PrivacyConstraint(PruningConstraint):
         """Return the cliques that can break a claim together if none does by itself, apart if they cannot jointly."""
         if isinstance(claim, Register):
             return (group for group in groups if claim.about in group.attributes)
-        domain, sensitive = self._cube.domain, self._requirements.sensitive
         if not claim.is_part_by_part:
-            return [SensitiveGroup(sensitive, tuple(sorted(cliques)))]
-        return (part for group in groups for part in claim.parts(SensitiveCliques(domain, group.cliques, sensitive)))
+            return [SensitiveGroup(self._requirements.sensitive, tuple(sorted(cliques)))]
+        return (part for group in groups for part in claim.parts(group, self._cube.domain))
 
     def _verdict(self, claim: Claim, part: SensitiveGroup, trees: dict[SensitiveGroup, Part]) -> Verdict:
-        """Return the verdict on one part of a claim. trees: those that are known of parts."""
         if claim.is_part_by_part:
             try:
                 tree = trees[part] = trees.get(part) or self._tree(part)
@@ -202,7 +197,6 @@ class PrivacyConstraint(PruningConstraint):
         return claim.check(Question(collection, self._requirements.sensitive, SEARCHING)).verdict
 
     def _finest_level(self, cliques: AnyCollection[Mask], attribute: str | None) -> int:
-        """Return the finest level at which a clique shows an attribute; 0 for no attribute."""
         if attribute is None:
             return 0
         domain = self._cube.domain

@@ -103,8 +103,7 @@ def without_others(
 ) -> list[Mask] | None:
     """Return the tables of an attribute for a reader who knows no other sensitive attribute: these are summed out.
 
-    That is possible if the tables of the other one form a chain: it has as many arrangements, whatever the others are. None
-    if some linked attribute has no chain.
+    The tables of the other one must form a chain: then its arrangements are as many in any case. None without a chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
     remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
@@ -140,8 +139,7 @@ def register_shares(
     """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint classes.
 
     cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them, at
-    least one. Raises TimeOverError when the budget's deadline comes, TooManyCellsError if the joint classes times the
-    values are more than it joins.
+    least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times values.
     """
     if is_chain(cube.domain, masks, sensitive):
         return _of_chain(cube, masks, sensitive, budget.deadline)
@@ -225,9 +223,8 @@ _BLOCK = 1 << 15
 def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares, slack: FloatArray) -> bool:
     """Return whether all shares that can be the exact ones satisfy the criterion.
 
-    Passing shares are convex, as merging classes keeps a criterion. So it is enough that the corners of the neighbourhood
-    pass: some share moved from one value to another, with all values that could be absent and without them. Shares of
-    exactly 0 stay 0: the sums prove that.
+    Passing shares are convex, as merging classes keeps a criterion, so the corners of the neighbourhood must pass: some
+    share moved from one value to another, with all values that could be absent and without them. Shares of 0 stay 0.
     """
     shares, distance = reader_shares.shares, 0.0 if reader_shares.distance is None else reader_shares.distance
     reach = np.broadcast_to(np.asarray(distance) + 2 * _GUARD**2, slack.shape)
@@ -272,8 +269,7 @@ def register_diversity(
     """Return the finding whether a criterion holds of the beliefs of a reader with a register about everybody.
 
     collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one included.
-    Undecided if the joint classes are not known or fitted shares are too near to the bound. Raises TimeOverError when
-    the budget's deadline comes before the verdict.
+    Undecided if the joint classes are not known or fitted shares are too near to the bound. Raises TimeOverError.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
     if not showing(collection.domain, collection.masks, attribute):
@@ -294,7 +290,6 @@ def register_diversity(
 def _of_reader(
     collection: Collection, tables: Sequence[Mask] | None, attribute: str, diversity: Diversity, budget: Budget
 ) -> Finding:
-    """Return the finding about one reader of `readers_of`."""
     unknown = Finding(CRITERION, Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0)
     if tables is None:
         return replace(unknown, note=UNLINKED)
@@ -326,8 +321,7 @@ def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollecti
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
     """Return a class of one table at the finest published level that fails a criterion; None if all pass.
 
-    Its people then fail too: its shares are means of those of the joint classes, and passing classes can be merged. Raises
-    CriterionError.
+    Its people fail too: its shares are means over joint classes, and passing classes can be merged. Raises CriterionError.
     """
     finest = collection.finest_level(attribute)
     for table in collection.tables:

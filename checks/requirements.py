@@ -25,8 +25,7 @@ from models.tables.contingency_table import ContingencyTable
 def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:
     """What a table of sensitive attributes demands: a text of each, or a list of texts, one for each level from 0.
 
-    "none" demands nothing of a level. Raises CriterionError for another attribute or form, and for a text that is no
-    diversity.
+    "none" demands nothing of a level. Raises CriterionError for anything else.
 
     >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
     ['entropy:6', 'distinct:3 at level 1']
@@ -58,17 +57,26 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
     return demanded
 
 
+_COUNTS: Mapping[str, type[CountClaim]] = {
+    "k_link": KLink,
+    "k_combinatorial": KCombinatorial,
+    "no_small_certain": NoSmallCertain,
+    "min_cell": MinCell,
+    "min_published_cell": MinPublishedCell,
+}
+"""The claims of counts by the requirements that demand them."""
+
+
 @dataclass(frozen=True)
 class Requirements:
     """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each optional.
 
-    diversity: of every sensitive attribute. diversities: of single ones, or of values of a coarser level, beside
-    that. rows_per_person: how many rows a person has at most, so that all is demanded of people; None where it is of
-    rows. register: every diversity also of readers who know the nonsensitive values of everybody. at_every_level: no
-    margin that shows coarser sensitive values than a diversity judges may have a class with one of them alone, unless
-    the criterion allows that. It is no claim, since other margins can show several finer values of the class. Raises
-    CriterionError for k below 1, a diversity without a sensitive attribute, or one that cannot be decided of people,
-    and for a register without a diversity or of people of several rows.
+    diversity: of every sensitive attribute. diversities: further ones of single attributes, or of a coarser level.
+    rows_per_person: rows of a person at most, so that all is demanded of people; None for rows. register: every diversity
+    also of readers who know the nonsensitive values of everybody. at_every_level: no margin with coarser sensitive values
+    than a diversity judges may have a class with one of them alone, unless the criterion allows that; it is no claim,
+    since other margins can show finer values. Raises CriterionError for k below 1, a diversity without a sensitive
+    attribute or undecided of people, and a register without a diversity or of people of several rows.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -84,7 +92,7 @@ class Requirements:
     min_published_cell: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("k_link", "k_combinatorial", "min_cell", "no_small_certain", "min_published_cell"):
+        for name in _COUNTS:
             k = getattr(self, name)
             if k is not None and k < 1:
                 raise CriterionError(f"{name} must be at least 1, got {k}")
@@ -185,11 +193,5 @@ class Requirements:
 
     @property
     def _count_claims(self) -> tuple[CountClaim, ...]:
-        demanded: tuple[tuple[type[CountClaim], int | None], ...] = (
-            (KLink, self.k_link),
-            (KCombinatorial, self.k_combinatorial),
-            (NoSmallCertain, self.no_small_certain),
-            (MinCell, self.min_cell),
-            (MinPublishedCell, self.min_published_cell),
-        )
+        demanded = ((kind, getattr(self, name)) for name, kind in _COUNTS.items())
         return tuple(kind(k, rows_per_person=self.rows_per_person) for kind, k in demanded if k is not None)

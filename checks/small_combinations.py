@@ -1,15 +1,14 @@
 """Small combinations: which nonsensitive values published tables prove to belong to few people, and which they do not.
 
-A combination is small where it has 1 to k - 1 rows, and certain to be so where it has in every table of whole numbers with
-the published marginals. Along a junction tree no combination is certain to be small where no published class is, since the
-tree's tables can be glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove
-one to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table alone, and it has a 2. What of three attributes
-the tables leave can be asked of programs, by anybody; that nothing is certain is shown by tables that the publisher finds.
+A combination is small if it has 1 to k - 1 rows, and certain to be so if it has in every table of whole numbers with the
+published marginals. Along a junction tree none is certain to be small where no published class is, since the tables can be
+glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove one to be: AB, BC and
+AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Anybody can ask programs about three attributes;
+that nothing is certain is shown by tables that the publisher finds.
 
-Looked at are combinations of up to three values, each at any level that a table shows, and of all attributes at their
-finest published levels; where at most ten attributes are shown, of any number of them at these levels. Of up to three
-values the others are looked at too: who has all of them but one, and there any other value. Not looked at are other sets of
-people: values of a level that no table shows, and more than three values at coarser levels.
+Combinations of up to three values are looked at, at any level that a table shows, and of all attributes at their finest
+published levels; of at most ten attributes, of any number of them at these levels. Of up to three values the others are
+looked at too: who has all of them but one, and there any other value. Other sets of people are not looked at.
 """
 
 from collections import Counter, deque
@@ -53,9 +52,8 @@ Answer = TypeVar("Answer")
 def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether published tables prove some combination of nonsensitive values to have 1 .. k-1 rows.
 
-    Fails with such a combination. Holds where the tables have a junction tree and k-combinatorial anonymity. Otherwise it is
-    undecided: of each three attributes that tables link in a cycle, programs were asked about the combinations of two and
-    three values, as far as the budget went, and none was proven to be small.
+    Fails with such a combination. Holds with a junction tree and k-combinatorial anonymity. Otherwise it is undecided: of
+    each three attributes that tables link in a cycle, programs were asked, as far as the budget went, and found none.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -125,7 +123,7 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
 
     A cell is cleared by a table in which it has no row, or k; of many cells by a table of any numbers, which proves less.
     """
-    levels = cells.domain.margin(margin)
+    levels = cells.cells.domain.margin(margin)
     places, groups = cells.grouped(levels)
     unknowns = sums_of_cells(cells, groups, len(places), is_whole=len(cells) <= _FEW_CELLS)
 
@@ -149,16 +147,15 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     return WorstClass(cell=labels, margins=margins, count_between=between), len(places), True
 
 
-# Witnesses: other rows with the same tables, in which a combination that is small has no rows, or k. Who has the rows finds
-# them by exchanging values; nothing of them is kept but which combinations they clear, since any of them is as possible as
-# the rows themselves. A combination that is not small needs none: the rows are a witness. Sensitive values follow their
-# people, since of one table with a sensitive attribute the class counts alone matter to who has which other values.
+# Witnesses: other rows with the same tables, in which a small combination has no rows, or k. Who has the rows finds them
+# by exchanging values; only which combinations they clear is kept. A combination that is not small needs none. Sensitive
+# values follow their people, since only class counts of their tables matter here.
 #
 # Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
 # so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
-# other attribute, the exchange changes what is shown of the two attributes, and another exchange elsewhere, of the same
-# values the other way round, changes it back. Of three attributes with a table of each two, nothing but these moves
-# anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
+# other attribute, another exchange elsewhere, of the same values the other way round, changes the counts back. Of three
+# attributes with all pairs nothing else moves anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
+
 
 MOST_MARGINS = 60_000
 """Of combinations that are looked at."""
@@ -252,9 +249,8 @@ class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables.
 
     cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. run: does
-    the parts of a round, which can go into several processes. The search is the same whatever the sensitive values are, and
-    for the same seed unless a deadline ends it: its parameters are what is published, what is claimed, and how long to look.
-    Raises TooManyCellsError for more margins of combinations than can be looked at.
+    the parts of a round, maybe in several processes. The search is the same whatever the sensitive values are, and for the
+    same seed unless a deadline ends it. Raises TooManyCellsError for too many margins of combinations.
     """
 
     def __init__(
@@ -514,8 +510,8 @@ class _Pull:
     """Combinations of some attributes that are to lose their rows, or to get more.
 
     parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
-    `keys` if there are any, 1 or more if one more row is better, -1 or less if it is worse, else 0. numbers: the combination
-    that each row is in now.
+    `keys` if there are any, 1 or more if one more row is better, -1 or less if it is worse, else 0. numbers: the
+    combination of each row.
     """
 
     def __init__(
@@ -636,7 +632,6 @@ class OpenCells:
         return (~is_above if attribute == self.others else is_above).astype(np.float32)
 
     def _counts(self, rows: _Rows, used: Sequence[IndexArray]) -> _ExactFloats:
-        """Counts of the block at some places of each axis."""
         factors = [self._is_above(rows, a)[places] for a, places in zip(self.levels, used)]
         return _products(rows.dense(tuple(self.levels)), factors)
 

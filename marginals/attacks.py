@@ -271,7 +271,7 @@ def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, 
     published, collection = refined.content, refined.content.collection
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    known = Knowledge(FrechetBounds.of(collection, published.deadline))
+    known = Knowledge(FrechetBounds(collection, published.deadline))
     certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
     # The worst cell stands by what the labels of several bundles mean together.
     return {

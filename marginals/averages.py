@@ -26,7 +26,7 @@ from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
-from models.programs.nested_counts import Bounded, NestedCounts, Range
+from models.programs.nested_counts import NestedCounts, Range
 from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -157,19 +157,19 @@ class Amounts:
         """Rows with a number of each published value, then rows without one, in the groups around them."""
         by_level = [self.rows.by({self.attribute: level}) for level in range(self._finest, self._hierarchy.height)]
         bounds = self.rows.bounds()
-        levels = [Bounded(sums.lower.ravel(), sums.upper.ravel()) for sums in by_level]
-        levels.append(Bounded(np.array([bounds.lower]), np.array([bounds.upper])))
-        finest = levels[0]
+        levels = [(sums.lower.ravel(), sums.upper.ravel()) for sums in by_level]
+        levels.append((np.array([bounds.lower]), np.array([bounds.upper])))
+        lower, upper = levels[0]
         cells = []
         for these, others in ((self._counting, self._missing), (self._missing, self._counting)):
             may_be, may_not = self._published(these), self._published(others)
-            cells.append(Bounded(np.where(may_be & ~may_not, finest.lower, 0), np.where(may_be, finest.upper, 0)))
+            cells.append((np.where(may_be & ~may_not, lower, 0), np.where(may_be, upper, 0)))
         steps = [
             self._hierarchy.lift(level, level + 1).astype(np.intp)
             for level in range(self._finest, self._hierarchy.height)
         ]
-        both = Bounded(*(np.concatenate([getattr(part, side) for part in cells]) for side in ("lower", "upper")))
-        return NestedCounts((both, *levels), (np.tile(np.arange(len(finest)), 2), *steps))
+        least, most = map(np.concatenate, zip(*cells))
+        return NestedCounts(((least, most), *levels), (np.tile(np.arange(len(lower)), 2), *steps))
 
     @cached_property
     def _missing(self) -> BoolArray:
@@ -193,14 +193,14 @@ class Amounts:
     @cached_property
     def _open(self) -> tuple[bool, bool]:
         """Whether rows may have numbers without a least, and without a largest one."""
-        upper = self.nested.levels[0].upper[: len(self._ends[0])]
+        upper = self.nested.levels[0][1][: len(self._ends[0])]
         low, high = self._ends
         return bool(np.any((low == -np.inf) & (upper > 0))), bool(np.any((high == np.inf) & (upper > 0)))
 
     @property
     def open_labels(self) -> tuple[str, ...]:
         """The published values whose rows may have numbers without end."""
-        upper = self.nested.levels[0].upper[: len(self._ends[0])]
+        upper = self.nested.levels[0][1][: len(self._ends[0])]
         is_open = (upper > 0) & ((self._ends[0] == -np.inf) | (self._ends[1] == np.inf))
         return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
 
@@ -235,7 +235,7 @@ class Amounts:
     def quantile_range(self, probability: float) -> Range | None:
         """Between which numbers the quantile lies; None where no row has a number in any table."""
         low, high = self._ends
-        present = self.nested.levels[0].upper[: len(low)] > 0
+        present = self.nested.levels[0][1][: len(low)] > 0
         lows, highs = np.unique(low[present]), np.unique(high[present])
         if not len(lows) or self.nested.extreme_ratios(0 * self._counted, self._counted) is None:
             return None

@@ -15,11 +15,12 @@ from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.estimates import drawn_base_values
 from marginals.tables.table import Table
-from models.accuracy import CountQueries, answers, average_relative_error, random_count_queries
-from models.arrays import FloatArray
+from models.accuracy import answers, average_relative_error, random_count_queries
+from models.arrays import FloatArray, IndexArray
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
+from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +70,7 @@ def query_error(
     over, named = over_table(anonymized, table)
     asked = random_count_queries(named.base_counts, conditions, queries, rng)
     true = answers(GeneralizedCells.of(named.base_counts), asked)
-    estimated = _estimated(over.model, asked)
+    estimated = _estimated(over.model, named.domain, asked)
     return float(np.mean(np.abs(estimated - true) / true))
 
 
@@ -114,10 +115,10 @@ def _require_both(anonymized: object, table: object, seed: object) -> None:
     require_whole_number(seed, "seed", 0)
 
 
-def _estimated(model: MarginalModel, queries: CountQueries) -> FloatArray:
-    taxonomies = {name: Taxonomy(hierarchy) for name, hierarchy in queries.domain.items()}
-    estimated = np.empty(len(queries.nodes))
-    for position, query in enumerate(queries.nodes.tolist()):
+def _estimated(model: MarginalModel, domain: Domain, queries: IndexArray) -> FloatArray:
+    taxonomies = {name: Taxonomy(hierarchy) for name, hierarchy in domain.items()}
+    estimated = np.empty(len(queries))
+    for position, query in enumerate(queries.tolist()):
         inside = {
             name: taxonomy.shares_under(node)[: taxonomy.hierarchy.size(0)] > 0
             for (name, taxonomy), node in zip(taxonomies.items(), query)

@@ -40,13 +40,13 @@ from models.inference.marginal_model import MarginalModel as MarginalModel
 from models.inference.marginal_model import mutual_information as mutual_information
 from models.inference.maximum_entropy import MaximumEntropy as MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables as PlausibleTables
-from models.intervals.contradictions import disagreements as disagreements
-from models.intervals.contradictions import joint_contradiction as joint_contradiction
 from models.intervals.linked_tables import Classification as Classification
 from models.intervals.linked_tables import Interval as Interval
 from models.intervals.linked_tables import IntervalTable as IntervalTable
 from models.intervals.linked_tables import LinkedTables as LinkedTables
 from models.intervals.linked_tables import linked_tables as linked_tables
+from models.intervals.proofs import disagreements as disagreements
+from models.intervals.proofs import joint_contradiction as joint_contradiction
 from models.intervals.proofs import proven_bounds as proven_bounds
 from models.programs.cell_bounds import CountBounds as CountBounds
 from models.programs.cell_bounds import extreme_count as extreme_count

@@ -15,7 +15,6 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy_nodes
-from models.tables.hierarchy import Domain
 
 # Count queries: how far answers from a generalized table are from the true ones (TZ11 section 5.3.3).
 #
@@ -23,28 +22,11 @@ from models.tables.hierarchy import Domain
 # married". A cell answers as if its rows were spread evenly over the base values that it covers.
 
 
-@dataclass(frozen=True, eq=False)
-class CountQueries:
-    """Conjunctions of conditions. nodes: shape (queries, attributes); the node of `*` is no condition.
+def random_count_queries(table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator) -> IndexArray:
+    """Draw queries about a base table with so many conditions each: nodes, shape (queries, attributes); `*` is none.
 
-    Raises DomainMismatchError for nodes outside their taxonomies.
-    """
-
-    domain: Domain
-    nodes: IndexArray
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", taxonomy_nodes(self.nodes, list(map(Taxonomy, self.domain.hierarchies))))
-
-
-def random_count_queries(
-    table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator
-) -> CountQueries:
-    """Draw queries about a base table with so many conditions each.
-
-    Each picks attributes at random, and for each of them a level at random, below that of `*`, at which it asks for the
-    value of one random row. So no query has the answer 0, of which no error is a share.
-    Raises DomainMismatchError when the domain has fewer attributes than there are conditions, or the table no rows.
+    Attributes and levels below `*` are picked at random, and the value of one random row, so that no answer is 0. Raises
+    DomainMismatchError when the domain has fewer attributes than there are conditions, or the table no rows.
     """
     domain = table.domain
     if not 1 <= conditions <= len(domain.attributes):
@@ -59,20 +41,19 @@ def random_count_queries(
         at_levels = np.stack([taxonomy.at_level(level) for level in range(hierarchy.height)])
         chosen = at_levels[rng.integers(hierarchy.height, size=number), codes[rows]]
         nodes[:, axis] = np.where(is_condition[:, axis], chosen, taxonomy.root)
-    return CountQueries(domain, nodes)
+    return nodes
 
 
-def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
+def answers(cells: GeneralizedCells, queries: IndexArray) -> FloatArray:
     """Return the expected count for each query: shape (queries,).
 
-    Raises DomainMismatchError when cells and queries are about different domains.
+    queries: nodes, shape (queries, attributes). Raises DomainMismatchError for nodes outside the taxonomies of the cells.
     """
-    if cells.domain != queries.domain:
-        raise DomainMismatchError("the queries are about another domain than the cells")
-    counted = np.empty(len(queries.nodes))
+    queries = taxonomy_nodes(queries, cells.taxonomies)
+    counted = np.empty(len(queries))
     shares_under = [cache(taxonomy.shares_under) for taxonomy in cells.taxonomies]
     columns = [np.ascontiguousarray(column) for column in cells.nodes.T]
-    for position, query in enumerate(queries.nodes.tolist()):
+    for position, query in enumerate(queries.tolist()):
         expected: FloatArray = cells.counts.astype(np.float64)
         for taxonomy, shares, column, node in zip(cells.taxonomies, shares_under, columns, query):
             if node != taxonomy.root:
@@ -81,7 +62,7 @@ def answers(cells: GeneralizedCells, queries: CountQueries) -> FloatArray:
     return counted
 
 
-def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: CountQueries) -> float:
+def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: IndexArray) -> float:
     """Return the mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
 
     Queries whose true answer is 0 are left out; 0 when no other is left.
@@ -122,8 +103,7 @@ _CELLS = 1 << 21
 class RandomCounts:
     """Counts of rows that have, in each of some attributes, one of some base values.
 
-    inside: for each attribute whether a count is about a base value, shape (counts, base values). true: the counts, shape
-    (counts,), each at least 1.
+    inside: by attribute whether a count is about a base value, shape (counts, base values). true: the counts, above 0.
     """
 
     inside: Mapping[str, BoolArray]
@@ -132,8 +112,7 @@ class RandomCounts:
     def relative_errors(self, model: MarginalModel) -> FloatArray:
         """`|expected - true| / true` of each count; the model spreads rows evenly over the base values of a group.
 
-        Raises TooManyCellsError if the model's table of the attributes is too large to be laid out, NotFittedError if it has
-        none.
+        Raises TooManyCellsError if the model's table is too large to be laid out, NotFittedError if it has none.
         """
         levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
         if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:
@@ -156,10 +135,9 @@ def random_counts(
 ) -> RandomCounts:
     """Draw so many counts of a table at base values, which has rows.
 
-    Each draws two rows, a row as likely as any other. places: for attributes whose values stand in an order the place of
-    each, shape (base values,): the count is about all values from that of the one row to that of the other. Of other
-    attributes it is about the value of the first row. So no true count is 0, of which no error is a share. Raises
-    DomainMismatchError for a table that is coarser, or without rows.
+    Each draws two rows. places: for attributes with an order the place of each value, shape (base values,): the count is
+    about all values from that of the one row to that of the other. Of other attributes it is about the value of the first
+    row. So no true count is 0. Raises DomainMismatchError for a table that is coarser, or without rows.
     """
     if not len(table) or any(table.margin.values()):
         raise DomainMismatchError("counts are drawn from a table at base values that has rows")
@@ -262,9 +240,8 @@ def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
     """Return half the sum of abs(p - q) over the cells of a table: the largest error in the share of a set of cells.
 
     data: counts, which may be finer than what the model was made from. p: their shares, q: the model's, in which values
-    below a published one are equally likely. Both sum to 1, so that where p is above q makes up for where it is below,
-    and only cells that have rows are looked at. 0 for no rows at all. Raises TooManyCellsError where the model's table is
-    too large to be laid out, NotFittedError where it has none.
+    below a published one are equally likely. Both sum to 1, so that only cells with rows are looked at. 0 for no rows.
+    Raises TooManyCellsError if the model's table is too large to be laid out, NotFittedError if it has none.
     """
     if not data.total:
         return 0.0

@@ -17,9 +17,8 @@ A *step* is a published margin, one level finer in one attribute (`refinements`)
   variation. It is known where no table shows the attribute any finer and only counts are suspect, or where all finer
   counts are known and only diversities are. Then so is the part of a class whose distribution changes most.
 
-An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2). Two
-tables with margins of 100/100 and 3/197 and a least count of 3 that are not shown together: were the counts 0 and 3, they
-would be, so they are 1 and 2.
+An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2).
+Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and 2.
 
 - Where the possible worlds are few, they are laid out, those are kept in which no addition would have been taken, and
   what these have in common is what the reader knows. Else each addition is examined by itself; and where its own tables
@@ -29,8 +28,7 @@ would be, so they are 1 and 2.
 - Less may follow where a search stops at a level that tells nothing on the way to one that does. A release does not name
   such levels; so with the hierarchies of the table this reads the search exactly, and without them as if it looked further.
 
-A real search also leaves out what it did not try; so this is the most that knowing it tells. All limits are numbers, so
-that the same release always gets the same answer.
+A real search also leaves out what it did not try, so this is the most that knowing it tells. All limits are numbers.
 """
 
 from collections import Counter
@@ -57,10 +55,10 @@ from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.class_shares import LISTED, ClassSums, SummedTable, counted_shares
+from models.inference.class_shares import LISTED, ClassSums, Step, SummedTable, counted_shares
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.programs.consistent_tables import MOST_TABLES, all_tables
-from models.tables.contingency_table import Cells, ContingencyTable, group, pack
+from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DOUBTFUL, DataCube, interactions
 from models.tables.fitted_levels import FittedLadder, thresholds
 from models.tables.hierarchy import Domain, Margin, Mask
@@ -120,7 +118,7 @@ class _Rules:
 
     @cached_property
     def bounds(self) -> FrechetBounds:
-        return FrechetBounds.of(self.collection)
+        return FrechetBounds(self.collection)
 
     @cached_property
     def counting(self) -> tuple[CountClaim, ...]:
@@ -200,7 +198,6 @@ def _must_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArra
 
 
 def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
-    """All cells of a margin, empty ones too, its last attribute fastest."""
     shape = [domain.hierarchy(name).size(level) for name, level in margin.items()]
     codes = np.indices(shape, dtype=np.intp).reshape(len(shape), prod(shape))
     return Cells.of(domain, margin, dict(zip(margin, codes)), np.ones(prod(shape)))
@@ -213,8 +210,7 @@ def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
 class PosteriorChange:
     """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
 
-    cell: its labels at the finer level. distance: total variation. value: the sensitive value that gains most; before,
-    after: its probability.
+    cell: its labels at the finer level. distance: total variation. value: what gains most; before, after: its share.
     """
 
     cell: Mapping[str, str]
@@ -228,11 +224,10 @@ class PosteriorChange:
 class Refinement:
     """A step, and what its refusal tells.
 
-    margin: the published one. finer: the level refused for `attribute`. classes: of the margin, sensitive attributes set
-    aside. possible_claims: the claims that can have refused it, each with the positions of the classes where it can have;
-    None where nothing can be told, and `note` says why. candidate_class: labels of the one class that can be to blame, None
-    where there are none or several. acceptance_probability, largest_posterior_change: None where they are not known.
-    is_certain: whether counts that are known refuse the step in every possible world.
+    margin: the published one. finer: the level refused for `attribute`. classes: of the margin without sensitive
+    attributes. possible_claims: the claims that can have refused it, with the positions of the classes where; None where
+    nothing can be told, and `note` says why. candidate_class: labels of the only class to blame. acceptance_probability,
+    largest_posterior_change: None if not known. is_certain: whether known counts refuse the step in every world.
     """
 
     margin: Margin
@@ -277,9 +272,8 @@ def refinements(
 ) -> tuple[Refinement, ...]:
     """Every step of a decomposable collection whose claims hold.
 
-    sizes: what the attacker knows of finer counts: bounds from the release, or the counts themselves where everybody's
-    nonsensitive values are known. ladders: of attributes whose levels were fitted to the table, as the attacker knows.
-    Raises NotDecomposableError.
+    sizes: bounds of finer counts from the release, or these counts if everybody's nonsensitive values are known.
+    ladders: of attributes whose levels were known to be fitted to the table. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims))
     return tuple(
@@ -451,8 +445,7 @@ def _all_large(split: _Split, least: int) -> tuple[float, None] | None:
 def _large_parts_probability(rows: int, weights: Sequence[float], least: int) -> float:
     """P(no part has 1 .. least-1 rows) for a multinomial with these weights.
 
-    Parts with Poisson numbers of rows are independent, and multinomial given their sum: so the small numbers are left
-    out of each, and the sum is that of all parts by convolution.
+    Poisson numbers are multinomial given their sum: small ones are left out of each part, and the parts convolved.
     """
     from scipy.special import gammaln, xlogy  # slow to import, and few need it
 
@@ -476,8 +469,7 @@ def _all_diverse(
 ) -> tuple[float, PosteriorChange] | None:
     """The probability that all parts are diverse if each row of a class is as likely to have each of its values.
 
-    With the part whose distribution changes most if they are not all. The rows of each part are known. None where the
-    values can be arranged in too many ways.
+    With the part whose distribution changes most if not all are. The rows of parts are known. None for too many ways.
     """
     accepted, most = Fraction(1), LISTED
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
@@ -488,11 +480,10 @@ def _all_diverse(
         if counted is None:
             return None
         most -= sum(map(len, counted.steps))
-        layers, arrangements = _diverse_steps(counted.steps, diversities)
-        accepted *= Fraction(arrangements, _permutations(values.tolist()))
+        diverse = replace(counted, steps=[_diverse(steps, diversities) for steps in counted.steps])
+        accepted *= Fraction(diverse.arrangements * prod(map(factorial, values.tolist())), factorial(int(values.sum())))
         before = [Fraction(count, int(values.sum())) for count in values.tolist()]
-        diverse = replace(counted, steps=layers).exact if arrangements else [before] * len(parts)
-        shares += [(part, before, own) for part, own in zip(parts.tolist(), diverse)]
+        shares += [(part, before, own) for part, own in zip(parts.tolist(), diverse.exact or [before] * len(parts))]
     shifts = []
     for part, before, own in shares:
         after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, own)]
@@ -503,25 +494,11 @@ def _all_diverse(
     return float(accepted), PosteriorChange(cell, float(distance), label, float(before[value]), float(after[value]))
 
 
-def _diverse_steps(
-    layers: Sequence[Sequence[tuple[int, int, tuple[int, ...]]]], diversities: Sequence[Diversity]
-) -> tuple[list[list[tuple[int, int, tuple[int, ...]]]], int]:
-    """The steps of a count of arrangements after which each part is diverse, and how many such arrangements there are."""
-    result, ways = [], {0: 1}
-    for steps in layers:
-        vectors = list({filled for *_, filled in steps})
-        passes = np.all([satisfies(diversity, np.array(vectors)) for diversity in diversities], axis=0)
-        diverse = {filled for filled, is_diverse in zip(vectors, passes) if is_diverse}
-        result.append([step for step in steps if step[2] in diverse])
-        reached: Counter[int] = Counter()
-        for state, after, filled in result[-1]:
-            reached[after] += ways.get(state, 0) * _permutations(filled)
-        ways = reached
-    return result, sum(ways.values())
-
-
-def _permutations(counts: Sequence[int]) -> int:
-    return factorial(sum(counts)) // prod(map(factorial, counts))
+def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[Step]:
+    vectors = list({filled for *_, filled in steps})
+    passes = np.all([satisfies(diversity, np.array(vectors)) for diversity in diversities], axis=0)
+    diverse = {filled for filled, is_diverse in zip(vectors, passes) if is_diverse}
+    return [step for step in steps if step[2] in diverse]
 
 
 # What levels tell that are fitted to the counts of a table: each merged group holds a value with few rows.
@@ -544,10 +521,6 @@ class FittedLevelDisclosure:
     groups: int
     merged: int
     fewer_than: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The disclosure as plain values."""
-        return asdict(self)
 
 
 def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> tuple[FittedLevelDisclosure, ...]:
@@ -624,15 +597,14 @@ class CertainValue:
 class Addition:
     """An addition that a release lacks, and what follows from that.
 
-    margin: what it would have made. added: attribute and level: one of which finer values would be shown by themselves,
-    or two that would be shown together. candidate_classes, classes: of the classes that both share, how many can have
-    refused it, and how many there are; 0 where the tables were laid out. counts_only: whether a small count is the only
-    reason that there can be, for what tells enough. may_gain_nothing: whether it can also have been left out since it
-    tells too little. margins_not_examined: where it was not looked for what is certain. note: why it was not examined.
+    margin: what it would have made. added: levels by attribute: one that would be shown finer, or two that would be shown
+    together. candidate_classes, classes: of the classes that both share, how many can have refused it, and how many there
+    are; 0 where tables were laid out. counts_only: whether only a small count can be the reason. may_gain_nothing: whether
+    it may tell too little. margins_not_examined: where nothing certain was looked for. note: why it was not examined.
     """
 
     margin: Margin
-    added: tuple[tuple[str, int], ...]
+    added: Mapping[str, int]
     outcome: Outcome
     candidate_classes: int = 0
     classes: int = 0
@@ -643,21 +615,15 @@ class Addition:
     margins_not_examined: int = 0
     note: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        plain = {"margin": dict(self.margin), "added": dict(self.added), "outcome": self.outcome.value}
-        return asdict(self) | plain
-
 
 @dataclass(frozen=True)
 class Refusals:
     """What all additions together tell that a release lacks.
 
-    least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the published
-    marginals, and in how many of them no addition would have been taken; None where they are too many to be laid out, and
-    what several additions prove together was not examined. small, values: what is certain, of all additions. unnamed:
-    attributes that no table shows and whose values are not known, which were not examined. margins_not_examined: where it
-    was not looked for what is certain: of all additions, or where these were not judged together of each, one by one.
+    least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the
+    published marginals, and how many of them explain all; None where they are too many, so that additions were not
+    examined together. small, values: what is certain. unnamed: attributes that no table shows and whose values are not
+    known. margins_not_examined: where nothing certain was looked for.
     """
 
     least: int
@@ -683,10 +649,6 @@ class Refusals:
         """Whether no table explains the release: the claims alone did not limit the search."""
         return self.left == 0
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self) | {"additions": [addition.as_json() for addition in self.additions]}
-
 
 @dataclass(frozen=True)
 class _Possible:
@@ -707,9 +669,7 @@ class _Possible:
 
     def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
-        return Addition(
-            domain.margin(self.clique), tuple((name.attribute, name.level) for name in names), outcome, **fields
-        )
+        return Addition(domain.margin(self.clique), dict(names), outcome, **fields)
 
     def untelling(self, collection: Collection, cells: Cells) -> tuple[CountArray, CountArray]:
         """The counts of cells of the clique of which the addition would tell nothing, as numerators and denominators."""
@@ -733,11 +693,9 @@ def refusals(
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
     least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out, and
-    what gains less than DOUBTFUL times as much where its two attributes by themselves do not gain that either. So the
-    parameters are a release, what is small, and what limits the reader: time, tables, what an addition had to gain.
-
-    Raises NotDecomposableError.
+    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out,
+    and what gains less than DOUBTFUL times as much if its two attributes by themselves do not gain that either. The
+    parameters are a release and what limits the reader. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques)
@@ -783,7 +741,6 @@ def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> 
 
 
 def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
-    """Each cell once, few attributes first."""
     ranges: dict[tuple[tuple[str, str], ...], CertainRange] = {}
     for cell in cells:
         old = ranges.setdefault(tuple(cell.values.items()), cell)
@@ -818,21 +775,6 @@ def _worlds_of(rules: _Rules, cells: Cells, masks: Iterable[Mask], most: int) ->
     return None if tables is None else cells.with_counts(tables.T)
 
 
-def _rolled_up(worlds: Cells, margin: Mapping[str, int]) -> Cells:
-    """The cells of a coarser margin in ascending order, with their counts in each table."""
-    columns = {name: worlds.column(name, level) for name, level in margin.items()}
-    first, place = _grouped(worlds, margin)
-    order = np.argsort(place, kind="stable")
-    counts = np.add.reduceat(worlds.counts[order], np.flatnonzero(np.diff(place[order], prepend=-1)), axis=0)
-    return Cells.of(worlds.domain, margin, {name: column[first] for name, column in columns.items()}, counts)
-
-
-def _grouped(cells: Cells, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
-    """For each cell of a coarser margin one of the cells in it; and for each cell the place among these."""
-    sizes = [cells.domain.hierarchy(name).size(level) for name, level in margin.items()]
-    return group(*pack([cells.column(name, level) for name, level in margin.items()], sizes, len(cells)))
-
-
 _Judged = tuple[BoolArray, BoolArray, BoolArray, str]
 """The tables in which an addition is not taken, has a small count, would tell too little: shape (tables,) each.
 
@@ -844,8 +786,8 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
     if obstacle:
         everything: BoolArray = np.ones(worlds.counts.shape[1], dtype=np.bool_)
         return everything, everything, ~everything, obstacle
-    cells = _rolled_up(worlds, domain.margin(one.clique))
-    classes = _rolled_up(worlds, domain.margin(rules.public(one.clique)))
+    cells = worlds.rolled_up(domain.margin(one.clique))
+    classes = worlds.rolled_up(domain.margin(rules.public(one.clique)))
     small = _has_small(classes, rules.least_class) | _has_small(cells, rules.least_cell)
     nothing = _gains_nothing(rules, worlds, cells, one)
     refused, claims = small | nothing, rules.beyond_counts(one.clique)
@@ -867,12 +809,10 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
 
 
 def _has_small(worlds: Cells, least: int) -> BoolArray:
-    """The tables in which some cell has 1 to least - 1 rows: shape (tables,)."""
     return np.asarray(np.any((worlds.counts >= 1) & (worlds.counts < least), axis=0))
 
 
 def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -> BoolArray:
-    """The tables in which an addition would gain no more than it costs: shape (tables,). cells: of its margin."""
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing: BoolArray = np.all(cells.counts * denominators[:, None] == numerators[:, None], axis=0)
     if len(one.vertices) == 1 or not rules.price:
@@ -892,7 +832,7 @@ def _gain_and_cost(rules: _Rules, worlds: Cells, first: Mask, second: Mask) -> t
     """What two margins tell together beyond each by itself, in nats, shape (tables,); and the price of its parameters."""
     signs = {first: 1, second: 1, first & second: -1, first | second: -1}
     total, domain = rules.collection.cube.total, rules.domain
-    entropies = (-x_log_x(_rolled_up(worlds, domain.margin(mask)).counts).sum(axis=0) for mask in signs)
+    entropies = (-x_log_x(worlds.rolled_up(domain.margin(mask)).counts).sum(axis=0) for mask in signs)
     gain = sum(sign * entropy for sign, entropy in zip(signs.values(), entropies)) / max(total, 1)
     cells = sum(sign * rules.priced.cell_count(mask) for mask, sign in signs.items())
     return np.asarray(gain), -rules.price * cells
@@ -922,7 +862,7 @@ def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: S
     # Of all tables, or of none, nothing more is in common.
     telling = [number for number, tables in enumerate(sets) if tables.any() and not tables.all()]
     for margin in examined.values():
-        cells = _rolled_up(worlds, margin)
+        cells = worlds.rolled_up(margin)
         for number in telling:
             small[number].extend(_certain_ranges(cells, sets[number], rules.least))
             for name in rules.shown(domain.mask(margin)):
@@ -954,7 +894,7 @@ def _range(counts: CountArray) -> tuple[CountArray, CountArray]:
 def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[CertainValue]:
     """The classes that have one sensitive value, and rows, in all tables that are kept, and not in all tables."""
     shared = {name: level for name, level in worlds.margin.items() if name != sensitive}
-    _, class_of = _grouped(worlds, shared)
+    class_of = worlds.positions_in(worlds.rolled_up(shared))
 
     def certain(lower: CountArray, upper: CountArray) -> BoolArray:
         """The cells that have all rows of their class."""
@@ -997,7 +937,6 @@ def _laid_out(
 
 
 def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
-    """What an addition tells by itself where only counts decide, from the bounds of each count."""
     domain, cube = rules.domain, rules.collection.cube
     margin, classes = domain.margin(one.clique), cube.table(one.separator)
     cells, bounds = _all_cells(domain, margin), rules.bounds.of_margin(margin)

@@ -1,10 +1,9 @@
 """What readers guess of sensitive values and of small counts, though nothing of it is certain."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -28,8 +27,7 @@ _ROUNDING = 1e-9
 def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
     """Return the finest levels of what a release shows together with a sensitive attribute, that attribute last.
 
-    Nothing else tells of it where the release is decomposable (KG06 Prop. 7.3); otherwise it is all that is published.
-    Empty if no margin shows the attribute.
+    Without a junction tree, of all that is published (KG06 Prop. 7.3). Empty if no margin shows the attribute.
     """
     collection, domain = model.collection, model.domain
     first_step = 1 << domain.offsets[domain.index(sensitive)]
@@ -131,8 +129,7 @@ def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
 def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedTable]) -> FloatArray:
     """Return the guess nearest to one that keeps to all published counts, and to the people in each class.
 
-    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class. Iterative
-    proportional fitting, which ends after a fixed number of sweeps.
+    guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class.
     """
     guess = np.array(guess, dtype=np.float64)
     targets = [(Sums(len(guess), None, (1,)), rows), *(group.target for group in groups)]
@@ -177,8 +174,7 @@ def base_rate(people: EquivalenceClasses) -> float:
 
 # Combinations that few people are likely to have: a reader suspects those that the fitted model ranks first.
 #
-# That a count is not certain does not keep a reader from being right about it: of the combinations that a model ranks
-# first as small, nearly all can be.
+# A reader can be right about a count that is not certain: of the combinations that a model ranks first, nearly all can be.
 
 
 _ATTRIBUTES = 3
@@ -215,10 +211,6 @@ class LikelySmall:
     tops: tuple[Top, ...]
     beside: Mapping[str, tuple[Top, ...]] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
 
 def likely_small(
     model: MarginalModel,
@@ -230,9 +222,8 @@ def likely_small(
 ) -> LikelySmall:
     """Rank what no table shows: the combinations of two and three attributes at their finest published levels.
 
-    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables, by
-    what they are called, which show the attributes at the same levels. A count is taken to be Poisson around what a model
-    expects.
+    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables
+    by name, with the attributes at the same levels. A count is taken to be Poisson around what a model expects.
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
@@ -284,7 +275,6 @@ def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
 
 
 def _small_chances(expected: FloatArray, least: int) -> FloatArray:
-    """P(1 <= X < least) of Poisson numbers X that are expected: shape (cells,)."""
     term = np.exp(-expected.ravel())
     chances = np.zeros_like(term)
     for count in range(1, least):

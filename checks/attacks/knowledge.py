@@ -54,10 +54,6 @@ class Counts:
     small: int
     smallest: tuple[CertainCell, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class SensitiveCounts:
@@ -77,7 +73,7 @@ class SensitiveCounts:
         """Return them as plain values."""
         shared = None if self.shared is None else dict(self.shared)
         classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": shared}
-        return {**self.counts.as_json(), "classes": classes}
+        return {**asdict(self.counts), "classes": classes}
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class PublishedCounts:
     def as_json(self) -> dict[str, Any]:
         """Return them as plain values."""
         by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
-        return {"below": self.least, **self.counts.as_json(), "sensitive": by_attribute}
+        return {"below": self.least, **asdict(self.counts), "sensitive": by_attribute}
 
 
 def published_counts(collection: Collection, sensitive: Sequence[str], least: int) -> PublishedCounts:
@@ -138,8 +134,7 @@ def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> Sen
 
 # Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
 #
-# A fact holds in every population that the tables fit, so nobody needs to guess. Whether something is no fact is
-# certain only where the bounds are decided.
+# A fact holds in every population that the tables fit. That there is none is certain if bounds are decided.
 
 
 class FactKind(Enum):
@@ -254,15 +249,13 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
 # Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
 #
 # Only the separator says which row of one clique is which row of the next, so rows may be joined in any order within
-# each separator cell. One such table shows that its counts are possible: what differs between two of them is not
-# determined.
+# each separator cell. Each such table shows its counts to be possible.
 
 
 def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
     """A table with the counts of a published tree as marginals, its rows joined in random order, at the finest levels.
 
-    Each separator cell is filled along the two orders at once (the north-west corner rule), which leaves as many cells
-    empty as can be, and so shows of many cells that they may be.
+    Each separator cell is filled along the two orders at once (the north-west corner rule): most cells stay empty.
     """
     clique_counts = [np.rint(cells.counts).astype(np.int64) for cells in tree.cliques]
     counts = clique_counts[0]
@@ -294,7 +287,6 @@ def _keys(table: Cells, margin: Levels) -> IndexArray:
 
 
 def _codes(domain: Domain, margin: Levels, cell: int) -> dict[str, int]:
-    """The code of each attribute in a cell of a margin."""
     codes = np.unravel_index(cell, [domain.hierarchy(a).size(level) for a, level in margin.items()])
     return dict(zip(margin, map(int, codes)))
 
@@ -365,7 +357,7 @@ class Knowledge:
             return iter(())
         if not self.source.found:
             self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
-        return map(cells.coded_cells.with_counts, list(self.source.found))
+        return map(cells.cells.with_counts, list(self.source.found))
 
     @cached_property
     def _glued(self) -> Callable[[int], Cells]:
@@ -403,7 +395,7 @@ class Knowledge:
         self, cells: PossibleCells, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, effort: Effort
     ) -> None:
         asked = np.flatnonzero(is_open(ranges).any(axis=0))
-        keys = _keys(cells.coded_cells, margin)
+        keys = _keys(cells.cells, margin)
         groups = np.where(np.isin(keys, asked), np.searchsorted(asked, keys), len(asked))
         unknowns = sums_of_cells(cells, groups, len(asked) + 1)
         np.maximum(unknowns.lower[:-1], ranges.lower[asked], out=unknowns.lower[:-1])
@@ -440,12 +432,11 @@ _MOST_SECONDS = 2.0
 class CertainCells:
     """What is certain of the cells of all margins of up to `attributes` attributes at their finest published levels.
 
-    determined: cells with one possible count, which is not 0. exists: cells that have a row for certain, those included.
-    small: cells that are determined and have fewer rows than the largest k that is claimed. undecided: further cells that
-    may be among these, since the time was over. unread: margins that were not looked at, for the same reason or their size.
-    worst: of all published levels the determined cell with the fewest rows, as far as was looked; None where there is none.
-    one_value: classes of these margins that have a row for certain, and all of them with the same sensitive value; at least
-    so many. shared: the first such class with that value, and the rows that it has at least; None where there is none.
+    determined: cells with one possible count, which is not 0. exists: cells that certainly have a row. small: determined
+    cells with fewer rows than the largest k that is claimed. undecided: further cells that may be among these. unread:
+    margins that were not looked at, for time or size. worst: of all published levels the determined cell with the fewest
+    rows; None for none. one_value: classes that certainly have rows, all with the same sensitive value, at least so many.
+    shared: the first of them with that value and its least rows.
     """
 
     determined: int
@@ -469,9 +460,8 @@ def certain_cells(
 ) -> CertainCells:
     """Count what is certain about a sensitive attribute.
 
-    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known
-    in several ways at once, by a level of each. k: the largest one that is claimed, 0 for none. deadline: what is not
-    decided by then stays undecided.
+    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known in
+    several ways at once, by a level of each. k: the largest one that is claimed, or 0. deadline: for decisions.
     """
     result = CertainCells(0, 0, 0, 0, 0, None)
     finest = {attribute: view[:1] for attribute, view in views.items()}
@@ -561,7 +551,6 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
 def _with_margin(
     sums: CertainCells, known: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
 ) -> CertainCells:
-    """The numbers with those of one margin more."""
     lower, upper = ranges.lower, ranges.upper
     determined = (lower == upper) & (lower > 0)
     undecided = _is_open(ranges, values).any(axis=0) if known.is_whole else lower < upper
@@ -595,7 +584,6 @@ def _is_open(ranges: Ranges, values: int) -> BoolArray:
 
 
 def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: CertainCell | None) -> CertainCell | None:
-    """The first cell with the fewest rows, if these are fewer than those of the worst so far. rows: 0 for no candidate."""
     candidates = np.flatnonzero(rows)
     if not len(candidates):
         return worst
@@ -643,10 +631,8 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
 def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
     """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
 
-    The bounds of the class itself, and of its sensitive values one by one. Where a decomposable collection shows one
-    sensitive attribute, at one level, with all that is shown with it in the margin, this is what k-combinatorial
-    anonymity asks of these classes; elsewhere the true number may be smaller. Raises TooManyCellsError for a margin too
-    large to be laid out.
+    From bounds of the class, and of its sensitive values. If a decomposable collection shows one sensitive attribute at
+    one level, and the margin all that is shown with it, this is k-combinatorial anonymity. Raises TooManyCellsError.
     """
     axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}

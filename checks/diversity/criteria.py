@@ -129,8 +129,7 @@ class Induction:
 class Functional(Diversity):
     """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
 
-    induction: for classes counted by published values; without it columns are base values. scale: of psi below l, other
-    than 1 for the criterion that a given class just satisfies.
+    induction: for classes counted by published values; without it columns are base values. scale: of psi below l.
     """
 
     tau: Fraction
@@ -206,8 +205,7 @@ class Functional(Diversity):
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
         """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.
 
-        None where published values do not share their rows evenly among base values of their own, or where there are too
-        many such groups and base values are not what is published.
+        None if published values do not share rows evenly among base values, or for too many groups of these.
         """
         floor, ceiling = bounds.floor, bounds.ceiling
         leaves = np.ones(len(floor), dtype=np.intp) if self.induction is None else self.induction.leaves
@@ -261,10 +259,9 @@ class Recursive(Diversity):
     """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
 
     The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set
-    Y, given by their codes, may be disclosed, so the most frequent value outside Y decides; a class without such values
-    passes. With `strict` False the head may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds;
-    KG06 does not say so, and a text in its form with l = 1 and a c below 1 is refused, as it is `simple:1/c`.
-    Reached: the smallest c at which the class would pass, infinite with fewer than l values.
+    Y, given by their codes, may be disclosed, so the most frequent value outside Y decides. With `strict` False the head
+    may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds; a text in the form of KG06 with l = 1 and c < 1
+    is refused, as it is `simple:1/c`. Reached: the smallest c at which the class would pass, or infinite.
     """
 
     c: Fraction
@@ -366,8 +363,7 @@ class Recursive(Diversity):
 class DontCareEntropy(_AtLeast):
     """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
 
-    dont_care: the codes of the values that may be disclosed. A class in which everybody has one of these passes, as it
-    does by Def. 4.3, and reaches infinity.
+    dont_care: the codes of the values that may be disclosed. A class of these alone reaches infinity (Def. 4.3).
     """
 
     l: Fraction
@@ -384,8 +380,7 @@ class DontCareEntropy(_AtLeast):
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class.
 
-        A don't-care count n is fixed iff ln n < M, which is to say that the entropy of what is fixed so far, W rows in
-        all, is below ln(W / n).
+        A don't-care count n is fixed iff ln n < M: the entropy of what is fixed so far, W rows, is below ln(W / n).
         """
         fixed = [v for code, v in enumerate(vector) if v > 0 and code not in self.dont_care]
         if not fixed:

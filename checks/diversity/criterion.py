@@ -1,8 +1,7 @@
 """What a diversity criterion is: "l well-represented sensitive values" in one class (MKGV07 section 4, KG06 Def. 2.5).
 
 A criterion looks at vectors, one row a class, one column a sensitive value: counts, or probabilities in any scale.
-`slack` is how far a class is from the boundary, relative to it; near 0 floating point cannot tell, and `decide` does,
-with integers and fractions.
+`slack` is how far a class is from the boundary, relative to it; near 0 only `decide` can tell, with fractions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -136,8 +135,7 @@ class Diversity:
     `grammar`, or from `__str__`, `parameters` and `parsed`; `marginals.register_diversity` makes it known.
     Every other method has a default that is right for any criterion.
 
-    Labels name values of any level; a label that names several levels means the finest. A general value may be disclosed
-    if all under it may be, and is protected if one under it is.
+    Labels name values of any level, the finest first. A general value may be disclosed if all under it may be.
 
     >>> import numpy as np
     >>> from checks.diversity.criteria import Entropy
@@ -177,8 +175,7 @@ class Diversity:
     def parsed(cls, text: str) -> Self | None:
         """Read the criterion from its parameters, for instance `3,4`; None for a text of another form.
 
-        Without a grammar, `parameters` are numbers, and the fields in their order. Raises CriterionError for parameters
-        that make no sense.
+        Without a grammar, `parameters` are numbers, and the fields in their order. Raises CriterionError.
         """
         if cls.grammar is not None:
             read = cls.grammar.read(text)
@@ -189,8 +186,7 @@ class Diversity:
     def slack(self, vectors: Vectors) -> FloatArray:  # noqa: ARG002
         """Positive where the class passes, negative where it fails, relative to the bound: shape (classes,).
 
-        Its sign must be right wherever it is further than `BOUNDARY` from 0. Raises CriterionError, as `reached` and
-        `decide` do, for a criterion that is decided only `among` values.
+        Its sign must be right beyond `BOUNDARY`. Raises CriterionError, as `reached` and `decide`, if it needs `among`.
         """
         raise CriterionError(self.lacking())
 

@@ -36,8 +36,7 @@ ZERO_LOG = -1e5
 class RatioBounds:
     """Bounds of the log-ratios x_s - x_h, `[s, h]`, over the class combinations with a positive head h.
 
-    floor, ceiling: shape (values, values). The diagonal of the ceiling is 0 for a head that can be positive, -inf for one
-    that cannot.
+    floor, ceiling: shape (values, values). The diagonal of the ceiling is 0 for a head that can be positive, else -inf.
     """
 
     floor: FloatArray
@@ -85,8 +84,7 @@ class Cases(ABC):
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
         """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
 
-        By default to its shares. x: the log-vectors of these classes, shape (values, cases). turn: which way, where one
-        alone would not get far.
+        By default to its shares. x: the log-vectors of these classes, shape (values, cases). turn: number of the try.
         """
         return shares(x, self.support)
 
@@ -182,7 +180,6 @@ def subsets(number: int, size: int) -> IndexArray:
 
 
 def _largest(columns: FloatArray, number: int) -> FloatArray:
-    """The sum of the largest entries of each column."""
     return np.asarray(np.sort(columns, axis=0)[len(columns) - number :].sum(axis=0), dtype=np.float64)
 
 

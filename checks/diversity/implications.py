@@ -66,8 +66,7 @@ def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fr
 class WeakestImplying(NamedTuple):
     """The weakest simple and recursive diversities that imply a functional one, over so many base values.
 
-    simple: the smallest l; None where no class has simple l-diversity with so many values. recursive: by l, from 2 up to
-    `LARGEST_L`, the largest c, at which (c, l) implies it still.
+    simple: the smallest l; None where no class has simple l-diversity with so many values. recursive: the largest c by l.
     """
 
     simple: Fraction | None
@@ -165,9 +164,8 @@ def _most_uneven(l: Fraction) -> list[int]:
 def _recursive_implies_values(first: Recursive, second: Distinct | Simple, values: int) -> Verdict:
     """Whether recursive diversity leaves no class with few values, or with a frequent one.
 
-    Of the classes with d values the level one has the largest tail for its most frequent value, d - l + 1 times as large;
-    where that is too small, none of them passes. With n values, all others as frequent, f_1 is largest: n - l + 1 of the
-    n - 1 others are its tail.
+    Of the classes with d values the level one has the largest tail for its most frequent value, d - l + 1 times as large; if
+    that is too small, none passes. With n values, all others as frequent, f_1 is largest, and n - l + 1 others its tail.
     """
     if first.l == 1:
         return verdict_of(second.l == 1)
@@ -181,7 +179,6 @@ def _recursive_implies_values(first: Recursive, second: Distinct | Simple, value
 
 
 def _is_satisfied_by_none(diversity: Diversity, values: int) -> bool:
-    """Whether it is plain that no class over so many values satisfies it."""
     match diversity:
         case Simple(l=l) | Distinct(l=l) | Entropy(l=l):
             return l > values

@@ -175,8 +175,7 @@ def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
 class OfPeople(Diversity):
     """A diversity that holds of people, at most `rows_per_person` rows each. Reached: that of the least diverse people.
 
-    eased: what the bound is multiplied with. Raises CriterionError for a diversity that is no bound on the most frequent
-    shares.
+    eased: factor of the bound. Raises CriterionError for a diversity that is no bound on the most frequent shares.
     """
 
     diversity: Diversity

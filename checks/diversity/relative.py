@@ -41,9 +41,8 @@ _NONE, _ALL = Fraction(0), Fraction(1)
 class ShareRange(Diversity):
     """Each value has a share between two bounds, in every class.
 
-    lower, upper: for each value in the order of the columns; 0 and 1 or more where nothing is demanded. Merging keeps it:
-    the shares of a merged class are means of those of its parts. Reached: the factor by which the share that comes nearest
-    to its bound, or is furthest beyond it, is within that bound; below 1 where it is beyond. Infinite without bounds.
+    lower, upper: for each value; 0 and 1 or more where nothing is demanded. Merging keeps it: shares of a merged class are
+    means. Reached: the factor by which the share nearest to its bound is within it, below 1 where it is beyond.
     """
 
     lower: tuple[Fraction, ...]

@@ -93,7 +93,6 @@ def _masked(text: str) -> str:
 
 
 def _labels(text: str) -> tuple[str, ...]:
-    """Read labels between commas, sorted and each once; empty if a part is no label."""
     labels, start = set(), 0
     for part in _masked(text).split(","):
         spelling = text[start : start + len(part)].strip()

@@ -148,8 +148,7 @@ _PROGRAM = 25
 def extreme_positions(vectors: FloatArray, spend: Callable[[], None] = lambda: None) -> IndexArray:
     """The vectors that no others combine to with nonnegative weights, and of parallel ones the first; ascending.
 
-    vectors: shape (n, values), nonnegative, no row all 0. Where rounding leaves a doubt the vector is kept. spend: called
-    before every linear program.
+    vectors: shape (n, values), nonnegative, no row all 0. In doubt a vector is kept. spend: called before programs.
     """
     shares = vectors / vectors.sum(axis=1, keepdims=True)
     _, first = np.unique(shares, axis=0, return_index=True)

@@ -136,7 +136,6 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
 
 
 def _shares(exact: Sequence[Fraction]) -> FloatArray:
-    """The vector divided by its sum: shape (1, values)."""
     total = sum(exact)
     return np.array([[float(value / total) for value in exact]])
 
@@ -211,9 +210,8 @@ RELAXED = "relaxed-diversity"
 
 # Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.
 #
-# The fit is not exact, so a verdict must survive its errors: the criterion is decided a little stricter and a little
-# laxer than asked, and with and without the cells that the fit has driven almost to nothing. What these do not agree
-# on is undecided.
+# The fit is not exact, so a verdict must survive its errors: it is decided a little stricter and a little laxer than
+# asked, and with and without the cells that the fit has driven almost to nothing. Disagreement is undecided.
 
 
 MARGIN = 1e-6
@@ -269,8 +267,6 @@ def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verd
 
 
 def _tree(fit: CalibratedTree, sensitive: str, least: float) -> SensitiveTree:
-    """The sensitive tree of a fit, without the cells of fewer expected rows than `least`."""
-
     def cells_of(mask: Mask) -> Cells:
         cells = fit.marginal(mask)
         return cells[cells.counts > least]

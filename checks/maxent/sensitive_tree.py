@@ -25,8 +25,7 @@ from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.hierarchy import Domain, Mask
 
-# Class combinations: built up clique by clique in perfect sequence, depth first and in blocks, so that whoever looks for
-# a few of them need not enumerate the rest.
+# Class combinations: built up clique by clique in perfect sequence, depth first and in blocks.
 
 
 BLOCK = 1 << 14
@@ -82,8 +81,7 @@ class FittingClasses(Generic[Classes]):
     ) -> list[NDArray[Any]]:
         """Work values up the tree: for each clique, one for each class of its separator, of all of its subtree.
 
-        values_of: from a clique to a new array with a row for each of its classes. combine: of a class with what comes from
-        a child. reduced: of the classes that share a separator class.
+        values_of: a clique to new rows of its classes. combine: with those of a child. reduced: of a separator class.
         """
         self.deadline.check()
         arriving: list[NDArray[Any]] = [np.zeros(0)] * len(self.classes)
@@ -391,7 +389,6 @@ class LogTree:
 
 
 def _in_chunks(coefficients: FloatArray, worked_out: Callable[[FloatArray], NDArray[Any]]) -> NDArray[Any]:
-    """Work something out of some linear forms at a time."""
     parts = [coefficients[:, i : i + _CHUNK] for i in range(0, coefficients.shape[1], _CHUNK)]
     return np.concatenate(list(map(worked_out, parts)))
 
@@ -403,8 +400,8 @@ def _in_chunks(coefficients: FloatArray, worked_out: Callable[[FloatArray], NDAr
 class Outcome:
     """A verdict with the worst class combination found.
 
-    combination: a class of each clique, None where no class has rows. examined: combinations, vectors or pairs looked
-    at. proven_worst: whether no combination is worse than that one.
+    combination: a class of each clique, None where no class has rows. examined: what was looked at. proven_worst: whether
+    none is worse.
     """
 
     verdict: Verdict

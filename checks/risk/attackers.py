@@ -352,8 +352,7 @@ AlikeValues = tuple[IndexArray, IndexArray]
 def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[int, AlikeValues]) -> CountArray:
     """Count the entries that are consistent with each record if similar values agree too: shape (records,).
 
-    alike: by position of the attribute, the values that agree. Each record is looked up once with each combination of
-    similar values, so there should be few of them.
+    alike: by position of the attribute, the values that agree. Each record is looked up by all combinations.
     """
     if not alike:
         return consistent_counts(records, dictionary)

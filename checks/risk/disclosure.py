@@ -99,10 +99,9 @@ def unwatched(done: int, total: int) -> None:
 class DecisionProblem:
     """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary, over which losses are expected; None if the loss of a record is that under the
-    dictionary that is worst for it (`least_worst_risk` is about all together). steps: the worth of a step from the root in
-    each attribute; 1 by default. weights: how often each record counts in means, shape (records,); once by default.
-    Raises DisclosureRuleError.
+    prior: the probability of each dictionary; None if the loss of a record is that under its worst dictionary
+    (`least_worst_risk` is about all together). steps: the worth of a step from the root by attribute, by default 1.
+    weights: of each record in means, by default 1. Raises DisclosureRuleError.
     """
 
     originals: Records
@@ -441,9 +440,8 @@ def best_on_average(
 ) -> Optimum:
     """Return the least risk with a mean utility of at least so much (eq. 8), or the most mean utility with so much risk.
 
-    Less than a step of one record is missing to the best. The bound is the least risk that any disclosure with that mean
-    utility can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no disclosure with a
-    finite risk is allowed.
+    At most a step of one record worse than the best. The bound is the least risk that any disclosure with that mean utility
+    can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no finite risk is allowed.
     """
     utility, risk, _, _, optimum = _climb(problem, progress)
     if not np.isfinite(risk[0]):
@@ -477,10 +475,9 @@ MAX_CLUSTER = 12
 def selected_disclosure(problem: DecisionProblem, clusters: Sequence[Sequence[int]], disclosed: int) -> Optimum:
     """Return so many attributes of each record, as they are, with the least Phi4 loss if attributes are independent.
 
-    clusters: positions of attributes that may depend on each other; each other attribute is independent of all. The loss
-    that comes back is the exact one. Raises DisclosureRuleError for several dictionaries, a Psi that is not 0, a
-    sensitivity that is no product over the attributes, for clusters that overlap or are larger than `MAX_CLUSTER`, and
-    for another number of attributes than there are.
+    clusters: positions of attributes that may depend on each other. The loss that comes back is the exact one. Raises
+    DisclosureRuleError for several dictionaries, a Psi that is not 0, a sensitivity that is no product over the
+    attributes, clusters that overlap or are larger than `MAX_CLUSTER`, and too many attributes.
     """
     originals, attributes = problem.originals, range(len(problem.originals.space))
     if len(problem.dictionaries) != 1:

@@ -117,7 +117,6 @@ class Weights:
 
     @cached_property
     def _weighing(self) -> tuple[int, ...]:
-        """The terms with a weight that is not 0."""
         return tuple(np.flatnonzero(np.atleast_2d(self.of_terms).any(axis=0)).tolist())
 
 

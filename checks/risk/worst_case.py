@@ -160,7 +160,6 @@ def _near(
 def _program(
     choices: _Choices, units: FloatArray, sizes: CountArray, scale: float
 ) -> tuple[tuple[IndexArray, float] | None, float]:
-    """The best levels that an integer program finds among choices, with their value, and its bound."""
     kinds, levels, costs = choices
     count, costs = len(kinds), costs * units[kinds]
     of_kind = csr_array((np.ones(count), (kinds, np.arange(count))), (len(sizes), count + 1))

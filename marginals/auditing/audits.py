@@ -18,15 +18,20 @@ from marginals.results import plain
 from models.arrays import BoolArray, FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
-from models.intervals.contradictions import (
+from models.intervals.linked_tables import LinkedTables, linked_tables
+from models.intervals.proofs import (
+    BlockRunner,
     Disagreement,
+    Explanation,
     JointContradiction,
+    ProvenBounds,
+    Term,
     disagreements,
     estimated_counts,
+    explained,
     joint_contradiction,
+    proven_bounds,
 )
-from models.intervals.linked_tables import LinkedTables, linked_tables
-from models.intervals.proofs import BlockRunner, Explanation, ProvenBounds, Term, explained, proven_bounds
 from models.programs.consistent_tables import UNBOUNDED
 
 

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any, Protocol
 
 from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
+from checks.combinatorial import ToldByLabels, crowded, label_counts
 from checks.finding import FULL, Finding, Verdict
-from checks.labels import ToldByLabels, crowded, label_counts
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule

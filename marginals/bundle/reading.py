@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from checks.claims import Claim, parse_claim
-from checks.labels import ToldByLabels
+from checks.combinatorial import ToldByLabels
 from marginals.bundle.content import (
     DESCRIPTOR,
     FURTHER,

@@ -16,8 +16,8 @@ import numpy as np
 from checks.attacks.knowledge import Knowledge, Levels, certainly_small
 from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
 from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, NoSmallCertain, Register
+from checks.combinatorial import ToldByLabels
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
-from checks.labels import ToldByLabels
 from marginals.bundle.content import BundleContent, Published, model_of
 from marginals.bundle.reading import check_agreement, read_bundle
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
@@ -409,7 +409,7 @@ class CommonRefinement:
         """
         public = {a: view for a, view in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
         deadline = self.content.deadline
-        cell = certainly_small(Knowledge(FrechetBounds.of(self.content.collection, deadline)), public, k, deadline)
+        cell = certainly_small(Knowledge(FrechetBounds(self.content.collection, deadline)), public, k, deadline)
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
 
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register
+from checks.combinatorial import ToldByLabels
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
-from checks.labels import ToldByLabels
 from checks.requirements import Requirements
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN, BundleContent

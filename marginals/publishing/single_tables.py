@@ -8,8 +8,8 @@ from checks.classes import Assessment, Eligibility, eligibility
 from checks.classes import assess as assess_table
 from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
+from checks.population import Reidentification, Uniqueness, reidentification, uniqueness
 from checks.privacy_constraint import PrivacyConstraint
-from checks.reidentification import Reidentification, Uniqueness, reidentification, uniqueness
 from checks.requirements import Requirements
 from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.anonymizers.thinning import ThinnedTable, thinned_tables

@@ -413,8 +413,8 @@ def _first_of(items: Sequence[str]) -> str:
 
 def _missing(addition: "Addition", in_words: InWords) -> str:
     """What is missing: "age with ill, beside sex"."""
-    names = " with ".join(in_words(attribute, level) for attribute, level in addition.added)
-    added = dict(addition.added)
+    added = addition.added
+    names = " with ".join(in_words(attribute, level) for attribute, level in added.items())
     others = listing([in_words(a, level) for a, level in addition.margin.items() if a not in added])
     return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
 

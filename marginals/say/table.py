@@ -13,7 +13,7 @@ from marginals.tables.people import ANY, RowsPerPerson
 
 if TYPE_CHECKING:
     from checks.classes import Assessment, Eligibility, StrongestRequirements
-    from checks.reidentification import Reidentification, Risk, Uniqueness
+    from checks.population import Reidentification, Risk, Uniqueness
     from checks.requirements import Requirements
     from marginals.anonymizers.lattice import SingleTable
     from marginals.anonymizers.local_recoding import LocalRecoding

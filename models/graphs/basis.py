@@ -70,10 +70,9 @@ class Distinction:
     def of_groups(cls, hierarchy: Hierarchy, finest: int, groups: IndexArray) -> "Distinction | None":
         """Between groups of base values; None where there is one group, of all values, or none.
 
-        groups: shape (size(0),), the number of the group of each base value, `NOT_ASKED` where the answer leaves it out.
-        One group is told apart from what is left out, several from each other. finest: the finest published level, below
-        which the model takes base values to be equally likely; groups that its values have equal shares of are told
-        apart by no table, such as odd and even ages by tables of decades.
+        groups: the group of each base value, shape (size(0),), `NOT_ASKED` where the answer leaves it out. One group is
+        told apart from what is left out, several from each other. finest: the finest published level, below which base
+        values are taken to be equally likely: no table tells groups apart that its values have equal shares of.
         """
         asked = np.where(groups < 0, NOT_ASKED, groups)
         inside = asked >= 0
@@ -93,14 +92,12 @@ class Distinction:
 
 
 def _is_constant(groups: IndexArray, codes: CodeArray) -> bool:
-    """Whether all base values under one code are of one group."""
     of_code = np.empty(int(codes.max()) + 1, dtype=groups.dtype)
     of_code[codes] = groups
     return bool(np.array_equal(of_code[codes], groups))
 
 
 def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
-    """Whether base values under each code fall into the groups by the same shares."""
     pairs, counts = np.unique(np.stack([codes, groups]).astype(np.intp), axis=1, return_counts=True)
     of_code, of_group = np.bincount(codes), np.bincount(groups)
     present = np.count_nonzero(of_code), np.count_nonzero(of_group)
@@ -113,9 +110,8 @@ def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
 class Basis:
     """What an answer rests on.
 
-    shown: the finest published margins of the attributes that tell of all of them; empty if the answer is assumed, or needs
-    no table. assumed: of an assumed answer the smallest groups of attributes that no margin tells of together, mostly
-    single attributes and pairs.
+    shown: the finest published margins of the attributes that tell of all of them; empty if the answer is assumed, or
+    needs no table. assumed: the smallest groups of attributes that no margin tells of together.
     """
 
     kind: Kind

@@ -111,8 +111,7 @@ class InteractionGraph:
 
 # The moves between valid decomposable collections, with the eight rules that keep them so (KG06 6.2).
 #
-# A collection is valid when every margin holds a prefix L_1 .. L_r of each attribute it holds. Each move is allowed
-# exactly when its result is again valid and decomposable.
+# A collection is valid if margins hold prefixes L_1 .. L_r of attributes. A move is allowed if its result is valid.
 
 
 @dataclass(frozen=True, order=True)
@@ -253,8 +252,7 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
     """Cliques of a chordal graph in which each given set is a clique, each an allowed one; None if none was found.
 
     Of the vertices whose clique is allowed the one that adds the fewest edges is taken out, ties by number. All maximal
-    cliques of the graph are among the answer, and perhaps subsets of them. O(vertices^4). If not all cliques are allowed,
-    None proves nothing: another order may do.
+    cliques of the graph are among the answer, and perhaps subsets of them. O(vertices^4). None proves nothing.
 
     >>> [bin(clique) for clique in eliminated([0b0011, 0b0110, 0b1100, 0b1001])]
     ['0b1011', '0b1110']

@@ -123,7 +123,6 @@ class Grid:
 
 
 def _dense(cells: Cells, names: Sequence[str]) -> FloatArray:
-    """The counts of all cells, one axis an attribute in the order of the names."""
     counts = np.zeros([cells.domain.hierarchy(a).size(cells.margin[a]) for a in names])
     counts[tuple(map(cells.column, names))] = cells.counts
     return counts
@@ -163,8 +162,7 @@ class ModelBesideCore(MarginalModel):
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only.
 
-        Of a margin that is too large to be fitted those of the core. Raises TooManyCellsError for one that is published, and
-        too large to be laid out.
+        Of a margin that is too large to be fitted those of the core. Raises TooManyCellsError for a published one.
         """
         key = tuple(margin.items())
         if key not in self._answers:
@@ -239,7 +237,6 @@ class ModelBesideCore(MarginalModel):
         return self._contracted(grid, self._fitted(grid, weights, _SWEEPS, _CONVERGED), margin), False
 
     def _fitted(self, grid: Grid, weights: FloatArray, sweeps: int, enough: float) -> FloatArray:
-        """Fit weights, in their place, to what all tables show of the axes."""
         part = self.collection.within(self._of(grid.levels))
         grid.fit(weights, map(part.cube.table, maximal_masks(part.masks)), sweeps, enough, self.deadline)
         return weights
@@ -253,7 +250,6 @@ class ModelBesideCore(MarginalModel):
         return sum(self.domain.attribute_masks[self.domain.index(a)] for a in attributes)
 
     def _is_told_by_core(self, attributes: Iterable[str]) -> bool:
-        """Whether the core shows all that the tables show of some attributes."""
         asked = self._of(attributes)
         return all(any(not asked & mask & ~shown for shown in self.core.masks) for mask in self.collection.masks)
 

@@ -200,7 +200,6 @@ class CalibratedTree:
 
     @cached_property
     def _draws(self) -> "list[_Draw]":
-        """For each clique how its cells are drawn, given the separator cell."""
         separators = [(np.zeros(len(cells), dtype=np.intp), 1) for cells in self.cliques[:1]]
         separators += [(link.positions[0], len(link)) for link in self.links]
         return [_alias_draw(cells.counts, *groups) for cells, groups in zip(self.cliques, separators)]
@@ -326,8 +325,7 @@ def drawn_leaves(
 # Couplings: how many rows two tables that agree on a separator put into a cell of their join.
 #
 # Only the separator says which row of one table is which row of the other. In the maximum-entropy distribution they
-# meet in proportion; the most and the least of them that can meet are Frechet's bounds, separator cell by separator
-# cell.
+# meet in proportion; the most and the least that can meet are Frechet's bounds.
 
 
 Coupling = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -388,8 +386,7 @@ def _through(
 ) -> FloatArray:
     """Rows of a clique by key and by the values that all messages are about: shape (size, values).
 
-    counts, keys: one for each cell of the clique, keys below `size`. Cells with the same key that no message tells apart
-    count as one.
+    counts, keys: of each cell of the clique, keys below `size`. Cells that nothing tells apart count as one.
     """
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
@@ -543,8 +540,7 @@ def leaf_shares(domain: Domain, attribute: str, fine: int, coarse: int) -> Float
     return np.asarray(hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(coarse)[hierarchy.lift(fine, coarse)])
 
 
-# Expectations over the rows of each of many cells, by messages from the leaves of a calibrated tree to its root. The joint
-# distribution is never laid out.
+# Expectations over the rows of many cells, by messages from the leaves of a calibrated tree to its root.
 
 
 Factor = Callable[[IndexArray, CodeArray], FloatArray]
@@ -564,10 +560,9 @@ def expected_counts(
 ) -> FloatArray:
     """Return for each cell the expected sum over its rows of the product of the factors; without any, its expected count.
 
-    levels: of the attributes that a cell fixes, none finer than published. codes: theirs, shape (length,) each.
-    factors: for published attributes; 0 times infinity is 0. power: to which the expected count of each full cell (all
-    attributes at their finest published levels) is raised before it is multiplied and summed. Shape (length,). Raises
-    DomainMismatchError for a level finer than published.
+    levels: of the attributes that a cell fixes, none finer than published, else DomainMismatchError. codes: theirs, shape
+    (length,) each. factors: for published attributes; 0 times infinity is 0. power: to which the expected count of each
+    full cell (attributes at their finest published levels) is raised before it is multiplied and summed. Shape (length,).
     """
     fixed = tree.domain.margin(tree.domain.mask(levels))
     for attribute, level in fixed.items():

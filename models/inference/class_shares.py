@@ -92,7 +92,7 @@ _LARGE = 50
 _Filled = tuple[int, ...]
 """The rows of a class by value."""
 
-_Step = tuple[int, int, _Filled]
+Step = tuple[int, int, _Filled]
 """The number of a state, that of the one after a class, and the rows of the class by value."""
 
 _Number = TypeVar("_Number", int, Decimal)
@@ -105,27 +105,34 @@ _FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
 class CountedShares:
     """The mean share of each value in each class over all arrangements, all equally likely.
 
-    shares: shape (classes, values), to the nearest float: arrangements are counted to 50 digits, and exactly when `exact` is
-    asked for. steps: of each class. deadline: for `exact`.
+    shares: shape (classes, values), to the nearest float: counted to 50 digits. steps: of each class.
     """
 
     sizes: IndexArray
-    steps: Sequence[Sequence[_Step]]
+    steps: Sequence[Sequence[Step]]
     shares: FloatArray
     deadline: Deadline
 
     @cached_property
     def exact(self) -> list[list[Fraction]]:
         """The same as fractions. Raises TimeOverError when the deadline comes."""
-        total, rows = _rows_in_all(self.steps, lambda _, filled: _arrangements(filled), 1, self.deadline)
+        total, rows = self._rows
         return [[Fraction(row, total * size) for row in own] for own, size in zip(rows, self.sizes.tolist())]
+
+    @property
+    def arrangements(self) -> int:
+        """How many arrangements the steps make, exactly. Raises TimeOverError when the deadline comes."""
+        return self._rows[0]
+
+    @cached_property
+    def _rows(self) -> tuple[int, list[list[int]]]:
+        return _rows_in_all(self.steps, lambda _, filled: _arrangements(filled), 1, self.deadline)
 
 
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
     """The shares of all arrangements together.
 
-    None where counting them takes more than `most` steps. Raises TimeOverError when the deadline comes, ValueError where no
-    arrangement has the sums.
+    None if that takes more than `most` steps. Raises TimeOverError, and ValueError if no arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:
@@ -140,16 +147,18 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
             return factorials[sizes[place]] / prod(map(factorials.__getitem__, filled), start=Decimal(1))
 
         total, rows = _rows_in_all(steps, ways, Decimal(1), deadline)
+        if not total:
+            raise ValueError("no arrangement has these sums")
         shares = [[float(row / (total * size)) for row in of_class] for of_class, size in zip(rows, sizes)]
     return CountedShares(sums.sizes, steps, np.array(shares), deadline)
 
 
 def _rows_in_all(
-    layers: Sequence[Sequence[_Step]], ways: Callable[[int, _Filled], _Number], one: _Number, deadline: Deadline
+    layers: Sequence[Sequence[Step]], ways: Callable[[int, _Filled], _Number], one: _Number, deadline: Deadline
 ) -> tuple[_Number, list[list[_Number]]]:
-    """How many arrangements there are, and the rows of each class with each value in all of them together.
+    """How many arrangements there are, and the rows of each class with each value in all of them together, if there are any.
 
-    ways: within a class, given its number and its rows by value. Raises ValueError if there is no arrangement.
+    ways: within a class, given its number and its rows by value.
     """
     none = one - one
     behind = [dict.fromkeys([step[1] for step in layers[-1]], one)]
@@ -164,7 +173,7 @@ def _rows_in_all(
         behind.append(arriving)
     total = behind[-1].get(0, none)
     if not total:
-        raise ValueError("no arrangement has these sums")
+        return total, []
     ahead: dict[int, _Number] = {0: one}
     rows = []
     for steps, weights_here, following_of in zip(layers, reversed(weights), behind[-2::-1]):
@@ -201,7 +210,7 @@ def _digits(sums: ClassSums, room: IndexArray) -> float:
 
 def _layers(
     sums: ClassSums, lower: IndexArray, upper: IndexArray, most: int, deadline: Deadline
-) -> list[list[_Step]] | None:
+) -> list[list[Step]] | None:
     """For each class the steps from each state that those before it can leave; None for too many."""
     offsets = np.cumsum([0, *(table.counts.size for table in sums.tables)])
     counts = np.concatenate([np.rint(table.counts).astype(int).ravel() for table in sums.tables]).tolist()
@@ -210,7 +219,7 @@ def _layers(
     # What is left of all sums is one number, each sum in so many of its bits: a step subtracts a few at once.
     bits = max(counts, default=0).bit_length()
     states: dict[int, int] = {sum(count << place * bits for place, count in enumerate(counts) if place in last): 0}
-    layers: list[list[_Step]] = []
+    layers: list[list[Step]] = []
     budget = most
     for sum_number, places_of in enumerate(places):
         units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
@@ -219,7 +228,7 @@ def _layers(
         several = [(place, values) for place, values in values_of.items() if len(values) > 1]
         ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == sum_number)
         size, low, high = int(sums.sizes[sum_number]), lower[sum_number].tolist(), upper[sum_number].tolist()
-        steps: list[_Step] = []
+        steps: list[Step] = []
         reached: dict[int, int] = {}
         known: dict[_Filled, list[_Filled]] = {}
         for state, number in states.items():
@@ -243,7 +252,6 @@ def _layers(
 
 
 def _arrangements(filled: _Filled) -> int:
-    """In how many ways the rows of a class can have these values: a multinomial coefficient."""
     return prod(map(comb, accumulate(filled), filled))
 
 
@@ -275,10 +283,9 @@ def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
 #
 # It is n_r times a softmax over the values of a score, the sum of one multiplier for each published count; the multipliers
 # minimize the convex dual function, by proportional fitting and then by Newton's method. The proof: let q be the
-# distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) =
-# KL(p || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all have the same rows in each class,
-# n_r KL(p*_r || q_r) is at most that, in rows. Such a p is what a last Newton step would give if q were linear in the
-# multipliers. Pinsker bounds the difference of the shares.
+# distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) = KL(p
+# || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all have the same rows in each class, n_r KL(p*_r ||
+# q_r) is at most that, in rows. Such a p comes of a last Newton step. Pinsker bounds the difference of the shares.
 
 
 _SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
@@ -296,8 +303,7 @@ _ROUNDED = 1e-13
 def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> tuple[FloatArray, FloatArray]:
     """Return the maximum-entropy shares given the sums, shape (classes, values), and how far the exact ones can be away.
 
-    The distance is the sum of absolute differences in each class, shape (classes,), infinite where nothing is proven. Raises
-    TimeOverError when the deadline comes.
+    The distance is the sum of absolute differences in each class, infinite without a proof. Raises TimeOverError.
     """
     sizes, possible = sums.sizes.astype(np.float64)[:, None], np.asarray(sums.bounds[1] > 0)
     cells = np.where(possible, sizes, 0.0)

@@ -1,11 +1,10 @@
 """Certain bounds of counts: of the rows in a box, in all by the cells of a margin, or of all cells of a margin.
 
 First come all known parts: with n(a) and n(b) published, n(a and b) is at least n(a) + n(b) - N, and so on part by part.
-Then junction trees: at a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s), 0)
-and min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain; where
-the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
-every separator on the way (Dobra and Fienberg 2000). The number of rows in one box is bounded better by maximum flows, and
-then, within a budget, by programs.
+Then junction trees: at a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s),
+0) and min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain;
+where the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
+every separator on the way (Dobra and Fienberg 2000). One box is bounded better by maximum flows, then by programs.
 """
 
 from collections import deque
@@ -85,11 +84,6 @@ class FrechetBounds:
     deadline: Deadline = NEVER
     found: deque[CountArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
 
-    @classmethod
-    def of(cls, collection: Collection, deadline: Deadline = NEVER) -> "FrechetBounds":
-        """From the whole collection, or from every decomposable part that starts with another margin."""
-        return cls(collection, deadline)
-
     @cached_property
     def trees(self) -> tuple[CalibratedTree, ...]:
         """The collection's own junction tree; without one, those of some parts, of one at least, that have one."""
@@ -134,17 +128,15 @@ class FrechetBounds:
     def of_margin(self, margin: Mapping[str, int]) -> MarginBounds:
         """Bounds of all cells of a margin, empty ones included, axes in the order given.
 
-        A value finer than what is published is bounded by its published ancestor, and may be empty unless it is that
-        ancestor's only one. Raises DomainMismatchError for an unknown attribute or level, TooManyCellsError for a
-        margin too large to be laid out.
+        A value finer than what is published is bounded by its published ancestor, and may be empty unless it is the
+        only one. Raises DomainMismatchError, and TooManyCellsError for a margin too large to be laid out.
         """
         return Box(self, {}).by(margin)
 
     def of_box(self, box: Mapping[str, BoolArray]) -> "Box":
         """The rows whose base values all lie in given sets.
 
-        box: for some attributes whether each base value is in, shape (size(0),). Raises DomainMismatchError for
-        another shape.
+        box: for some attributes whether each base value is in, shape (size(0),), else DomainMismatchError.
         """
         conditions = {}
         for attribute, inside in box.items():
@@ -208,7 +200,7 @@ class Box:
         if self.source.collection.is_decomposable and self.source.collection.cube.total <= FLOW_LIMIT:
             other = self.flow_bounds(seconds)
         elif seconds > 0 and self.source.possible is not None:
-            other = self._programmed(self.source.possible, seconds)
+            other = self._programmed(self.source.possible.cells, seconds)
         else:
             return bounds
         lower, upper = max(bounds.lower, other.lower), min(bounds.upper, other.upper)
@@ -283,7 +275,7 @@ class Box:
         lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._summed(table(mask), margin)))
         _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
-            cells, (least, most) = self.source.possible.coded_cells, self.source.possible.propagated
+            cells, (least, most) = self.source.possible.cells, self.source.possible.propagated
             lower = np.maximum(lower, certain._summed(cells, margin, least))
             upper = np.minimum(upper, self._summed(cells, margin, most))
         return self._refined(margin, levels, lower, upper)
@@ -326,8 +318,7 @@ class Box:
         """Bounds along a junction tree: the lower one by a maximum flow, and the upper one, if what is asked is at the ends
         of a chain.
 
-        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees. Nothing is
-        known without a tree.
+        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees.
         """
         total = self.source.collection.cube.total
         unknown = CountBounds(0, total, sharp=False)
@@ -353,11 +344,11 @@ class Box:
         most = most_in_tree(tables, within, self.source.deadline.share(2).earlier(seconds))
         return CountBounds(lower, most.bound, most.attained, lower_sharp=True)
 
-    def _programmed(self, cells: PossibleCells, seconds: float) -> CountBounds:
+    def _programmed(self, cells: Cells, seconds: float) -> CountBounds:
         share = np.ones(len(cells))
         for attribute in self.inside:
-            is_told = attribute in cells.margin
-            share *= self.share(attribute, cells.margin[attribute])[cells.codes[attribute]] if is_told else 0.5
+            level = cells.margin.get(attribute)
+            share *= 0.5 if level is None else self.share(attribute, level)[cells.column(attribute)]
         # Each bound runs two programs, one after the other, and as long again may be left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
         upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
@@ -380,7 +371,6 @@ def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list
 
 
 def _inside(tree: CalibratedTree, clique: int, groups: Mapping[Item, Groups]) -> BoolArray:
-    """The cells of a clique whose values of the items that it holds are inside."""
     inside = np.ones(len(tree.cliques[clique]), dtype=np.bool_)
     for item, own in groups.items():
         if tree.holders(item) >> clique & 1:

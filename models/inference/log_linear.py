@@ -19,19 +19,14 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
-# The u-terms of a decomposable log-linear model, in closed form (KG06 section 5.2, equation 4).
-#
-#     ln q(t) = sum of u_X(t_X) over the sets of attributes X that some clique holds
+# The u-terms of a decomposable log-linear model, in closed form (KG06 section 5.2, equation 4): ln q(t) = sum of u_X(t_X)
+# over the sets of attributes X that some clique holds.
 #
 # u_X sums to 0 over the values of each of its attributes, and q is the expected count over the published attributes,
 # each at its finest published level. By equation 2 ln q is the sum of ln T_E over the cliques less that of ln T_S over
-# the separators. What a set X takes of a function of the attributes E is nothing unless E holds X, and then the mean
-# over the other attributes, less the means over each attribute of X. Both are linear, so that u_X is the sum of what X
-# takes of each ln T_E, less what it takes of each ln T_S: no cell of the joint distribution is laid out, and no
-# equation solved.
-#
-# Where a clique shows an attribute at a coarser level, its values stand for all their finest ones, and means weigh by
-# these.
+# the separators. What X takes of a function of the attributes E is nothing unless E holds X, and then the mean over the
+# other attributes, less the means over each attribute of X. Both are linear, so u_X is what X takes of each ln T_E less
+# that of each ln T_S: no joint cell is laid out. Means weigh coarser values by their finest ones.
 
 
 CELL_LIMIT = 1 << 22
@@ -60,7 +55,6 @@ def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, .
 
 
 def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: float) -> FloatArray:
-    """Logarithms of the counts of all cells of a margin, a share of the prior rows among them."""
     shares = [_weights(table, finest, attribute) for attribute in table.attributes]
     cells = prod(map(len, shares))
     if cells > CELL_LIMIT:
@@ -96,20 +90,19 @@ def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int],
 
 # Tests of single edges of a decomposable model: what would be lost without each (Lauritzen, Graphical Models, 4.3.2).
 #
-# The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one
-# holds. An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S,
-# and its adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a
-# that have rows there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Without an edge in several
-# cliques the model is not decomposable, and is fitted.
+# The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one holds.
+# An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S, and its
+# adjusted degrees of freedom are the sum over the cells s of S of (a_s - 1)(b_s - 1), with a_s values of a that have
+# rows there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Else the model is fitted.
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeTest:
     """The loss of a model without an edge.
 
-    given: the common neighbours of the two. deviance: of the smaller model against the larger. adjusted_degrees_of_freedom:
-    None for an edge in several cliques. counts: shape (values of the first, values of the second, cells of `given` that have
-    rows), of an edge in one clique, None for others.
+    given: the common neighbours of the two. deviance: of the smaller model against the larger.
+    adjusted_degrees_of_freedom: None for an edge in several cliques. counts: by values of the first, of the second, and
+    cells of `given`; None likewise.
     """
 
     given: Mask
@@ -148,7 +141,6 @@ def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
 
 
 def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:
-    """The counts of two attributes in each cell of others that has rows."""
     cube, domain = collection.cube, collection.domain
     table = cube.table(given | 1 << first | 1 << second)
     names = [domain.induced_attributes[vertex].attribute for vertex in (first, second)]
@@ -162,8 +154,7 @@ def _by_stratum(collection: Collection, first: int, second: int, given: Mask) ->
 # Tests of conditional independence that use the order of values: the generalized Cochran-Mantel-Haenszel statistics.
 #
 # Counts are compared with what independence in every stratum, given its margins, expects of them (Mantel 1963; Landis,
-# Heyman and Koch 1978; Agresti, Categorical Data Analysis, 3rd edition, 8.4). Power goes into one direction: a trend
-# that is the same in all strata.
+# Heyman and Koch 1978; Agresti, Categorical Data Analysis, 3rd edition, 8.4). They find a trend that all strata share.
 
 
 class ScoreTest(NamedTuple):
@@ -225,9 +216,8 @@ def _score_test(counts: CountArray, first: FloatArray, second: FloatArray) -> Sc
 #
 #     sum_i n(C_i) - sum_j n(S_j),    n: cells of a margin that have rows,
 #
-# since the supports of the cliques join freely: a function of what came before that is also one of the next clique
-# depends on their separator alone. One of these is the total. The adjusted degrees of freedom are the fitted cells
-# less that dimension.
+# since the supports of the cliques join freely: a function of what came before that is also one of the next clique depends
+# on their separator alone. One of these is the total. Adjusted degrees of freedom: fitted cells less that dimension.
 
 
 def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
@@ -239,8 +229,7 @@ def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
 def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
     """Return the number of base cells to which the model gives a probability above 0.
 
-    They are counted along the tree, from its leaves. An attribute that the tree shows coarser, or not at all, is counted by
-    the values that the tree shows.
+    Counted from the leaves of the tree. Attributes are counted by the values that the tree shows.
     """
     ways = [np.ones(len(cube.counts(clique)), dtype=object) for clique in tree.cliques]
     for child in reversed(range(len(ways))):

@@ -95,7 +95,7 @@ class MarginalModel:
     @cached_property
     def frechet_bounds(self) -> FrechetBounds:
         """What the marginals say for certain."""
-        return FrechetBounds.of(self.collection, self.deadline)
+        return FrechetBounds(self.collection, self.deadline)
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).

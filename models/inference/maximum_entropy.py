@@ -62,12 +62,10 @@ class MaximumEntropy:
     def information(self) -> float:
         """Nats by which q differs from independence: KL(q || r), r independent with the same counts of each attribute.
 
-            sum_B H(B) - sum_i H(E_i) + sum_j H(S_j)
-
-        B at its finest published level, S_j at the coarser level of each attribute that two cliques share; r spreads rows
-        over base values as q does, so leaves cancel, and H(r) - H(q) is left (multi-information: Studeny and Vejnarova,
-        Learning in Graphical Models, 1998). It follows from the marginals alone. Equal counts cancel as whole numbers
-        before a logarithm is taken, and the sum is rounded once, so that order changes no bit.
+        sum_B H(B) - sum_i H(E_i) + sum_j H(S_j), B at its finest published level, S_j at the coarser level of each
+        attribute that two cliques share; r spreads rows over base values as q does, so that leaves cancel
+        (multi-information: Studeny and Vejnarova, Learning in Graphical Models, 1998). Equal counts cancel as whole
+        numbers before a logarithm is taken, and the sum is rounded once, so that order changes no bit.
         """
         signed = [(1, self.domain.mask({name: level})) for name, level in self.collection.finest_levels.items()]
         signed += [(-1, clique) for clique in self.tree.cliques]

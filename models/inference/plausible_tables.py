@@ -112,7 +112,6 @@ class PlausibleTables:
 
     @cached_property
     def _levels(self) -> Mapping[str, int]:
-        """The finest published level of each attribute that some margin shows."""
         return {name: level for name, level in self.collection.finest_levels.items() if self.collection.shows(name)}
 
     def _independent(self, rng: np.random.Generator) -> dict[str, CodeArray]:
@@ -170,8 +169,7 @@ class PlausibleTables:
     def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
         """A random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape (values,).
 
-        Of values in an order most of it is their place in it, since what depends on a number does so as a rule by more and
-        more.
+        Of values in an order most of it is their place in it, since dependence on a number is mostly a trend.
         """
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = np.zeros(hierarchy.size(level))
@@ -219,7 +217,6 @@ def _within(scores: FloatArray, keys: CodeArray) -> float:
 
 
 def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
-    """The scores with mean 0 and variance 1 over the rows; all 0 where only one value has rows."""
     shares = counts / counts.sum()
     centred = scores - shares @ scores
     variance = float(shares @ centred**2)
@@ -229,8 +226,7 @@ def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
 def canonical_correlation(table: ContingencyTable) -> float:
     """Return the largest canonical correlation of two attributes, less what chance alone shows of it: from 0 to 1.
 
-    Of n rows without any association the square of the largest one is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c
-    values.
+    Of n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c values.
 
     >>> from marginals.example import release
     >>> round(canonical_correlation(release.collection.tables[1]), 3)

@@ -1,9 +1,8 @@
 """Odds ratios, risk ratios and other comparisons of two groups: of a table of two by two, and their bounds.
 
-The counts are [[a, b], [c, d]]; of them, of their rows, columns and total bounds are given. Each comparison grows with a and
-d and falls with b and c. If the sums of rows and columns are known, a decides the table, and the comparison grows with it.
-Then the ends of a give the range, which is sharp if these ends are. Else each count is taken at its worst, which is certain
-and need not be attained.
+The counts are [[a, b], [c, d]]; of them, of their rows, columns and total bounds are given. Each comparison grows with a
+and d and falls with b and c. If the sums of rows and columns are known, a decides the table, and the comparison grows
+with it. Then the ends of a give the range, which is sharp if these ends are. Else each count is at its worst.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Linked tables: the counts of several published tables as unknowns, each with its range, and the equations between them.
 
-A count that two tables show, or that both add up to, is one unknown. Joint tables are tables too, of which nothing is
-published: their cells are what the tables tell together.
+A count that two tables show, or add up to, is one unknown. Joint tables are tables of which nothing is published.
 """
 
 from collections import Counter
@@ -22,8 +21,7 @@ from models.programs.consistent_tables import UNBOUNDED, Equations
 
 # Classifications: the values of an attribute that published tables show, each a set of base values.
 #
-# Sets are whole numbers, a bit for each base value: tables that group an attribute in different ways can be compared
-# by them.
+# Sets are whole numbers, a bit for each base value, so that different groups of an attribute can be compared.
 
 
 Members: TypeAlias = int
@@ -46,9 +44,8 @@ _LISTED = 3
 class Classification:
     """An attribute as all tables together show it.
 
-    base: labels of values that no table divides further. groups: labels of sets of them, each with its base labels.
-    others: whether there may be people with none of these values. Raises DomainMismatchError for labels that are given twice
-    and for groups of unknown values.
+    base: labels of values that no table divides further. groups: labels of sets of them, each with its base labels. others:
+    whether there may be people with none of these values. Raises DomainMismatchError for repeated labels and unknown values.
     """
 
     name: str
@@ -160,9 +157,8 @@ class IntervalTable:
     """A published table: cells with a range each.
 
     values: for each attribute the sets of base values that it shows, totals and subtotals among them. codes: of each cell
-    the place of its set among them, shape (cells,) each. lower, upper: the range of its count, both ends possible; UNBOUNDED
-    for no upper end. Attributes that a table does not have are summed over. Raises DomainMismatchError for other shapes,
-    empty ranges and counts below 0 or above 2^40.
+    the place of its set among them, shape (cells,) each. lower, upper: the range of its count, both ends possible;
+    UNBOUNDED for no upper end. Other attributes are summed over. Raises DomainMismatchError, also for counts above 2^40.
     """
 
     name: str
@@ -204,14 +200,12 @@ class IntervalTable:
 class LinkedTables:
     """Unknown counts, the ranges that are published of them, and the equations between them.
 
-    sets: for each classification the sets of base values that cells have. keys: the set of each cell for each attribute, as
-    a place in `sets`; shape (cells, attributes). tables: the published ones. published: for each of them the unknown of each
-    of its cells. names: of these tables, then of the joint ones.
-    sums: for each table its finest cells and then its totals, as families: the unknowns, and for each finest cell the place
-    of the total that it is part of, -1 for none.
-    equation_tables: the table that each equation holds in, shape (equations,).
-    covered: whether each cell has, in some population, whatever count it has in whole numbers that fit all ranges and
-    equations; shape (cells,). left_out: attributes of joint tables that have too many cells.
+    sets: for each classification the sets of base values of cells. keys: the places in `sets` of each cell, shape (cells,
+    attributes). tables: the published ones. published: for each of them the unknown of each of its cells. names: of all
+    tables, joint ones last. sums: for each table its finest cells and then its totals: the unknowns, and the place of the
+    total of each finest cell, -1 for none. equation_tables: the table of each equation. covered: whether any count of each
+    cell in whole numbers that fit all ranges and equations is one of some population, shape (cells,). left_out: attributes
+    of joint tables that have too many cells.
     """
 
     classifications: tuple[Classification, ...]
@@ -322,7 +316,6 @@ def _family(axes: Mapping[str, tuple[Members, ...]], classifications: Sequence[C
 
 
 def _published_families(table: IntervalTable, classifications: Sequence[Classification]) -> list[Family]:
-    """The finest family of a table, and those of its totals and subtotals that it publishes."""
     layers_of = {name: _layers(values) for name, values in table.values.items()}
     homes = []
     for name, values in table.values.items():
@@ -406,15 +399,13 @@ def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArr
 #
 # Tables of whole numbers that agree in pairs need not have a population: three tables of two attributes each may agree
 # where no table of the three attributes has them. They have one where subsets of them stand in a junction tree: along
-# it two tables at a time are joined, people of each shared cell in any order (Lauritzen 1996, 3.1; Dobra and Fienberg
-# 2000).
+# it two tables at a time are joined (Lauritzen 1996, 3.1; Dobra and Fienberg 2000).
 
 
 def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
     """Whether a junction tree, each of its cliques a part of a complete table, covers the attributes of all shown tables.
 
-    complete: tables that show each of their attributes as finely as any table does. False where no tree was found, which
-    need not mean that there is none.
+    complete: tables that show each of their attributes as finely as any table does. False where no tree was found.
     """
     return elimination_cliques(attribute_sets, lambda clique: any(clique <= table for table in complete)) is not None
 
@@ -526,7 +517,6 @@ def _numbered(
 def _equations(
     families: Sequence[Sequence[Family]], cells: Mapping[Family, IndexArray], size: int
 ) -> tuple[Equations, IndexArray]:
-    """Totals less their parts, shape (equations, cells), and the table that each equation holds in."""
     from scipy.sparse import csr_array  # slow to import, and few need it
 
     distinct: dict[tuple[Family, Family], tuple[int, IndexArray]] = {}

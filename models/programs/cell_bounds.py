@@ -104,8 +104,7 @@ def bounds_of_cells(
 ) -> tuple[CountArray, CountArray]:
     """Lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
 
-    levels: none finer than published. codes: shape (length,) each. Sharp if the cells fix all separators of a decomposable
-    collection; without any program in any case.
+    levels: none finer than published. codes: shape (length,) each. Sharp if they fix all separators of a junction tree.
     """
     cells = Cells.of(collection.domain, levels, codes, np.ones(length))
 
@@ -139,16 +138,14 @@ def extreme_count(
 ) -> Extreme:
     """The largest (direction 1) or least (-1) number of rows in some of the cells, over all consistent tables.
 
-    By a linear, then an integer program, each for so many seconds and search nodes; nodes alone, with infinite seconds,
-    where the answer must not depend on the machine. None goes on after the deadline. The bound is proven in any case.
-    Raises ContradictionError when no table of nonnegative whole numbers is consistent.
+    By a linear, then an integer program, each for so many seconds and search nodes; with infinite seconds the answer does
+    not depend on the machine. The bound is proven in any case. Raises ContradictionError when no table is consistent.
     """
     unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
     return _extreme(unknowns, direction, Effort(seconds, nodes, deadline=deadline))
 
 
 def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
-    """The largest or least value of the first of some counts."""
     side = int(direction > 0)
     first = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns)
     narrow([unknowns], lambda block: first & ~block.attained, effort)
@@ -272,7 +269,6 @@ _Edges: TypeAlias = list[tuple[IndexArray, IndexArray, CountArray]]
 
 
 def _largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
-    """The largest flow from node 0."""
     # Slow to import, and few need them.
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow

@@ -1,8 +1,7 @@
 """Consistent tables: the least of a linear function over all nonnegative tables that have given marginals (HiGHS).
 
-Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together.
-HiGHS has called programs infeasible that have solutions, where its presolve had changed them. So no program is infeasible
-here before it was called so without presolve, too.
+Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together. HiGHS
+has called programs infeasible that have solutions, where its presolve had changed them. So both ways must say so.
 """
 
 import atexit
@@ -19,11 +18,11 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.errors import ContradictionError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack
-from models.tables.hierarchy import Domain, Margin
+from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 # Programs in a process of their own, which is killed when their time is over.
 #
 # HiGHS looks at its time limit between steps only, and one round of cuts of an integer program with thousands of cells
-# goes on far beyond it. The process is started by the first program and answers the next
-# ones, too: importing SciPy takes longer than most programs.
+# goes on far beyond it. The process answers the next ones, too, since SciPy loads slowly.
 
 
 _PROGRAM = """
@@ -126,13 +124,10 @@ _solver: _Solver | None = None
 class PossibleCells:
     """Cells over all published attributes at their finest published levels.
 
-    margin: these levels. codes: for each attribute, shape (cells,). tables: the maximal marginals. A nonnegative table x
-    over the cells is consistent with the collection when `constraints @ x` equals `counts`. total: rows.
+    cells: with 1 each. tables: the maximal marginals. A table x is consistent if `constraints @ x` is `counts`.
     """
 
-    domain: Domain
-    margin: Margin
-    codes: Mapping[str, CodeArray]
+    cells: Cells
     tables: tuple[ContingencyTable, ...]
     constraints: "csr_array[np.float64]"
     counts: FloatArray
@@ -155,21 +150,13 @@ class PossibleCells:
         lower, upper = propagated(equations, known, most)
         return lower[:size], upper[:size]
 
-    @cached_property
-    def coded_cells(self) -> Cells:
-        """The cells by their codes."""
-        return Cells.of(self.domain, self.margin, self.codes, np.ones(len(self)))
-
     def grouped(self, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
         """For each cell of a coarser margin one place, and for each place its cell of the margin: shape (cells,)."""
-        columns, radices = self.coded_cells.columns(margin)
-        return group(*pack(columns, radices, len(self)))
+        return group(*pack(*self.cells.columns(margin), len(self)))
 
     def labels(self, place: int, margin: Mapping[str, int]) -> dict[str, str]:
         """The values of a coarser margin that a cell has, in the domain's order."""
-        columns, _ = self.coded_cells.columns(margin)
-        ordered = sorted(margin, key=self.domain.index)
-        return {a: self.domain.hierarchy(a).labels[margin[a]][int(c[place])] for a, c in zip(ordered, columns)}
+        return self.cells[np.array([place])].rolled_up(margin).labels(0)
 
 
 def possible_cells(collection: Collection, limit: int) -> PossibleCells:
@@ -179,11 +166,10 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     """
     from scipy.sparse import csr_array  # slow to import, and few need it
 
-    domain = collection.domain
     tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
     parts = [*tables, *(support.cells for support in collection.supports)]
     waiting = [cells.with_counts(np.ones(len(cells))) for cells in parts]
-    joined = Cells(domain, Margin({}), (), np.ones(1))
+    joined = Cells(collection.domain, Margin({}), (), np.ones(1))
     while waiting:
         # The table that shares most with what is joined already keeps the steps small.
         cells = max(waiting, key=lambda part: (sum(a in joined.margin for a in part.margin), -len(part)))
@@ -194,8 +180,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     columns = np.tile(np.arange(len(joined)), len(tables))
     constraints = csr_array((np.ones(places.size), (places.ravel(), columns)), shape=(begins[-1], len(joined)))
     counts = np.concatenate([np.zeros(0), *(table.counts for table in tables)])
-    codes = dict(zip(joined.attributes, joined.codes))
-    return PossibleCells(domain, Margin(joined.margin), codes, tables, constraints, counts, collection.cube.total)
+    return PossibleCells(joined, tables, constraints, counts, collection.cube.total)
 
 
 ALL_NODES = 2**31 - 1
@@ -235,8 +220,7 @@ _CELLS_IN_TIME = 500
 def solve(objective: FloatArray, program: Program, seconds: float = inf, nodes: int = 0) -> Solution:
     """Minimize a linear function over a program. Every program about tables is solved here.
 
-    nodes: of the search for whole numbers, 0 for any numbers. Raises ContradictionError if the program has no solution,
-    with presolve and without it.
+    nodes: of the search for whole numbers, 0 for any numbers. Raises ContradictionError if there is no solution.
     """
     if seconds <= 0:
         return UNSOLVED
@@ -315,8 +299,7 @@ _SWEEPS = 200
 def propagated(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
     """Bounds of all counts, shape (cells,) each. Where a lower one is above its upper one, no table has these ranges.
 
-    equations: none is empty. lower, upper: what is known of the counts before; UNBOUNDED for no upper end. Only equations
-    of counts whose range has become narrower are looked at again.
+    equations: none is empty. lower, upper: what is known of the counts; UNBOUNDED for no upper end.
     """
     lower, upper = lower.copy(), upper.copy()
     waiting = equations
@@ -356,8 +339,7 @@ def ranges_left(equations: Equations, lower: CountArray, upper: CountArray) -> t
     return new_low, new_high
 
 
-# All tables with given marginals, one by one, as long as they are few. Their number grows fast, so the search counts its
-# work and gives up, always at the same place.
+# All tables with given marginals, one by one, as long as they are few. The search counts its work and gives up.
 
 MOST_TABLES = 20_000
 """Tables that are looked for, unless somebody says otherwise."""
@@ -369,12 +351,10 @@ _MOST_NUMBERS = 4_000_000
 def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: int = MOST_TABLES) -> CountArray | None:
     """Every table of nonnegative whole numbers with some marginals: shape (tables, cells); None where they are too many.
 
-    keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal its
-    counts, shape (places,). most: tables, and tables that are begun, beyond which the search gives up. The order is that of
-    the counts of the first cell, then of the second, and so on.
+    keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal
+    its counts, shape (places,). most: tables, and tables that are begun, at most. Ordered by the counts.
 
-    Cell after cell is filled, each with at most what its places have left, and at least with what the cells to come could
-    not hold. Raises ValueError where there is no marginal.
+    Cell after cell is filled with what its places and the cells to come leave. Raises ValueError without a marginal.
 
     >>> rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> all_tables([rows, columns], [np.array([2, 1]), np.array([1, 2])]).tolist()

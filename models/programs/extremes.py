@@ -146,8 +146,7 @@ IsOpen = Callable[[Unknowns], BoolArray]
 def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
     """Improve bounds of independent blocks, and meet tables, until no bound is open or the effort is over.
 
-    First linear programs for many bounds at once, then one for the next bound of each block, all blocks together, then
-    integer programs. Raises ContradictionError if no table fits.
+    Linear programs for many bounds at once, then for one of each block, then integer programs. Raises ContradictionError.
     """
     from scipy.sparse import block_diag  # slow to import, and few need it
 

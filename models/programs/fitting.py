@@ -1,7 +1,6 @@
 """Iterative proportional fitting: weights are scaled until they add up to published counts, one table after the other.
 
-The limit is, of all weights with these counts, the nearest to the first ones in the sense of the KL divergence (Deming and
-Stephan 1940; Csiszar 1975).
+With these counts the limit has the least KL divergence from the first weights (Deming and Stephan 1940; Csiszar 1975).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,12 +1,11 @@
 """The least and the largest sum, or ratio of sums, over counts of groups that nest, each within bounds.
 
-Of whole numbers n_i of cells, and of their sums over groups that nest (values, decades, all), bounds are given. What
-n @ costs is at least is a program whose constraints form a forest: a group hands on to the group around it the least cost
-as a function of its number of rows, which is convex and piecewise linear, so that the functions of several groups add up by
-sorting their slopes. All ends are whole numbers, so whole numbers attain the least.
-The least of a ratio (n @ numerators) / (n @ denominators) comes from a few such programs (Dinkelbach, On nonlinear
-fractional programming, 1967): with the ratio r of a table, the least of n @ (numerators - r * denominators) is 0 or shows
-a table with a smaller one.
+Of whole numbers n_i of cells, and of their sums over groups that nest (values, decades, all), bounds are given. What n
+@ costs is at least is a program whose constraints form a forest: a group hands on to the group around it the least cost
+as a function of its number of rows, which is convex and piecewise linear, so that the functions of several groups add
+up by sorting their slopes. All ends are whole numbers, so whole numbers attain the least. The least of a ratio (n @
+numerators) / (n @ denominators) comes from a few such programs (Dinkelbach, On nonlinear fractional programming, 1967):
+with the ratio r of a table, the least of n @ (numerators - r * denominators) is 0 or shows a table with a smaller one.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray, IndexArray, read_only
+from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import ContradictionError, DomainMismatchError
 
 
@@ -35,24 +34,8 @@ UNBOUNDED = Range(-inf, inf)
 """Nothing is certain."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bounded:
-    """lower <= counts <= upper for certain: whole numbers, shape (groups,) each.
-
-    Raises DomainMismatchError for other shapes.
-    """
-
-    lower: CountArray
-    upper: CountArray
-
-    def __post_init__(self) -> None:
-        if self.lower.ndim != 1 or self.lower.shape != self.upper.shape:
-            raise DomainMismatchError("each group has a least and a largest count")
-        for name in ("lower", "upper"):
-            object.__setattr__(self, name, read_only(np.array(getattr(self, name), dtype=np.int64)))
-
-    def __len__(self) -> int:
-        return len(self.lower)
+Bounded = tuple[CountArray, CountArray]
+"""The least and the largest count of each group for certain: whole numbers, shape (groups,) each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +45,7 @@ class NestedCounts:
     levels: of the cells, then of coarser and coarser groups. parents: for all levels but the last the group of the next
     level that each is in. Raises DomainMismatchError for numbers that do not fit.
 
-    >>> cells, whole = Bounded(np.array([0, 2]), np.array([5, 4])), Bounded(np.array([6]), np.array([6]))
+    >>> cells, whole = (np.array([0, 2]), np.array([5, 4])), (np.array([6]), np.array([6]))
     >>> tens = NestedCounts((cells, whole), (np.array([0, 0]),))
     >>> tens.extremes(np.array([1.0, 3.0])), tens.extreme_ratios(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
     (Range(lower=10.0, upper=14.0), Range(lower=1.6666666666666667, upper=2.3333333333333335))
@@ -74,7 +57,7 @@ class NestedCounts:
     def __post_init__(self) -> None:
         if len(self.levels) != len(self.parents) + 1:
             raise DomainMismatchError(f"{len(self.levels)} levels need {len(self.levels) - 1} maps to the next one")
-        for level, above, parents in zip(self.levels, self.levels[1:], self.parents):
+        for (level, _), (above, _), parents in zip(self.levels, self.levels[1:], self.parents):
             if len(parents) != len(level) or (len(level) and not 0 <= parents.min() <= parents.max() < len(above)):
                 raise DomainMismatchError("each group is in one of the next level")
 
@@ -107,24 +90,22 @@ class NestedCounts:
             ratio = better
 
     def _cheapest(self, costs: FloatArray) -> CountArray:
-        """Counts of the cells that cost least."""
-        counts = self.levels[0].lower.copy()
-        cells = np.argsort(costs, kind="stable")
-        room = (self.levels[0].upper - self.levels[0].lower)[cells]
+        least, most = self.levels[0]
+        counts, cells = least.copy(), np.argsort(costs, kind="stable")
+        room = (most - least)[cells]
         groups = cells
         if np.any(room < 0):
             raise ContradictionError("no table has these marginals")
-        for bounds, parents in zip(self.levels[1:], self.parents):
+        for (lower, upper), parents in zip(self.levels[1:], self.parents):
             groups = parents[groups]
-            rows = np.zeros(len(bounds), dtype=np.int64)
+            rows = np.zeros(len(lower), dtype=np.int64)
             np.add.at(rows, groups, counts[cells])
-            missing = np.maximum(bounds.lower - rows, 0)
-            taken = _first(groups, room, missing)
+            taken = _first(groups, room, np.maximum(lower - rows, 0))
             np.add.at(rows, groups, taken)
-            if np.any(rows < bounds.lower) or np.any(rows > bounds.upper):
+            if np.any(rows < lower) or np.any(rows > upper):
                 raise ContradictionError("no table has these marginals")
             counts[cells] += taken
-            room = _first(groups, room - taken, bounds.upper - rows)
+            room = _first(groups, room - taken, upper - rows)
         counts[cells] += np.where(costs[cells] < 0, room, 0)
         return counts
 

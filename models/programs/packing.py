@@ -2,8 +2,7 @@
 
 Given margins b and nonnegative whole numbers u_b over the cells of each, it is the largest sum of a table of nonnegative
 whole numbers over the joint cells whose b-margin is at most u_b for every b. With three margins of one attribute each
-beside the joint one this contains three-dimensional matching (Karp 1972), so it is hard in general, and the linear program
-alone may promise more rows than fit.
+beside the joint one this contains three-dimensional matching (Karp 1972), so it is hard in general.
 
 Where the margins can be ordered so that what any two share is in all between them, it is a maximum flow: tables of whole
 numbers that agree on what neighbours share can be glued to one of the joint cells (Lauritzen, Graphical Models, 2.1.3), and
@@ -17,14 +16,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import floor
-from typing import NamedTuple
 
 import numpy as np
 
-from models.arrays import BoolArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import FLOW_LIMIT, LinkedTable, most_in_chain
 from models.programs.consistent_tables import Program, possible_cells, solve
+from models.programs.extremes import Effort
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
@@ -42,28 +41,12 @@ _IN_A_CHAIN = 8
 """Margins, at most, that are put in order."""
 
 
-class FitScreen(NamedTuple):
-    """Of packings with different limits: whether any row fits, exactly; so many fit surely. Shape (n,) each."""
-
-    possible: BoolArray
-    surely: FloatArray
-
-
-class PackedRows(NamedTuple):
-    """So many rows fit, and no more than that. programs: linear and integer programs that it took."""
-
-    least: int
-    most: int
-    programs: int
-
-
 @dataclass(frozen=True, eq=False)
 class Packing:
     """Which cells of some margins the joint cells fall into.
 
-    masks: of the margins. tables: theirs, of which only the cells matter; the limits of a packing are one number for each
-    of these cells, one margin after another. places: of each joint cell the number of its limit in each margin, shape
-    (margins, joint cells).
+    masks: of the margins. tables: theirs, of which only the cells matter; the limits of a packing are one number for
+    each of these cells, one margin after another. places: of each joint cell its limits, shape (margins, joint cells).
     """
 
     cube: DataCube
@@ -75,7 +58,7 @@ class Packing:
     def of(cls, cube: DataCube, masks: Sequence[Mask], limit: int) -> "Packing":
         """Over the margins with these masks. Raises TooManyCellsError for more joint cells than `limit`."""
         tables = tuple(map(cube.table, masks))
-        joint = possible_cells(Collection.of(cube, masks), limit).coded_cells
+        joint = possible_cells(Collection.of(cube, masks), limit).cells
         begins = np.cumsum([0, *map(len, tables)])
         places = [begin + joint.positions_in(table) for begin, table in zip(begins.tolist(), tables)]
         return cls(cube, tuple(masks), tables, np.array(places, dtype=np.intp))
@@ -90,31 +73,25 @@ class Packing:
         """How many limits there are."""
         return self.begins[-1]
 
-    @property
-    def joint_cells(self) -> int:
-        """How many joint cells there are."""
-        return len(self.places[0])
+    def screened(self, limits: FloatArray, enough: float) -> FloatArray:
+        """Return how many rows surely fit, up to `enough`, by single cells and by rows put into one after another.
 
-    def screened(self, limits: FloatArray, enough: float) -> FitScreen:
-        """What single cells, and rows put into one after another, tell of many packings. limits: shape (n, width).
-
-        enough: rows after which it is not told how many more fit.
+        0 only where no row fits. limits: of many packings, shape (n, width). enough: at least 1. Shape (n,).
         """
-        at_once = max(_NUMBERS // max(self.width, self.joint_cells), 1)
+        at_once = max(_NUMBERS // max(self.width, len(self.places[0])), 1)
         pieces = np.split(limits, range(at_once, len(limits), at_once))
-        return FitScreen(*map(np.concatenate, zip(*(self._screened(piece, enough) for piece in pieces))))
+        return np.concatenate([self._screened(piece, enough) for piece in pieces])
 
-    def _screened(self, limits: FloatArray, enough: float) -> FitScreen:
+    def _screened(self, limits: FloatArray, enough: float) -> FloatArray:
         fitting = limits[:, self.places[0]]
         for places in self.places[1:]:
             np.minimum(fitting, limits[:, places], out=fitting)
-        most = fitting.max(axis=1, initial=0.0)
-        surely = np.minimum(most, enough)
-        unsure = np.flatnonzero((most > 0) & (surely < enough))
+        surely: FloatArray = np.minimum(fitting.max(axis=1, initial=0.0), enough)
+        unsure = np.flatnonzero((surely > 0) & (surely < enough))
         if len(unsure):
             roomy = np.argsort(-fitting[unsure].mean(axis=0), kind="stable")[:_FIRST_CELLS]
             surely[unsure] = np.maximum(surely[unsure], self._put_in(limits[unsure], roomy, enough))
-        return FitScreen(most > 0, surely)
+        return surely
 
     def _put_in(self, limits: FloatArray, cells: IndexArray, enough: float) -> FloatArray:
         """Rows that fit if each cell takes as many as it can, in this order, up to `enough`: shape (n,)."""
@@ -130,34 +107,27 @@ class Packing:
                     break
         return np.minimum(put, enough)
 
-    def most_rows(self, limits: FloatArray) -> FloatArray:
-        """A bound that each margin proves by itself: shape (n,). limits: shape (n, width)."""
-        sums = [limits[:, begin:end].sum(axis=1) for begin, end in zip(self.begins, self.begins[1:])]
-        return np.asarray(np.min(sums, axis=0), dtype=np.float64)
-
-    def rows(self, limits: FloatArray, enough: int, seconds: float, nodes: int) -> PackedRows:
+    def rows(self, limits: FloatArray, enough: int, effort: Effort) -> tuple[int, int]:
         """Bounds of the largest sum, limits of shape (width,): equal, unless the first is `enough` or the second is less,
-        or the time or the nodes that a program may take were over.
+        or the effort of programs was over.
 
         Proven below by a flow or a table of whole numbers that was checked.
         """
         if self.takes_flow(limits):
             exactly = self._largest_flow(limits)
-            return PackedRows(exactly, exactly, 0)
+            return exactly, exactly
         fitting = limits[self.places].min(axis=0)
         cells = np.flatnonzero(fitting > 0)
         if not len(cells):
-            return PackedRows(0, 0, 0)
+            return 0, 0
         best = int(self._put_in(limits[None, :], cells[np.argsort(-fitting[cells], kind="stable")], np.inf)[0])
-        most = int(self.most_rows(limits[None, :])[0])
-        programs = 0
-        for search in (0, nodes):
-            if best >= enough or most < enough or best == most:
+        most = int(min(limits[begin:end].sum() for begin, end in pairwise(self.begins)))  # as each margin bounds it
+        for nodes in (0, effort.nodes):
+            if best >= enough or most < enough or best == most or effort.is_over:
                 break
-            programs += 1
-            packed, bound = self._solved(limits, cells, seconds, search)
+            packed, bound = self._solved(limits, cells, effort.spend(), nodes)
             best, most = max(best, packed), min(most, bound)
-        return PackedRows(best, most, programs)
+        return best, most
 
     def takes_flow(self, limits: FloatArray) -> bool:
         """Whether the margins are in a chain, and the rows are few enough for a flow."""

@@ -85,10 +85,9 @@ _RENAMED = {
 def strategy_of(given: GivenStrategy, known: Mapping[str, Strategy]) -> Strategy:
     """Return the strategy that a name or a function stands for. known: those of the program, by name.
 
-    A name is one of these, or of an installed package (entry points `marginals.strategies`). The result of somebody's own
-    strategy is checked: a collection that is decomposable, allowed and shows what is kept, and its value is computed anew;
-    else ExtensionError is raised, or NothingAllowedError. Raises SelectionError for an unknown name, ExtensionError for
-    what is no function.
+    A name is one of these, or of an installed package (entry points `marginals.strategies`). The result of somebody's
+    own strategy is checked: decomposable, allowed, with what is kept, and its value computed anew; else ExtensionError
+    is raised, or NothingAllowedError. Raises SelectionError for an unknown name, ExtensionError for no function.
     """
     strategy, expected = (
         named(given, known, "search strategy", STRATEGY_GROUP),

@@ -4,8 +4,7 @@ Best first, by a lower bound (Hart, Nilsson and Raphael 1968). Collections grow 
 each new margin shares with the collection a part of one of its cliques and adds what the collection does not show yet.
 So every decomposable collection is reached, and what a part of its junction tree is refused for, the whole is.
 
-The margins that the constraint judges together come first. Once they are complete the rest is free of it, and the bound
-counts with the other margins only.
+The margins that the constraint judges together come first. Then the bound counts with the other margins only.
 
 A constraint need not keep to what it says of itself. A collection that is complete is put to it once more; so are, at the
 beginning and at the end, the collections around the best, and on the way those that go on from one that is refused. Where it
@@ -42,9 +41,8 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, mos
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
     initial: what another search of the problem has found; by default local search looks for one. What is found is never
-    worse. most: how many collections are gone on from at most. Deterministic unless
-    stopped. Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where the constraint
-    allows nothing.
+    worse. most: collections that are gone on from, at most. Deterministic unless stopped. Raises SelectionError for an
+    objective that is a stopping rule only, NothingAllowedError for no collection.
     """
     _ = problem.price
     looks = count()
@@ -195,7 +193,6 @@ class _Search:
         return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 
     def _compare(self, state: _State) -> None:
-        """Note a collection that is better than the best so far."""
         if not self.problem.is_kept(state.cliques):
             return
         domain, log_leaves = self.problem.cube.domain, self.problem.cube.log_leaves
@@ -214,7 +211,6 @@ class _Search:
             self.best, self.divergence, self.cliques = value, divergence, state.cliques
 
     def _extensions(self, state: _State) -> Iterator[tuple[Mask, float]]:
-        """The margins that a collection can go on with, and the cost of that."""
         cost, vertices, cliques, judged = state
         for margin in self._margins[judged]:
             separator = margin & vertices

@@ -84,10 +84,10 @@ def further_tables(
     """Return the further tables, in the order in which they were chosen.
 
     core: decomposable, also without the attributes that are not named, over a cube that holds the base table. allowed:
-    whether a margin may be published; whatever is coarser than an allowed one is taken to be. wanted: margins that come
-    first, each once and as finely as it is allowed, whatever it gains; then pairs of the named attributes. The limits count
-    both. The result depends on the counts of the named attributes alone, given the margins of the core, unless the deadline
-    ends the choice. Its parameters are the question, what may be published, and when to stop.
+    whether a margin may be published; then whatever is coarser may be, too. wanted: margins that come first, each once and
+    as finely as it is allowed; then pairs of the named attributes. The limits count both. The result depends on the counts
+    of the named attributes alone, given the core, unless the deadline ends the choice. Its parameters are the question,
+    what may be published, and when to stop.
 
     Raises SelectionError for a wanted margin with other attributes, TooManyCellsError for one at too many levels, and
     NotDecomposableError where the core, or what it shows of the named attributes, has no junction tree.
@@ -124,7 +124,6 @@ class _Choice:
 
     @property
     def _shown(self) -> Collection:
-        """The core and the tables chosen so far."""
         core = self._core.collection
         return Collection.of(core.cube, (*core.masks, *(table.mask for table in self.tables)))
 
@@ -227,8 +226,7 @@ class _Choice:
 def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool]) -> list[Mask]:
     """Return the finest allowed margins that show each attribute of a margin, and none finer than it does.
 
-    Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError where more would have to be
-    looked at than can be.
+    Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError for too many levels.
     """
     attribute_masks = [mask & domain.attribute_masks[place] for place in domain.places(mask)]
     start = sum(attribute_mask & -attribute_mask for attribute_mask in attribute_masks)

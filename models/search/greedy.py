@@ -1,13 +1,11 @@
 """Stepwise search: always the allowed move that gains most.
 
-Forward search adds, backward search removes, `both` alternates. Candidates for additions wait in a
-priority queue. A move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued
-again; the others keep their place. A candidate the constraint refuses for good is dropped, one it refuses for now comes
-back after the next move.
+Forward search adds, backward search removes, `both` alternates. Candidates for additions wait in a priority queue. A
+move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued again; the
+others keep their place. A candidate that is refused for good is dropped; one that is refused for now comes back.
 
-What an addition does for wanted analyses takes inference, so candidates wait at a likely gain, and are valued when they come
-up. One that would do harm comes back after later moves: unlike the KL divergence, the whole objective can get worse by
-adding.
+What an addition does for wanted analyses takes inference, so candidates wait at a likely gain, and are valued when they
+come up. One that would do harm comes back after later moves: adding can make the whole objective worse.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -157,8 +155,7 @@ class Climb:
     def settle(self) -> None:
         """Additions and removals in turn, until none gains.
 
-        Where gains do not add up, as those of a test of significance, moves that each gain can come back to a collection;
-        it ends there.
+        Where gains do not add up, as those of a test of significance, moves can come back to a collection; it ends there.
         """
         been_at: set[frozenset[Mask]] = set()
         steps = -1
@@ -223,7 +220,6 @@ class Climb:
 
 
 def _additions(position: Position) -> Iterator[AddVertex | AddEdge]:
-    """All additions that may be allowed."""
     graph = position.graph
     steps = set(position.cube.domain.offsets[:-1]).union(
         *(_next_step(position, v) for v in vertices_of(graph.vertices))
@@ -260,8 +256,7 @@ def _next_step(position: Position, vertex: int) -> Iterable[int]:
 def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | AddEdge]:
     """The additions whose gain or admission an addition, just made, can have changed.
 
-    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator,
-    which the move can stop from separating but not let separate.
+    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator.
     """
     graph = position.graph
     if isinstance(move, AddVertex):
@@ -315,9 +310,8 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 def backward(problem: Problem, stop: Stop) -> SearchResult:
     """Backward elimination from the largest collection whose margins are each allowed.
 
-    The cheapest removal is made until the whole collection is allowed, and while a removal gains. Where some removals are
-    allowed, the best of them is made. What the removals took along and what is left allows goes back in the end, by forward
-    search, which begins at the initial collection if no removals led to one that is allowed.
+    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first. What
+    the result allows goes back by forward search, which begins at the initial collection if nothing was allowed.
     """
     start = problem.position(problem.initial)
     alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
@@ -345,9 +339,8 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
 def both(problem: Problem, stop: Stop) -> SearchResult:
     """Forward-backward search with single-removal restarts.
 
-    When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition; the
-    first result that is better is kept, until none is. Right after the removal the collection need not be allowed. No
-    collection is kept twice, which could happen without end where gains do not add up, as those of a test of significance.
+    When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition;
+    the first better result is kept, until none is. Right after the removal the collection need not be allowed.
     """
     best = Climb(problem, problem.position(problem.initial), stop)
     best.add_all()

@@ -15,10 +15,9 @@ part in the block, which was shown before as well, and a part outside. Whatever 
     s(P_v + v) - s(P_v)  >=  min_E [ s(E) - s(E - v) ]
 
 over the allowed margins E of which v is the finest step of its attribute and whose other steps in the block were shown
-before: P_v + v is one. So the sum over the steps and leaves of a block is at least the shortest path through the lattice
-of that block alone with these costs, and the sum over the blocks, less H(p), is a bound. It lets blocks borrow from each
-other what order forbids, A from B and B from A: so blocks hold attributes that tell most of each other. One block of all
-attributes gives the bound above.
+before: P_v + v is one. So the sum over the steps and leaves of a block is at least the shortest path through the lattice of
+that block alone with these costs, and the sum over the blocks, less H(p), is a bound. Blocks borrow from each other against
+the order: so blocks hold attributes that tell most of each other. One block of all gives the bound above.
 
 Where there are too many margins, only some resolutions of each attribute are told apart. Let up(E) be a margin E with each
 attribute refined to the next of these. Of a decomposable collection of margins E_1, .., E_m the margins up(E_1), .., up(E_m)
@@ -80,7 +79,7 @@ def with_bound(result: SearchResult, problem: Problem, deadline: Deadline = NEVE
     if lattice_size(problem) <= LARGEST_LATTICE:
         allowed = allowed_margins(problem, deadline)
         return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
-    if deadline.is_over or not problem.cube.is_bounded_by_divergence:
+    if deadline.is_over or problem.cube.score is not None:  # with a score complexities can be negative
         return result
     bound, unpriced = 0.0, replace(problem, objective=KL)
     if problem.cube.holds(sum(problem.cube.domain.attribute_masks)):
@@ -167,8 +166,7 @@ def finest_alone(problem: Problem) -> tuple[int, ...]:
 def _finer_grids(problem: Problem) -> Iterator[Grid]:
     """Yield grids from 0 and the finest allowed resolution of each attribute to all resolutions, each finer than the last.
 
-    The margins that are refined to one resolution have entropies from the coarsest to that resolution; the attribute with
-    the widest such range is divided first, at its middle.
+    The attribute is divided first, at its middle, whose margins that are refined to one resolution differ most in entropy.
     """
     grid: Grid = tuple((0, last) if last else (0,) for last in finest_alone(problem))
     entropies = [
@@ -212,7 +210,7 @@ class LowerBound:
     def value(self) -> float:
         """Lower bound on the objective of all allowed collections, in nats."""
         bound = self.to_go(0) - self.problem.cube.entropy(sum(self.problem.cube.domain.attribute_masks))
-        return max(bound, 0.0) if self.problem.cube.is_bounded_by_divergence else bound
+        return max(bound, 0.0) if self.problem.cube.score is None else bound
 
     def to_go(self, vertices: Mask) -> float:
         """Return the remaining nats of a collection that shows these induced attributes, in the whole grid."""

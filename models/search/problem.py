@@ -32,8 +32,7 @@ from models.tables.hierarchy import Domain, Mask, vertices_of
 
 # Where a search is: a valid decomposable collection with its value, and what a move makes of it.
 #
-# A move touches the cliques around its vertices alone, so value, graph and cliques are brought up to date, not
-# computed again.
+# A move touches the cliques around its vertices alone, so value, graph and cliques are updated.
 
 
 class Change(NamedTuple):
@@ -248,8 +247,7 @@ class Constraint(Protocol):
 class PruningConstraint(ABC):
     """A constraint, and what a search asks it so as to look at fewer collections. What is not overridden is always right.
 
-    pivot: asked by exact search, which judges other margins one by one. of_margin: asked wherever margins are tried by
-    themselves.
+    pivot: for exact search, which judges other margins one by one. of_margin: for margins that are tried by themselves.
     """
 
     @abstractmethod
@@ -323,9 +321,8 @@ class MarginLimits(PruningConstraint):
     """Bounds on each margin, looked at before another constraint.
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
-    nothing published may show, neither as they are nor finer. envelope: margins of which one must show
-    whatever is published; None where anything may be. common: what every margin must show. alone: of attributes that no
-    margin shows beside another one, all steps of each.
+    nothing published may show. envelope: margins of which one must show whatever is published; None where anything may be.
+    common: what every margin must show. alone: attributes that no margin shows with others.
     """
 
     domain: Domain
@@ -403,10 +400,8 @@ LEAST_GAIN = 1e-12
 class Objective(Protocol):
     """Whether, and by how much, a change of the model is for the better.
 
-    What a change gains may depend on the two numbers alone. Where gains add up over the moves to a model, they are a
-    multiple of the divergence less a multiple of the parameters: such an objective is taken for the `PenalizedDivergence`
-    that it is, and has a best model. Another one is a rule for stopping stepwise searches. What the two numbers cannot say
-    is said by a score of cliques, `CliqueScore`.
+    A gain may depend on the two numbers alone. If gains add up over moves, they are a multiple of the divergence less one
+    of the parameters, and the objective is taken for that `PenalizedDivergence`. Another one is a rule for stopping.
     """
 
     def gain(self, divergence: float, parameters: float) -> float:
@@ -520,9 +515,8 @@ def bic(rows: float) -> PenalizedDivergence:
 class LikelihoodRatio:
     """A change must be significant by the likelihood-ratio test (Lauritzen, Graphical Models, 4.3.2).
 
-    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of
-    freedom at level `alpha`; the gain is the excess. A stopping rule for stepwise searches: gains do not add up, so
-    there is no best model by it.
+    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of freedom
+    at level `alpha`; the gain is the excess. A stopping rule: gains do not add up, so no model is best.
     """
 
     rows: float
@@ -556,12 +550,11 @@ def _not_watched(position: Position) -> None:
 class Problem:
     """A model search.
 
-    cube: must hold the base table; by a score of cliques it becomes one that counts these. kept: margins that every
-    collection shows, together a decomposable collection that the constraint allows. start: where a stepwise search begins,
-    showing at least what is kept and allowed too; by default `kept`. seed: of the searches that draw at random. wanted:
-    analyses of which the objective counts too how far each is from the data, times its weight. seen: told of collections on
-    the way; changes nothing. Raises NotDecomposableError when kept or start are not decomposable, SelectionError when start
-    does not show what is kept.
+    cube: holds the base table; with a score of cliques it becomes one that counts these. kept: decomposable margins that
+    every collection shows, which the constraint allows. start: where a stepwise search begins, with what is kept and
+    allowed too; by default `kept`. seed: of searches that draw at random. wanted: analyses whose weighted distances the
+    objective counts. seen: told of collections on the way. Raises NotDecomposableError for kept or start, SelectionError
+    for a start without what is kept.
     """
 
     cube: DataCube
@@ -708,12 +701,10 @@ class Step:
 class SearchResult:
     """The best collection found.
 
-    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often the search put a collection
-    to the constraint; where two searches came to one, both count. optimal: whether no allowed collection is better, proven.
-    steps: the accepted moves in order. bound: nats; no allowed collection has a smaller objective (None: not known). value:
-    the objective of the collection (None where the objective is a stopping rule only). wanted: for each wanted margin how
-    far it is from the data. stopped: whether time ended the search, so that the same one can end elsewhere another time.
-    What binds where it ended, `Problem.binding` says.
+    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often a collection was put to
+    the constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
+    nats; no allowed collection has a smaller objective (None: not known). value: the objective (None for a stopping
+    rule). wanted: for each wanted margin how far it is from the data. stopped: whether time ended the search.
     """
 
     strategy: str

@@ -312,10 +312,9 @@ def window(
 ) -> list[tuple[frozenset[Mask], float]]:
     """Models with their weights: Occam's window, as far as one edge at a time leads (Madigan and Raftery 1994).
 
-    By BIC, exp(-BIC / 2) is about proportional to the probability of a model given the rows, all being as likely before;
-    by AIC these are Akaike's weights. Models are in the window that are at most `odds` times less likely than the best;
-    they are looked for from the selected one, best first, `most` at most. Weights add up to 1, most first. Raises
-    SelectionError for a criterion that gives no weights.
+    By BIC, exp(-BIC / 2) is about proportional to the probability of a model given the rows; by AIC these are Akaike's
+    weights. Models are in the window that are at most `odds` times less likely than the best; they are looked for from the
+    selected one, best first, `most` at most. Weights add up to 1. Raises SelectionError for a criterion without weights.
     """
     problem = selected.problem
     rows, width = problem.cube.total, log(odds)

@@ -90,7 +90,6 @@ class _DirectedClimb:
             heappush(self._queue, (-gain, parent, child, of_child, of_parent))
 
     def _may_change(self, parent: int, child: int, turned: int) -> bool:
-        """Whether the graph stays acyclic."""
         if turned >= 0:  # no other way from the parent to the child
             others = self.parents[child] ^ 1 << parent
             return not any(self.ancestors[v] >> parent & 1 for v in vertices_of(others))

@@ -13,12 +13,11 @@ from operator import or_
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray
+from models.arrays import FloatArray
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.calibrated_tree import expected_counts
+from models.inference.calibrated_tree import expected_counts, leaf_shares
 from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
@@ -63,7 +62,6 @@ class WantedAnalyses:
         self.margins = tuple(margins)
         self._known: dict[tuple[Mask, Measure, frozenset[Mask]], float] = {}
         self._alone: dict[tuple[Mask, Mask, Mask], float] = {}
-        self._shares: dict[tuple[Mask, Mask], FloatArray] = {}
         attribute_masks = cube.domain.attribute_masks
         for margin in self.margins:
             if sum(mask for mask in attribute_masks if mask & margin.mask) != margin.mask:
@@ -121,21 +119,16 @@ class WantedAnalyses:
         """
         key = given, first, second
         if key not in self._alone:
-            table, total = self.cube.table(given | first | second), max(self.cube.total, 1)
-            before = self.cube.table(given) if given else None
-            expected: FloatArray = np.full(len(table), float(total))
-            if before is not None:
-                expected = before.counts[table.positions_in(before)].astype(np.float64)
+            domain, table = self.cube.domain, self.cube.table(given | first | second)
+            sides = (given | first, given | second) if second else (given,)
+            expected = reduce(np.multiply, [self.cube.table(side).counts_in(table) for side in sides])
             if second:
-                one, other = (self.cube.table(given | side) for side in (first, second))
-                expected = one.counts[table.positions_in(one)] * other.counts[table.positions_in(other)] / expected
+                expected = expected / self.cube.table(given).counts_in(table)
             else:
-                expected = expected * _leaves(table)
-                if before is None:
-                    expected = expected / self.cube.domain.hierarchy(table.attributes[0]).size(0)
-                else:
-                    expected = expected / _leaves(before)[table.positions_in(before)]
-            self._alone[key] = float(np.maximum(table.counts - expected, 0.0).sum() / total)
+                name, level = domain.induced_attributes[first.bit_length() - 1]
+                expected = expected * leaf_shares(domain, name, level, level + 1)[table.column(name)]
+            missing = np.maximum(table.counts - expected, 0.0)
+            self._alone[key] = float(missing.sum() / max(self.cube.total, 1))
         return self._alone[key]
 
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
@@ -170,34 +163,11 @@ class WantedAnalyses:
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """Half the sum of abs(p_w - q_w), where values below the finest level of the part are equally likely."""
-        table, total = self.cube.table(wanted), max(self.cube.total, 1)
-        shown_part = wanted & reduce(or_, part, 0)
+        domain, table, shown_part = self.cube.domain, self.cube.table(wanted), wanted & reduce(or_, part, 0)
         q: FloatArray = np.ones(1)
         if shown_part:
             q = self._probabilities(shown_part, part)[table.positions_in(self.cube.table(shown_part))]
-        for attribute in self.cube.domain.attribute_masks:
-            if attribute & wanted:
-                q = q * self._leaf_share(wanted, attribute & shown_part, attribute)
-        return float(np.maximum(table.counts / total - q, 0.0).sum())
-
-    def _leaf_share(self, wanted: Mask, end: Mask, attribute: Mask) -> FloatArray:
-        """For each cell of a wanted margin the share of one attribute's base value in the value that is shown of it.
-
-        end: the attribute as it is shown, 0 where it is not. attribute: all of its vertices.
-        """
-        key = wanted, end or ~attribute
-        if key not in self._shares:
-            table = self.cube.table(wanted)
-            (name,) = self.cube.domain.margin(attribute)
-            if end:
-                shown = self.cube.table(end)
-                self._shares[key] = 1 / _leaves(shown)[table.positions_in(shown)]
-            else:
-                self._shares[key] = np.full(len(table), 1 / self.cube.domain.hierarchy(name).size(0))
-        return self._shares[key]
-
-
-def _leaves(table: ContingencyTable) -> CountArray:
-    """For each cell of a table of one attribute, the base values in it."""
-    (name,) = table.attributes
-    return np.asarray(table.domain.hierarchy(name).leaf_counts(table.margin[name])[table.codes[0]])
+        levels = domain.levels(shown_part)
+        for name, codes in zip(table.attributes, table.codes):
+            q = q * leaf_shares(domain, name, 0, levels[name])[codes]
+        return float(np.maximum(table.counts / max(self.cube.total, 1) - q, 0.0).sum())

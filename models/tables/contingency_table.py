@@ -287,7 +287,11 @@ class Cells:
         """The coarser cells in ascending order: attributes dropped, values generalized, numbers summed."""
         columns, radices = self.columns(margin)
         first, numbers = group(*pack(columns, radices, len(self)))
-        sums = np.bincount(numbers, self.counts, minlength=len(first)).astype(self.counts.dtype, copy=False)
+        if self.counts.ndim == 1:
+            sums = np.bincount(numbers, self.counts, minlength=len(first)).astype(self.counts.dtype, copy=False)
+        else:
+            order = np.argsort(numbers, kind="stable")
+            sums = np.add.reduceat(self.counts[order], np.flatnonzero(np.diff(numbers[order], prepend=-1)), axis=0)
         return Cells(self.domain, Margin(margin), tuple(column[first] for column in columns), sums)
 
     def join(self, other: "Cells", most: float = np.inf) -> "Cells":

@@ -95,9 +95,8 @@ def interactions(cube: "DataCube", mask: Mask) -> int:
 class DataCube:
     """Tables over one domain with one total, and a cache of what has been rolled up from them.
 
-    source: counts what no table at hand shows. parameters: the cells that a model is charged for. score: judges models
-    by their cliques instead of by their likelihood and parameters. Raises DomainMismatchError when there is no table or
-    when the tables' domains or totals differ.
+    source: counts what no table at hand shows. parameters: the cells that a model is charged for. score: judges models by
+    their cliques instead. Raises DomainMismatchError for no table, or tables of different domains or totals.
     """
 
     def __init__(
@@ -222,7 +221,6 @@ class DataCube:
 
     @staticmethod
     def _scored(score: Score, counts: CountArray, cells: int) -> float:
-        """Raises ExtensionError for a score that is no number."""
         number = score(counts, cells)
         is_number = isinstance(number, int | float | np.number)
         if not is_number or not np.isfinite(number):
@@ -231,11 +229,6 @@ class DataCube:
                 f"{'one that is not finite' if is_number else type(number).__name__}"
             )
         return float(number)
-
-    @property
-    def is_bounded_by_divergence(self) -> bool:
-        """Whether no model has a negative complexity, so that the KL divergence bounds what a search minimizes."""
-        return self.score is None
 
     def knows(self, mask: Mask) -> bool:
         """Whether an entropy is known without counting."""

@@ -98,8 +98,7 @@ class _Groups:
 
     def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
         for size in sizes:
-            # How small the value outside is must follow from no merging: if it joined last, every group would be known
-            # to be large enough without it.
+            # No merging may tell how small the value outside is, as it would if that joined last.
             if self._rows_outside < size:
                 self._take_in(size)
             while len(self.rows) > 1 and self._smallest[0][0] < size:

@@ -146,9 +146,8 @@ def information(leaf_counts: CountArray, counts: CountArray) -> float:
 class GeneralizedCells:
     """The nonempty cells over all attributes of a domain, with their counts.
 
-    nodes: shape (cells, attributes), for each attribute the node of its taxonomy. counts: shape (cells,), positive.
-    Cells are distinct and ascend lexicographically. Arrays are copied in. Raises DomainMismatchError where this is not so;
-    `from_rows` takes cells in any order.
+    nodes: of the taxonomies, shape (cells, attributes). counts: shape (cells,), positive. Cells are distinct and ascend,
+    else DomainMismatchError; `from_rows` takes them in any order. Arrays are copied in.
     """
 
     domain: Domain

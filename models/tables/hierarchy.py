@@ -172,9 +172,8 @@ class Hierarchy:
 
         apart: numbers that are intervals by themselves at the first width, and divide the interval that they lie in. The
         base values are all whole numbers of the outermost intervals that the given values touch, so that the hierarchy
-        reveals no more about the data than those intervals do. If no number is below 0, and intervals are counted from
-        above it, none reaches below 0. Raises HierarchyError if a width does not divide the next, or a value is no whole
-        number.
+        reveals no more about the data than those intervals do. If no number is below 0, and intervals are counted from above
+        it, none reaches below 0. Raises HierarchyError for widths that do not divide, or other values.
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
@@ -436,9 +435,8 @@ class Margin(Mapping[str, int]):
         return ", ".join(f"{attribute}:{level}" for attribute, level in self.items()) or "(empty)"
 
 
-# Domains. KG06 6.1 turns a hierarchy of height h into induced attributes L_1 .. L_h, the steps of the path from `*` down
-# to a base value. A *mask* has one bit for each. An attribute's bits lie together, L_1 lowest, so resolution r of an
-# attribute is a run of r bits.
+# Domains. KG06 6.1 turns a hierarchy of height h into induced attributes L_1 .. L_h, the steps of the path from `*` down to
+# a base value. A *mask* has one bit for each. An attribute's bits lie together, L_1 lowest, so resolution r is r bits.
 
 
 Mask: TypeAlias = int

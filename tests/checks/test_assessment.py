@@ -43,16 +43,19 @@ from checks.classes import (
     table_findings,
 )
 from checks.population import (
+    THRESHOLDS,
     bayes_optimal,
     breach,
     delta_presence,
+    estimated_risks,
     k_map,
     negative_disclosure,
     positive_disclosure,
     posterior_belief,
     prior_belief,
+    reidentification,
+    uniqueness,
 )
-from checks.reidentification import THRESHOLDS, estimated_risks, reidentification, uniqueness
 from dice import Dice, Thrown
 from filled_tables import filled, flat_domain, of_labels
 from marginals import Table, implies
@@ -516,7 +519,7 @@ def test_the_columns_are_those_of_minimal_sets_that_make_a_row_unique(table: Con
         own = set().union(*(rows_of for chosen, rows_of in minimal.items() if axis in chosen))
         assert found.columns[name] == pytest.approx(len(own) / max(len(some), 1))
     with pytest.MonkeyPatch.context() as patched:  # smaller sets are looked at where there are too many
-        patched.setattr("checks.reidentification._MOST_WORK", 0)
+        patched.setattr("checks.population._MOST_WORK", 0)
         found = uniqueness(table)
     assert found.most == 1
     for name in table.attributes:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from certain_combinations import Combination, combinations_of, open_combinations
 from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
-from checks.labels import crowded, label_counts
+from checks.combinatorial import crowded, label_counts
 from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Rows, combined_margins, refuted
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask

@@ -107,7 +107,7 @@ ELSEWHERE = {
     "checks/risk/test_risk": {"checks.risk.worst_case": "MOST_CHOICES MOST_LOSSES"},
     "checks/test_assessment": {
         "checks.classes": "LARGEST_L MOST_RULED_OUT",
-        "checks.reidentification": "_MOST_COLUMNS _MOST_WORK",
+        "checks.population": "_MOST_COLUMNS _MOST_WORK",
     },
     "checks/test_claim": {"checks.claims": "MOST_ROWS"},
 }

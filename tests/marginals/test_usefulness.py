@@ -25,7 +25,7 @@ def test_the_errors_of_a_release_are_those_of_what_is_expected_of_base_cells(con
     counted[tuple(table.base_counts.codes)] = table.base_counts.counts
     taxonomies = list(map(Taxonomy, table.domain.hierarchies))
     errors = []
-    for query in queries.nodes.tolist():
+    for query in queries.tolist():
         inside = [
             cell
             for cell in product(*map(range, expected.shape))

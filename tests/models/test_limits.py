@@ -37,9 +37,7 @@ AGAIN = {
         "models.intervals.proofs _AT_ONCE": 1,
         "models.intervals.linked_tables _LISTED": 1,
     },
-    "models/intervals/test_proven_bounds::test_estimates_lie_within_the_bounds": {
-        "models.intervals.contradictions _SWEEPS": 1
-    },
+    "models/intervals/test_proven_bounds::test_estimates_lie_within_the_bounds": {"models.intervals.proofs _SWEEPS": 1},
     "models/intervals/test_proven_bounds::test_all_aurora_minus_aurora_under_65": {"models.intervals.proofs _NEAR": 1},
     "models/intervals/test_proven_bounds::test_bounds_are_those_of_all_populations_that_fit": {
         "models.programs.extremes _HARVESTS": 0,

@@ -240,7 +240,7 @@ def check(collection: Collection, sensitive: str, k: int) -> CertainCells:
     views = {a: [{a: level} for level in own] for a, own in levels.items()}
     bounds = enumerated(collection, sensitive)
     at_finest = [bounds[str(m)] for m in margins_with(sensitive, {a: own[:1] for a, own in levels.items()})]
-    found = certain_cells(Knowledge(FrechetBounds.of(collection)), sensitive, views, k, NEVER)
+    found = certain_cells(Knowledge(FrechetBounds(collection)), sensitive, views, k, NEVER)
     assert found.is_complete
     assert found.determined == sum(np.count_nonzero((low == high) & (low > 0)) for low, high in at_finest)
     assert found.exists == sum(np.count_nonzero(low) for low, _ in at_finest)
@@ -288,7 +288,7 @@ def test_what_a_collection_makes_certain_is_that_of_all_tables(decomposable: boo
     views = {a: [{a: level} for level in own] for a, own in published_levels(collection).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.attacks.knowledge.MOST_CELLS", data.draw(st.integers(0, 8)))
-        cut = certain_cells(Knowledge(FrechetBounds.of(collection)), sensitive, views, k, NEVER)
+        cut = certain_cells(Knowledge(FrechetBounds(collection)), sensitive, views, k, NEVER)
     assert (cut.unread > 0) == (not cut.is_complete)
     assert cut.determined <= ordinary.determined
     assert cut.exists <= ordinary.exists
@@ -304,7 +304,7 @@ def test_a_value_that_a_class_cannot_have_is_found_though_each_pair_leaves_room_
 def test_glued_tables_have_the_published_counts() -> None:
     counts = np.random.default_rng(5).integers(0, 9, (2, 3, 2))
     collection = published(filled(flat_domain(a=2, s=3, b=2), counts), "as", "sb")
-    tables = list(Knowledge(FrechetBounds.of(collection)).tables())
+    tables = list(Knowledge(FrechetBounds(collection)).tables())
     for table in tables:
         assert table.counts.min() >= 0
         for shown in collection.tables:

@@ -252,7 +252,7 @@ def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("models.inference.marginal_model._LOOKED_UP", 0)
         assert model.expected_in(box) == pytest.approx(found[0, 0])
-    bounds = FrechetBounds.of(collection).of_margin(ends)
+    bounds = FrechetBounds(collection).of_margin(ends)
     assert np.all(bounds.lower <= found)
     assert np.all(found <= bounds.upper)
 
@@ -351,7 +351,7 @@ def assert_as_close_as_each_table(bounds: CountBounds, collection: Collection, i
 def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: float) -> CountBounds:
     inside = indicator(collection.domain, box)
     low, high = brute_force(collection, inside)
-    bounds = FrechetBounds.of(collection).of_box(box).bounds(seconds)
+    bounds = FrechetBounds(collection).of_box(box).bounds(seconds)
     assert bounds.lower <= low <= (joint_of(collection) * inside).sum() <= high <= bounds.upper
     if bounds.sharp:
         assert (bounds.lower, bounds.upper) == (low, high)
@@ -359,7 +359,7 @@ def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: flo
     for looks in (0, 1, 3):
         counted = count()
         deadline = Deadline(float(looks), lambda counted=counted: float(next(counted)))  # type: ignore[misc]
-        early = FrechetBounds.of(collection, deadline).of_box(box).bounds(seconds)
+        early = FrechetBounds(collection, deadline).of_box(box).bounds(seconds)
         assert early.lower <= low <= high <= early.upper
         if not looks:
             assert_as_close_as_each_table(early, collection, inside)
@@ -394,7 +394,7 @@ def test_bounds_of_boxes_hold_and_are_attained_where_they_say_so(collection: Col
     expected = model.expected_in(model.box(box))
     assert bounds.lower - 1e-9 <= expected <= bounds.upper + 1e-9
     assert bounds.sharp or len(collection.junction_tree.cliques) > 2, "two published tables are glued freely"
-    flows = FrechetBounds.of(collection).of_box(box).flow_bounds()
+    flows = FrechetBounds(collection).of_box(box).flow_bounds()
     low, high = brute_force(collection, indicator(collection.domain, box))
     assert flows.lower <= low <= high <= flows.upper
     if flows.sharp:  # along a chain of cliques
@@ -431,14 +431,14 @@ def test_programs_make_bounds_sharp_where_three_ways_meet() -> None:
         box = {a: np.arange(2) == code for a, code in zip("def", codes)}
         bounds = check_box(collection, box, 5.0)
         assert bounds.sharp
-        is_closer += bounds != FrechetBounds.of(collection).of_box(box).bounds()
+        is_closer += bounds != FrechetBounds(collection).of_box(box).bounds()
     assert is_closer
 
 
 def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
     """No separator is fixed, and no single separator glues two counted tables; flows decide it, or programs."""
     collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
-    ends = FrechetBounds.of(collection).of_box({"a": np.array([True, False, True]), "d": np.array([True, False])})
+    ends = FrechetBounds(collection).of_box({"a": np.array([True, False, True]), "d": np.array([True, False])})
     assert not ends.by({}).sharp
     assert ends.bounds().sharp
     assert ends.bounds() == ends.bounds(5.0) == ends.flow_bounds()
@@ -451,14 +451,14 @@ def test_bounds_are_never_looser_than_those_of_known_parts() -> None:
     table = of_rows(flat_domain(a=2, b=4, c=4, d=2), rows)
     ones = [np.bincount(rows[:, place].astype(int), minlength=2) for place in (0, 3)]
     for tables in (("ab", "bc", "cd"), ("ab", "bc", "cd", "da"), ("ab", "bc", "ca", "d")):
-        source = FrechetBounds.of(published(table, *tables))
+        source = FrechetBounds(published(table, *tables))
         ends = source.of_margin({"a": 0, "d": 0})
         for a, d in np.ndindex(2, 2):
             box = source.of_box({"a": np.arange(2) == a, "d": np.arange(2) == d}).bounds()
             for lower, upper in ((ends.lower[a, d], ends.upper[a, d]), (box.lower, box.upper)):
                 assert lower >= ones[0][a] + ones[1][d] - 1000
                 assert upper <= min(ones[0][a], ones[1][d])
-    assert FrechetBounds.of(published(table, "ab", "bc", "cd")).of_margin({"a": 0, "d": 0}).lower[0, 0] == 808
+    assert FrechetBounds(published(table, "ab", "bc", "cd")).of_margin({"a": 0, "d": 0}).lower[0, 0] == 808
 
 
 @pytest.mark.parametrize("of_any_shape", [False, True])
@@ -473,7 +473,7 @@ def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
         collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
     else:
         collection = data.draw(decomposable_collections())
-    domain, source, model = collection.domain, FrechetBounds.of(collection), MarginalModel(collection)
+    domain, source, model = collection.domain, FrechetBounds(collection), MarginalModel(collection)
     margin = dict(data.draw(st.permutations(list(data.draw(margins(domain)).items()))))
     whole = source.of_margin(margin)
     assert whole.sharp or of_any_shape or len(collection.junction_tree.cliques) > 2
@@ -505,13 +505,13 @@ def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
     collection = published(table, *("".join(clique) for clique in given_["cliques"]))
     for place in range(64):
         box = {name: np.arange(2) == (place >> axis & 1) for axis, name in enumerate(given_["vars"])}
-        bounds = FrechetBounds.of(collection).of_box(box).bounds()
+        bounds = FrechetBounds(collection).of_box(box).bounds()
         assert bounds == CountBounds(given_["lower"][place], given_["upper"][place], sharp=True)
 
 
 def test_an_empty_set_holds_nothing_and_a_set_of_everything_all() -> None:
     collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
-    source = FrechetBounds.of(collection)
+    source = FrechetBounds(collection)
     assert source.of_box({"a": np.zeros(3, dtype=bool)}).bounds() == CountBounds(0, 0, sharp=True)
     total = collection.cube.total
     assert source.of_box({"a": np.ones(3, dtype=bool)}).bounds() == CountBounds(total, total, sharp=True)

@@ -23,8 +23,7 @@ from models import (
     linked_tables,
     proven_bounds,
 )
-from models.intervals.contradictions import estimated_counts
-from models.intervals.proofs import explained
+from models.intervals.proofs import estimated_counts, explained
 
 WIDE, NOTHING_WIDE = 2_000, 0
 """Cells of wider joint tables, for each cell of what all tables have: so many by default."""

@@ -66,7 +66,7 @@ def test_a_program_with_a_known_solution_is_never_called_infeasible(
     counts = [1, 0, 0, 1, 0, 1, 1, 0]  # its relaxation has halves where the whole tables have 0 or 1
     for place, position in enumerate(np.ndindex(2, 2, 2)):
         cell = {name: np.arange(2) == code for name, code in zip("abc", position)}
-        bounds = FrechetBounds.of(cycle(counts)).of_box(cell).bounds(10.0)
+        bounds = FrechetBounds(cycle(counts)).of_box(cell).bounds(10.0)
         assert bounds.lower <= counts[place] <= bounds.upper
         assert bounds == CountBounds(0, 1, sharp=True) or bounds.lower == bounds.upper
 
@@ -82,13 +82,13 @@ def test_extremes_are_those_of_all_tables_and_without_time_within_those_of_each_
     highest, lowest = (extreme_count(cells, inside, direction, seconds=0.0) for direction in (1, -1))
     most, fewest = (extreme_count(cells, inside, direction).bound for direction in (1, -1))
     assert 0 <= lowest.bound <= fewest <= most <= highest.bound <= sum(counts)
-    keys = [cells.codes[a] * 2 + cells.codes[b] for a, b in ("ab", "bc", "ac")]
-    own = np.array(counts).reshape(2, 2, 2)[tuple(cells.codes[a] for a in "abc")]
+    keys = [cells.cells.column(a) * 2 + cells.cells.column(b) for a, b in ("ab", "bc", "ac")]
+    own = np.array(counts).reshape(2, 2, 2)[tuple(cells.cells.column(a) for a in "abc")]
     every = all_tables(keys, [np.bincount(key, own, 4).astype(np.int64) for key in keys])
     sums = every[:, inside].sum(axis=1)
     assert (fewest, most) == (sums.min(), sums.max())
     if inside.sum() == 1:
-        own = [int(table.counts_in(cells.coded_cells)[inside][0]) for table in cells.tables]
+        own = [int(table.counts_in(cells.cells)[inside][0]) for table in cells.tables]
         assert highest.bound <= min(own)
     assert highest.table is None
     assert lowest.table is None
@@ -110,7 +110,7 @@ def test_bounds_of_millions_of_rows_are_not_rounded_to_what_a_solver_tolerates()
     table = filled(flat_domain(a=5, b=5, c=3, d=5), counts)
     cells = possible_cells(published(table, "ab", "bc", "ac", "cd", "ad", "bd"), 10**5)
     box = {"a": [1, 1, 0, 1, 1], "c": [1, 0, 0], "d": [1, 0, 0, 1, 1]}
-    inside = np.all([np.array(meant, dtype=bool)[cells.codes[a]] for a, meant in box.items()], axis=0)
+    inside = np.all([np.array(meant, dtype=bool)[cells.cells.column(a)] for a, meant in box.items()], axis=0)
     least = extreme_count(cells, inside, -1, 60.0)
     assert least.bound == 12_716_158
     assert np.array_equal(cells.constraints @ least.table, cells.counts)
