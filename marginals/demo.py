@@ -139,7 +139,7 @@ def _at_age(table: str, age: IndexArray) -> FloatArray:
 
 
 def _odds(table: str, is_woman: BoolArray, urbanity: FloatArray) -> FloatArray:
-    """What sex and region multiply the weights with: shape (rows, labels)."""
+    """Factors of the weights by sex and region: shape (rows, labels)."""
     of_women, of_city = _columns(table)
     halves = np.where(is_woman, 0.5, -0.5)
     odds: FloatArray = of_women ** halves[:, None] * of_city ** urbanity[:, None]

@@ -1,6 +1,6 @@
 """The page of an audit: what published tables tell for certain, for those who publish them."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from marginals.auditing import (
     KINDS,
@@ -17,39 +17,6 @@ from marginals.pages.release_page import page
 
 _ROWS = 500
 """Facts of a kind that the page lists."""
-
-
-@dataclass(frozen=True)
-class FactRow:
-    """A fact: whose count, before and after, the estimate, and why."""
-
-    values: str
-    published: str
-    proven: str
-    estimate: str
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class FactSection:
-    """All facts of a kind. rows: the first of them."""
-
-    title: str
-    number: int
-    rows: tuple[FactRow, ...]
-
-
-@dataclass(frozen=True)
-class PartSection:
-    """What tables about the same people tell."""
-
-    people: str
-    tables: tuple[str, ...]
-    cells: int
-    open_lines: tuple[str, ...]
-    contradictions: tuple[str, ...]
-    printed: int
-    sections: tuple[FactSection, ...]
 
 
 def audit_html(audit: Audit) -> bytes:
@@ -72,31 +39,34 @@ def audit_html(audit: Audit) -> bytes:
     )
 
 
-def _part(part: AuditedTables, printed: int) -> PartSection:
+def _part(part: AuditedTables, printed: int) -> dict[str, Any]:
+    """A part of the page, on tables about the same people, with the first facts of each kind."""
     sections = []
     for kind, (_, many, rest) in KINDS.items():
         numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]
         if numbers:
-            rows = tuple(_row(part, number) for number in numbers[:_ROWS])
-            sections.append(FactSection(f"{many[0].upper()}{many[1:]} {rest}", len(numbers), rows))
-    return PartSection(
-        part.people,
-        part.linked.names[: part.linked.table_count],
-        len(part.linked),
-        tuple(undecided_lines(part)),
-        tuple(contradiction_lines(part)) if part.bounds is None else (),
-        printed,
-        tuple(sections),
-    )
+            rows = [_row(part, number) for number in numbers[:_ROWS]]
+            sections.append({"title": f"{many[0].upper()}{many[1:]} {rest}", "number": len(numbers), "rows": rows})
+    return {
+        "people": part.people,
+        "tables": part.linked.names[: part.linked.table_count],
+        "cells": len(part.linked),
+        "open_lines": list(undecided_lines(part)),
+        "contradictions": list(contradiction_lines(part)) if part.bounds is None else [],
+        "printed": printed,
+        "sections": sections,
+    }
 
 
-def _row(part: AuditedTables, number: int) -> FactRow:
+def _row(part: AuditedTables, number: int) -> tuple[str, str, str, str, list[str]]:
+    """A fact: whose count, as published and as proven, the estimate, and why."""
     fact = part.facts[number]
     estimate = "" if part.estimates is None else f"{part.estimates[fact.cell]:,.1f}"
-    return FactRow(
+    published = ends_in_words(fact.published) if fact.is_published else "not published"
+    return (
         cell_name(part.linked, fact.cell),
-        ends_in_words(fact.published) if fact.is_published else "not published",
+        published,
         ends_in_words(fact.proven),
         estimate,
-        tuple(because(part, number)),
+        list(because(part, number)),
     )
