@@ -43,7 +43,7 @@ from checks.risk.attackers import distance_from_root
 from checks.risk.disclosure import best_of_each, frontier, precedes, require_bound
 from checks.risk.harm import harmonic_shares, risk
 from marginals import Attribute, Role, read_hierarchy, read_rows
-from marginals.pages.risk_page import pyplot
+from marginals.publishing.frontier import pyplot
 from models import CountArray, IndexArray
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

@@ -1,7 +1,7 @@
-"""How near a release comes to the table that it was made of, beside yardsticks. None of it follows from the release."""
+"""Errors of a release against its table, beside yardsticks. None of it follows from the release."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, zip_longest
 from math import comb, inf, log, nan, prod
 from statistics import fmean
@@ -45,10 +45,10 @@ SINGLE = "the best single table"
 """The yardstick of somebody who has the best of all single anonymized tables."""
 
 STEPWISE = "a single table, refined step by step"
-"""The same where looking for the best would take too long: one that no attribute can be finer in."""
+"""The yardstick if searching for the best takes too long: a table that no attribute can be finer in."""
 
 UNPUBLISHED = "unpublished"
-"""Of a pair with an attribute of which nothing is published."""
+"""The kind of a pair with an unpublished attribute."""
 
 LEAST_LOST = 0.01
 """Cramer's V that is lost, from which on a pair is told of."""
@@ -56,7 +56,7 @@ LEAST_LOST = 0.01
 
 @dataclass(frozen=True)
 class TableErrors:
-    """How far the model's tables at base values are from the data's, as total variation, from 0 to 1.
+    """Total variations between the model's tables at base values and the data's, from 0 to 1.
 
     by_table: for each table that was compared its attributes. left_out: how many were not compared, since they are too
     large, or too many. drawn: whether those that were compared are a sample, the same for every release of the table.
@@ -78,7 +78,7 @@ class TableErrors:
 
     @property
     def sample(self) -> str:
-        """Of which tables the mean is, where these are a sample; empty where all were compared that can be.
+        """The sample of tables that the mean is about; empty if all were compared.
 
         >>> TableErrors({("age", "sex"): 0.1}, 2, drawn=True).sample
         '1 of 3 tables, drawn at random, the same for every release'
@@ -108,7 +108,7 @@ class CountErrors:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How near one model comes to the data: its tables of one and of two attributes, random counts, and what was wanted."""
+    """Errors of one model: tables of one and of two attributes, random counts, and wanted tables."""
 
     one_way: TableErrors
     two_way: TableErrors
@@ -154,7 +154,7 @@ class PairCompared:
 
     @property
     def log_ratio(self) -> float:
-        """How far the released odds ratio is from the true one: the absolute difference of logarithms; nan without one."""
+        """Absolute difference of the logarithms of the released and the true odds ratio; nan without one."""
         if self.contrast is None:
             return nan
         released = self.odds_ratio_released
@@ -216,7 +216,7 @@ class Comparison:
             name: {
                 "one_way": errors.one_way.mean,
                 "two_way": errors.two_way.mean,
-                "worst": errors.two_way.by_table[errors.two_way.worst] if errors.two_way.worst else nan,
+                "worst": max(errors.two_way.by_table.values(), default=nan),
                 "median": errors.counts.median,
                 "ninth_decile": errors.counts.ninth_decile,
                 "wanted": errors.wanted.mean if errors.wanted.by_table else nan,
@@ -244,23 +244,14 @@ class Comparison:
         import pandas as pd
 
         independent = self.yardsticks[INDEPENDENT].two_way.by_table if INDEPENDENT in self.yardsticks else {}
-        rows = [
-            {
-                "first": pair.attributes[0],
-                "second": pair.attributes[1],
-                "kind": pair.kind,
-                "total_variation": pair.total_variation,
+        rows = []
+        for pair in self.most_lost():
+            beside = {
                 "if_independent": independent.get(pair.attributes, nan),
-                "cramers_v": pair.cramers_v,
-                "cramers_v_released": pair.cramers_v_released,
-                "contrast": " and ".join(pair.contrast) if pair.contrast else "",
-                "odds_ratio": pair.odds_ratio,
-                "odds_ratio_released": pair.odds_ratio_released,
+                "contrast": " and ".join(pair.contrast or ()),
             }
-            for pair in self.most_lost()
-        ]
-        names = ["first", "second", *_COLUMNS]
-        return pd.DataFrame(rows, columns=names).set_index(["first", "second"])
+            rows.append([*pair.attributes, *(beside[n] if n in beside else getattr(pair, n) for n in _COLUMNS)])
+        return pd.DataFrame(rows, columns=["first", "second", *_COLUMNS]).set_index(["first", "second"])
 
     def most_lost(self) -> tuple[PairCompared, ...]:
         """The pairs, those first whose association in the release is less than in the table by most."""
@@ -271,11 +262,8 @@ class Comparison:
 
         Beyond chance: the logarithm is more than four standard errors from 0, since the strongest of many was chosen.
         """
-        certain = [
-            pair
-            for pair in self.compared_pairs
-            if pair.contrast and abs(log(pair.odds_ratio)) > 4 * pair.standard_error
-        ]
+        odds = (pair for pair in self.compared_pairs if pair.contrast)
+        certain = (pair for pair in odds if abs(log(pair.odds_ratio)) > 4 * pair.standard_error)
         return tuple(sorted(certain, key=lambda pair: -pair.log_ratio))
 
     def as_json(self) -> dict[str, Any]:
@@ -294,49 +282,39 @@ _COLUMNS = (
     "odds_ratio_released",
 )
 
-
 Stop = Callable[[], bool]
 """Whether no more time should be spent."""
-
 
 _RELEASE = ""
 """The name of the release among the models that are compared."""
 
-
 _SEED = 1
-"""Of the random counts, so that all releases of a table are asked the same."""
-
+"""Seed of the random counts, so that all releases of a table are asked the same."""
 
 _COUNTS = 1000
 """Random counts that are asked."""
 
-
 _COUNTED = 50
 """Pairs of attributes, and triples, that they are about."""
-
 
 _LOOKED_AT = 1 << 25
 """Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
 
-
 _PAIRS = 1000
 """Pairs of attributes that are compared; of more, so many are drawn."""
-
 
 _SHORT = 3
 """Characters of a number that tells of nobody, such as an age, however few have it."""
 
-
 _CELLS = 1 << 20
 """Cells of a pair's table, empty ones included, that is laid out; of larger ones the total variation alone is known."""
-
 
 _ALL_CELLS = 1 << 26
 """Cells of all pairs' tables that are laid out, the first of them; of others the total variation alone is known."""
 
 
 def compare(release: Published, table: Table) -> Comparison:
-    """How near a release comes to the table that it was made of, beside one-way tables. Not for publication.
+    """Compare a release with the table that it was made of, beside one-way tables. Not for publication.
 
     The work is bounded for wide tables, as `Comparison` says. Raises InputError for another table than the one that the
     release was made of.
@@ -387,7 +365,7 @@ def comparison(
 
 @dataclass(eq=False)
 class _Comparing:
-    """What has been compared so far, by table and model."""
+    """Errors so far, by table and model."""
 
     cube: DataCube
     release: MarginalModel
@@ -439,15 +417,17 @@ class _Comparing:
                 self.relative.setdefault(name, []).append(error)
 
     def errors_of(self, number: int) -> dict[tuple[str, ...], dict[str, float]]:
-        """Those of the tables of so many attributes."""
+        """Return the errors of tables of so many attributes."""
         return {names: error for names, error in self.errors.items() if len(names) == number}
 
     def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
-        """What was found. pairs: those that were to be compared, besides what was wanted."""
+        """Return the comparison. pairs: those that were to be compared, besides wanted tables."""
         accuracies = {name: self._accuracy(name, pairs, wanted) for name in self.models}
-        in_order = sorted(self.pairs, key=lambda pair: tuple(map(self.cube.domain.index, pair)))
         release = accuracies.pop(_RELEASE)
-        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in in_order))
+        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in self._ordered(self.pairs)))
+
+    def _ordered(self, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        return sorted(tables, key=lambda names: tuple(map(self.cube.domain.index, names)))
 
     def _accuracy(self, name: str, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Accuracy:
         def errors(tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
@@ -456,17 +436,16 @@ class _Comparing:
 
         attributes = self.cube.domain.attributes
         every = comb(len(attributes), 2)
-        compared = sorted(pairs, key=lambda names: tuple(map(self.cube.domain.index, names)))
-        relative = np.concatenate(self.relative.get(name, [np.zeros(0)]))
         counts = CountErrors()
-        if len(relative):
-            counts = CountErrors(float(np.quantile(relative, 0.5)), float(np.quantile(relative, 0.9)), len(relative))
+        if relative := self.relative.get(name):
+            known = np.concatenate(relative)
+            counts = CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
         asked = {tuple(sorted(names, key=self.cube.domain.index)) for names in wanted}
         return Accuracy(
             errors(combinations(attributes, 1), len(attributes)),
-            errors(compared, every, drawn=0 < len(pairs) < every),
+            errors(self._ordered(pairs), every, drawn=0 < len(pairs) < every),
             counts,
-            errors(sorted(asked, key=lambda names: tuple(map(self.cube.domain.index, names))), len(asked)),
+            errors(self._ordered(asked), len(asked)),
         )
 
     def _pair(self, names: tuple[str, str]) -> dict[str, float]:
@@ -484,15 +463,15 @@ class _Comparing:
 
     def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray) -> PairCompared:
         basis = self.bases.get(names, CERTAIN)
-        value_counts = [tuple(self._values(name, margin[name]) for name in names) for margin in basis.shown]
+        value_counts = [[self._values(name, margin[name]) for name in names] for margin in basis.shown]
         counted = min(((one, other) for one, other in value_counts), key=prod, default=(1, 1))
         places = [self.places[name] for name in names]
         is_ordered = (places[0] is not None, places[1] is not None)
         orders = [self._with_values(name, place) for name, place in zip(names, places)]
         in_order, released_in_order = counts[np.ix_(*orders)], released[np.ix_(*orders)]
-        rows = int(in_order.sum())
-        values = (int(np.count_nonzero(in_order.sum(axis=1))), int(np.count_nonzero(in_order.sum(axis=0))))
-        pair_compared = PairCompared(
+        sums, rows = (in_order.sum(axis=1), in_order.sum(axis=0)), int(in_order.sum())
+        values = (int(np.count_nonzero(sums[0])), int(np.count_nonzero(sums[1])))
+        pair = PairCompared(
             names,
             UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
             float(np.maximum(counts / max(self.cube.total, 1) - released, 0.0).sum()),
@@ -501,29 +480,24 @@ class _Comparing:
         )
         contrast = strongest_contrast(in_order, is_ordered)
         if contrast is None:
-            return pair_compared
+            return pair
         cells = two_by_two(in_order.astype(np.float64), contrast, is_ordered)
-        return PairCompared(
-            names,
-            pair_compared.kind,
-            pair_compared.total_variation,
-            pair_compared.cramers_v,
-            pair_compared.cramers_v_released,
-            (
-                self._condition(names[0], orders[0], contrast[0], in_order.sum(axis=1)),
-                self._condition(names[1], orders[1], contrast[1], in_order.sum(axis=0)),
-            ),
-            odds_ratio(*cells.ravel().tolist()),
-            odds_ratio(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist()),
-            float(np.sqrt((1 / cells).sum())),
+        one, other = (self._condition(*group) for group in zip(names, orders, contrast, sums))
+        return replace(
+            pair,
+            contrast=(one, other),
+            odds_ratio=odds_ratio(*cells.ravel().tolist()),
+            odds_ratio_released=odds_ratio(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist()),
+            standard_error=float(np.sqrt((1 / cells).sum())),
         )
 
     def _values(self, name: str, level: int) -> int:
-        """How many values of a level have rows, MISSING not counted."""
-        labels = self.cube.domain.hierarchy(name).labels[level]
-        return sum(
-            labels[code] != MISSING for code in self.cube.table(self.cube.domain.mask({name: level})).codes[0].tolist()
+        """Count the values of a level that have rows, without MISSING."""
+        labels, table = (
+            self.cube.domain.hierarchy(name).labels[level],
+            self.cube.table(self.cube.domain.mask({name: level})),
         )
+        return sum(labels[code] != MISSING for code in table.codes[0].tolist())
 
     def _with_values(self, name: str, place: IndexArray | None) -> IndexArray:
         """The base values but MISSING, in their order if they have one."""
@@ -532,8 +506,7 @@ class _Comparing:
         return known if place is None else known[np.argsort(place[known])]
 
     def _condition(self, name: str, order: IndexArray, first: int, rows: CountArray) -> str:
-        """What the first group of a contrast is, as a condition; a number that few rows have, and that may be a key, is not
-        named.
+        """The first group of a contrast as a condition, without a number that few rows have, which may be a key.
 
         order: the values. rows: of each in that order.
         """

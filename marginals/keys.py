@@ -22,7 +22,7 @@ class Key:
     def check(self, where: str, value: Any) -> Any:
         """The value. Raises InputError naming the key, which is called `where`."""
         if not self.takes(value):
-            raise InputError(f"the key {where} must {self.must}")
+            raise InputError(f"the key {where} must {self.must}").about(where)
         return value
 
     def of_each(self, where: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def check_keys(content: Mapping[str, Any], known: Iterable[str], prefix: str = "
     names = [prefix + key for key in known]
     for key in content:
         if prefix + key not in names:
-            raise InputError(f"unknown key {prefix}{key}; {hint(prefix + key, names)}")
+            raise InputError(f"unknown key {prefix}{key}; {hint(prefix + key, names)}").about(prefix + key)
 
 
 def section(content: object, name: str, keys: Keys, hint: Hint = known_are) -> dict[str, Any]:
     """A section by its table of keys. Raises InputError for another key, a value that a key does not take, or none."""
     if not isinstance(content, dict):
-        raise InputError(f"{name} must be a section [{name}]")
+        raise InputError(f"{name} must be a section [{name}]").about(name)
     check_keys(content, keys, f"{name}.", hint)
     for key, kind in keys.items():
         if key in content or kind.required:

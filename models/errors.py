@@ -16,6 +16,14 @@ class MarginalsError(Exception):
     remedies: Mapping[str, Mapping[str, str]] = {}
     """Parameters of what may help, by code, for programs that offer it: no program reads the sentence."""
 
+    key: str = ""
+    """What the error is about, as a config or an argument calls it; empty where it is about no single key."""
+
+    def about(self, key: str) -> Self:
+        """Note the key that the error is about, and return the error."""
+        self.key = key
+        return self
+
     def helped_by(self, **remedies: Mapping[str, str]) -> Self:
         """Note what may help, and return the error."""
         self.remedies = remedies

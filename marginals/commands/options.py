@@ -168,7 +168,7 @@ class _ProgressLines:
     def found(self, collection: "Collection", divergence: float) -> None:
         """Its measure, its tables in words, and what each pair of attributes can be analysed by."""
         from marginals.names import margin_in_words
-        from marginals.pages.release_page import pairs_shown
+        from marginals.pages.pairs import pairs_shown
 
         pairs = pairs_shown(collection)
         best = {

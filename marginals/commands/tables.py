@@ -298,7 +298,7 @@ def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
     import numpy as np
 
     from marginals.bundle.writing import OutputFolder
-    from marginals.demo import CENSUS_CONFIG, census_hierarchies, hospital_config, simulate_census, simulate_hospital
+    from marginals.demo import census_config, census_hierarchies, hospital_config, simulate_census, simulate_hospital
     from marginals.files import replace_folder
 
     _ = OutputFolder(folder)
@@ -310,7 +310,7 @@ def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
         for number, table in enumerate(tables, 1):
             month = "" if months == 1 else f"-{number:02d}"
             files[f"census{month}.csv"] = table.to_csv(index=False, lineterminator="\n")
-            files[f"release{month}.toml"] = hospital_config(f"census{month}.csv") if month else CENSUS_CONFIG
+            files[f"release{month}.toml"] = hospital_config(f"census{month}.csv") if month else census_config()
         for attribute, values in census_hierarchies().items():
             files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
         try:

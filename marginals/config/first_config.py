@@ -298,8 +298,8 @@ class InitialConfig:
         if pairs.pairs > 1 or preset.has_further:
             text += _comments(pairs.sentence, _NARROW) if pairs.pairs else ""
             for offered in PRESETS.values():
-                state = "chosen" if offered is preset else f"not chosen: marginals init --preset {offered.name}"
-                text += _comments(f"{offered.name} ({state}): {offered.promises} {offered.costs}", _NARROW)
+                how = f"marginals init --preset {offered.name}"
+                text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}", _NARROW)
         text += _SEARCH.format(margins=preset.search["max_sensitive_margins"])
         if preset.has_further:
             text += f'further_tables = "{PAIRS}"     '

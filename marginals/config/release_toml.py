@@ -474,7 +474,8 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except MarginalsError as error:
-        raise InputError(f"{path.name}: {error}") from (None if isinstance(error, InputError) else error)
+        cause = None if isinstance(error, InputError) else error
+        raise InputError(f"{path.name}: {error}").about(error.key) from cause
 
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
@@ -571,7 +572,7 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
     stated = section(content, where, ATTRIBUTE)
     if "role" not in stated:
-        raise InputError(f"the key {where}.role is missing")
+        raise InputError(f"the key {where}.role is missing").about(where)
     _WORDS.of_each(f"{where}.values", stated.get("values", {}))
     widths = [Decimal(str(width)) for width in stated.get("intervals", [])]
     checks: Mapping[str, Callable[[Any], None]] = {
@@ -581,13 +582,13 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
         try:
             check(widths if key == "intervals" else stated.get(key, []))
         except HierarchyError as error:
-            raise InputError(f"{where}.{key}: {error}") from None
+            raise InputError(f"{where}.{key}: {error}").about(f"{where}.{key}") from None
     try:
         return Attribute(
             **{**stated, **{key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}}
         )
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{where}: {error}").about(where) from None
 
 
 def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> RiskAssessment:

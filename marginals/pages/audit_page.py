@@ -36,7 +36,7 @@ def audit_html(audit: Audit) -> bytes:
 
 
 def _part(part: AuditedTables, printed: int) -> dict[str, Any]:
-    """What tables about the same people tell: for each kind of facts its title, how many there are, and the first."""
+    """A part of the page, on tables about the same people, with the first facts of each kind."""
     sections = []
     for kind, (_, many, rest) in KINDS.items():
         numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]

@@ -4,15 +4,17 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import isinf, isnan, log
 from statistics import fmean
+from typing import Any
 
 from checks.claims import MinCell
 from marginals.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
+from marginals.charts import lengths
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
@@ -50,70 +52,6 @@ _HEATS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 """Total variations from which on a cell of the map is a shade darker."""
 
 
-@dataclass(frozen=True)
-class DivergenceBar:
-    """A divergence in nats, and its length in percent of the longest bar."""
-
-    label: str
-    nats: float
-    length: float
-
-
-@dataclass(frozen=True)
-class ErrorRow:
-    """Errors of tables of one size: how many were compared and left out, their mean, and the furthest from the data.
-
-    sample: which they are a sample of; empty for none.
-    """
-
-    name: str
-    compared: int
-    left_out: int
-    sample: str
-    mean: float
-    furthest: tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True)
-class HeatCell:
-    """An error in percentage points, how dark it is drawn, and what it is of; no text for what was not compared."""
-
-    text: str
-    heat: int
-    title: str
-
-
-@dataclass(frozen=True)
-class HeatMap:
-    """Total variations of pairs: below the diagonal the release, above it exact one-way tables taken as independent.
-
-    attributes: in their order, those with the largest errors where there are too many; left_out: how many others there are.
-    rows: one for each of the attributes; None on the diagonal. scale: from which percentage points on each shade is drawn.
-    """
-
-    attributes: tuple[str, ...]
-    left_out: int
-    rows: tuple[tuple[HeatCell | None, ...], ...]
-    scale: tuple[str, ...] = tuple(f"{100 * heat:g}" for heat in _HEATS)
-
-
-@dataclass(frozen=True)
-class WantedRow:
-    """A table that was wanted, and the error of each model, None where it is not known."""
-
-    name: str
-    errors: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class SuggestedRow:
-    """A pair that could be wanted, what to write into the config for it, and what that would do."""
-
-    name: str
-    config: str
-    tried: Suggestion
-
-
 def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
@@ -147,7 +85,7 @@ def steward_html(report: StewardReport) -> bytes:
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         odds_text=_odds_text,
-        suggestions=[_suggested(suggestion) for suggestion in report.suggestions],
+        suggestions=[(suggestion, _config(suggestion)) for suggestion in report.suggestions],
         removed=removed_in_words(report),
         proven=proven_in_words(search, report.base, 6),
         chance=chance_in_words(report, 6),
@@ -160,7 +98,10 @@ def steward_html(report: StewardReport) -> bytes:
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
         refusals=refusals.most_common(),
-        errors=[_errors("one attribute", report.one_way), _errors("two attributes", report.two_way)],
+        errors=[
+            (name, errors, _furthest(errors))
+            for name, errors in (("one attribute", report.one_way), ("two attributes", report.two_way))
+        ],
     )
 
 
@@ -181,53 +122,57 @@ def _in_words(step: Step, domain: Domain) -> Step:
     return replace(step, move=with_level_names(step.move, domain), refused=refused)
 
 
-def _bars(report: StewardReport) -> list[DivergenceBar]:
-    bars = [("All quasi-identifiers suppressed", report.kl_suppressed)]
+def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
+    """Divergences in nats, with the lengths of their bars."""
+    bars = {"All quasi-identifiers suppressed": report.kl_suppressed}
     if report.kl_best_table is not None:
-        bars.append(("Best single table", report.kl_best_table))
-    bars.append(("This release", report.kl_divergence))
-    longest = max(max(nats for _, nats in bars), 1e-12)
-    return [DivergenceBar(label, nats, round(max(0.0, 100 * nats / longest), 2)) for label, nats in bars]
+        bars["Best single table"] = report.kl_best_table
+    bars["This release"] = report.kl_divergence
+    return [(label, nats, length) for (label, nats), length in zip(bars.items(), lengths([*bars.values()]))]
 
 
-def _errors(name: str, errors: TableErrors) -> ErrorRow:
+def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
+    """The tables furthest from the data."""
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
-    listed = tuple((" and ".join(attributes), error) for attributes, error in furthest)
-    return ErrorRow(name, len(errors.by_table), errors.left_out, errors.sample, errors.mean, listed)
+    return [(" and ".join(attributes), error) for attributes, error in furthest]
 
 
-def _heat_map(comparison: Comparison) -> HeatMap:
+def _heat_map(comparison: Comparison) -> dict[str, Any]:
+    """Total variations of pairs: below the diagonal the release, above it exact one-way tables taken as independent.
+
+    attributes: in their order, those with the largest errors where there are too many; left_out: how many others there are.
+    rows: one for each of the attributes, with text, shade and title of each cell. scale: from which percentage points on
+    each shade is drawn.
+    """
     release, independent = comparison.release.two_way.by_table, comparison.yardsticks[INDEPENDENT].two_way.by_table
     errors_of: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
     for pair, error in release.items():
         for attribute in pair:
             errors_of.setdefault(attribute, []).append(error)
     furthest = sorted(errors_of, key=lambda attribute: -fmean(errors_of[attribute] or [0.0]))[:_MAP]
-    drawn = tuple(attribute for attribute in errors_of if attribute in furthest)
+    drawn = [attribute for attribute in errors_of if attribute in furthest]
 
-    def cell(row: int, column: int) -> HeatCell | None:
+    def cell(row: int, column: int) -> tuple[str, int, str] | None:
         if row == column:
             return None
         pair = drawn[min(row, column)], drawn[max(row, column)]
         errors, whose = (release, "this release") if row > column else (independent, INDEPENDENT)
         if pair not in errors:
-            return HeatCell("", 0, f"{' and '.join(pair)}: not compared")
+            return "", 0, f"{' and '.join(pair)}: not compared"
         points = 100 * errors[pair]
         text = f"{points:.1f}" if points < 9.95 else f"{points:.0f}"
-        return HeatCell(text, bisect_right(_HEATS, errors[pair]), f"{' and '.join(pair)}, {whose}: {text}")
+        return text, bisect_right(_HEATS, errors[pair]), f"{' and '.join(pair)}, {whose}: {text}"
 
-    places = range(len(drawn))
-    return HeatMap(
-        drawn, len(errors_of) - len(drawn), tuple(tuple(cell(row, column) for column in places) for row in places)
-    )
+    rows = [[cell(row, column) for column in range(len(drawn))] for row in range(len(drawn))]
+    scale = [f"{100 * heat:g}" for heat in _HEATS]
+    return {"attributes": drawn, "left_out": len(errors_of) - len(drawn), "rows": rows, "scale": scale}
 
 
-def _suggested(suggestion: Suggestion) -> SuggestedRow:
+def _config(suggestion: Suggestion) -> str:
+    """Lines of the config for a pair that could be wanted."""
     names = ", ".join(json.dumps(name, ensure_ascii=False) for name in suggestion.attributes)
-    lines = ["[[search.wanted]]", f"attributes = [{names}]"]
-    if suggestion.weight is not None:
-        lines.append(f"weight = {suggestion.weight:g}")
-    return SuggestedRow(" and ".join(suggestion.attributes), "\n".join(lines), suggestion)
+    weight = "" if suggestion.weight is None else f"\nweight = {suggestion.weight:g}"
+    return f"[[search.wanted]]\nattributes = [{names}]{weight}"
 
 
 def _odds_text(ratio: float) -> str:
@@ -242,10 +187,10 @@ def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool
     return list(islice(filter(is_far, pairs), _FURTHEST))
 
 
-def _wanted(comparison: Comparison) -> list[WantedRow]:
+def _wanted(comparison: Comparison) -> list[tuple[str, list[float | None]]]:
+    """The tables that were wanted, each with the error of each model, None where it is not known."""
     candidates = comparison.each.values()
     tables = dict.fromkeys(table for candidate in candidates for table in candidate.wanted.by_table)
     return [
-        WantedRow(" and ".join(table), tuple(candidate.wanted.by_table.get(table) for candidate in candidates))
-        for table in tables
+        (" and ".join(table), [candidate.wanted.by_table.get(table) for candidate in candidates]) for table in tables
     ]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -18,7 +19,6 @@ from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE
 from marginals.jobs import Jobs
-from marginals.pages.risk_page import plot_format, pyplot
 from marginals.publishing.policy import GivenDiversity, Policy
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
@@ -129,15 +129,9 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
     try:
         search = searched(Prepared(row.policy, requirements, table, table), NEVER, no_progress)
     except NothingPublishableError as error:
-        nothing = {
-            "kl_divergence": np.nan,
-            "value": np.nan,
-            "gap": np.nan,
-            "optimal": False,
-            "margins": 0,
-            "base": False,
-        }
-        return settings | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
+        unknown = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan)
+        nothing = {**settings, **unknown, "optimal": False, "margins": 0, "base": False}
+        return nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
     result = search.result
     return settings | {
         "kl_divergence": result.kl_divergence,
@@ -172,18 +166,18 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figur
     require(frame, pd.DataFrame, "frame", "what marginals.frontier(...) returns")
     file = None if path is None else output_file(path_of(path), mode=PRIVATE)
     form = None if file is None else plot_format(file.path)
+    diversities, strategies = list(dict.fromkeys(frame.diversity)), list(dict.fromkeys(frame.strategy))
+    groups = frame.groupby(["diversity", "strategy"], sort=False)
+
     plt = pyplot()
     figure: Figure
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    diversities, strategies = list(dict.fromkeys(frame.diversity)), list(dict.fromkeys(frame.strategy))
-    groups = frame.groupby(["diversity", "strategy"], sort=False)
     for number, ((diversity, strategy), line) in enumerate(groups):
-        colour, kind = diversities.index(diversity), strategies.index(strategy)
-        below = groups.ngroups - 1 - number
+        kind, below = strategies.index(strategy), groups.ngroups - 1 - number
         axes.plot(
             line.k,
             line.kl_divergence,
-            color=f"C{colour % _COLOURS}",
+            color=f"C{diversities.index(diversity) % _COLOURS}",
             marker=_MARKERS[kind % len(_MARKERS)],
             linestyle=_DASHES[kind % len(_DASHES)],
             markerfacecolor="none",
@@ -199,12 +193,31 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figur
     axes.legend()
     plt.close(figure)  # it stays whole, but no window waits for it
     if file is not None:
-        content = BytesIO()
-        # Without a date, the same frame gives the same file.
+        content = BytesIO()  # without a date, the same frame gives the same file
         figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
         file.write(content.getvalue())
     return figure
 
+
+def pyplot() -> Any:
+    """Matplotlib's figures, drawn without a screen. Raises InputError where it is not installed."""
+    try:
+        import_module("matplotlib").use("agg")
+        return import_module("matplotlib.pyplot")
+    except ImportError:
+        raise InputError("plots need matplotlib: pip install matplotlib") from None
+
+
+def plot_format(path: Path) -> str:
+    """The format that the name of a file ends in. Raises InputError for another ending, or without matplotlib."""
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in _FORMATS:
+        raise InputError(f"a plot is written as {', '.join(_FORMATS)}, which the name {path.name} must end in")
+    _ = pyplot()
+    return ending
+
+
+_FORMATS = ("svg", "png", "pdf")
 
 _COLOURS = 10
 """Colours that matplotlib tells apart by default."""

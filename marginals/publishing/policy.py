@@ -423,7 +423,7 @@ class Policy:
                 nothing = why_no_demand(value) if least == LEAST_DEMAND else ""
                 raise InputError(
                     f"{name} must be a whole number from {least} to {MOST_ROWS:,}, got {shown(value)}{nothing}"
-                )
+                ).about(name)
         limit = self.time_limit
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
             raise InputError(f"time_limit must be a number of seconds, got {self.time_limit!r}")

@@ -8,14 +8,14 @@ from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
 
 LOOKED = "I have looked at what leaves the house, its labels too, and it may."
-"""What a person must tick."""
+"""The sentence that a person must tick."""
 
 _TITLE = "What was looked at before a release was published"
 
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """What was found, as a sentence. is_right: whether nothing need be done. page, link: where it is changed."""
+    """A finding as a sentence. is_right: whether nothing need be done. page, link: where it is changed."""
 
     sentence: str
     is_right: bool = True
@@ -24,7 +24,7 @@ class CheckedItem:
 
     @property
     def line(self) -> str:
-        """As a line of the file."""
+        """The line of the file."""
         return f"[{'x' if self.is_right else ' '}] {self.sentence}"
 
 
@@ -43,7 +43,7 @@ class Checklist:
             raise InputError(f'look at what leaves the house, then tick "{LOOKED}"')
 
     def text(self, release: str, config: str) -> str:
-        """What is kept of it. release, config: their names."""
+        """Return the text of the file. release, config: their names."""
         parts = [f"{_TITLE}: {release}, from {config}", ""]
         for tier, items in (("Must", (*self.must, CheckedItem(LOOKED))), ("Should", self.should)):
             parts += [tier, *(item.line for item in items), ""]

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from werkzeug.wrappers import Request, Response
 
+from marginals.charts import lengths
 from marginals.errors import InputError
 from marginals.estimates import counts
 from marginals.names import level_names, shown_at
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CELLS = 20_000
-"""Of a table that is worked out."""
+"""Cells of a table that is worked out, at most."""
 
 _SHOWN = 300
 """Rows of a table that a page shows; the file has all."""
@@ -49,7 +50,7 @@ _lock = threading.Lock()
 class CrossTabAnswer:
     """The attributes of a table with their levels, and what the release says of them.
 
-    sentence: why there is no table; empty where there is one.
+    meaning: what the answer rests on. sentence: why there is no table; empty where there is one.
     """
 
     margin: Mapping[str, int]
@@ -64,21 +65,13 @@ def show(window: Window, request: Request) -> Response:
     there = releases_in(window.project)
     if not there:
         return window.page("nothing.html", "explore")
-    name = request.args.get("release", there[0])
-    if name not in there:
-        raise InputError("there is no such release in the folder")
-    try:
-        release = opened(window, name)
-    except MarginalsError as error:
-        return window.page("failed.html", "explore", 400, sentence=f"{error}.")
-    finest = _published_levels(release)
+    name, release = _release(window, request)
+    finest, domain = _published_levels(release), release.domain
     margin = _margin(request, release, finest) or _first(release)
     asked = answered(release, margin)
     cross = cross_table(asked)
     views = [view for view in _VIEWS if view == "tables" or (not asked.sentence and (view != "cross" or cross))]
     wished = request.args.get("view", "")
-    query = urlencode([("release", name), *((f"level:{a}", level) for a, level in margin.items())])
-    domain = release.domain
     return window.page(
         "explore.html",
         "explore",
@@ -88,31 +81,37 @@ def show(window: Window, request: Request) -> Response:
         attributes=[
             {
                 "name": a,
-                "levels": [
-                    (level, level_names(a, domain.hierarchy(a))[level])
-                    for level in range(least, domain.hierarchy(a).height)
-                ],
+                "levels": list(enumerate(level_names(a, domain.hierarchy(a))))[least : domain.hierarchy(a).height],
                 "chosen": margin.get(a),
                 "is_sensitive": a in release.published.sensitive,
-                "description": release.published.codebook.description(a),
             }
             for a, least in finest.items()
         ],
         unpublished=list(release.published.unpublished),
         asked=asked,
-        title=", ".join(shown_at(a, domain.hierarchy(a), level) for a, level in margin.items()),
+        title=_words(release, margin),
         cells=cells(asked),
         more=max(0, (0 if asked.frame is None else len(asked.frame)) - _SHOWN),
         cross=cross,
         view=wished if wished in views else views[0],
         views=[(view, _VIEWS[view]) for view in views],
         python=python(name, margin),
-        query=query,
-        tables=[
-            (urlencode([("release", name), *((f"level:{a}", x) for a, x in m.items())]), _words(release, m))
-            for m in release.margins
-        ],
+        query=_query(name, margin),
+        tables=[(_query(name, m), _words(release, m)) for m in release.margins],
     )
+
+
+def _release(window: Window, request: Request) -> tuple[str, Release]:
+    """The release that an address asks for, with its name. Raises InputError for one that is not there."""
+    there = releases_in(window.project)
+    name = request.args.get("release", there[0] if there else "")
+    if name not in there:
+        raise InputError("there is no such release in the folder")
+    return name, opened(window, name)
+
+
+def _query(name: str, margin: Mapping[str, int]) -> str:
+    return urlencode([("release", name), *((f"level:{a}", level) for a, level in margin.items())])
 
 
 def opened(window: Window, name: str) -> Release:
@@ -143,7 +142,7 @@ def _published_levels(release: Release) -> dict[str, int]:
 
 
 def _margin(request: Request, release: Release, finest: Mapping[str, int]) -> dict[str, int]:
-    """What the address asks for. Raises InputError for what is not there."""
+    """Read the levels in an address. Raises InputError for one that is not published."""
     margin = {}
     for key, text in request.args.items():
         if not key.startswith("level:") or not text:
@@ -166,7 +165,7 @@ def _words(release: Release, margin: Mapping[str, int]) -> str:
 
 
 def answered(release: Release, margin: Mapping[str, int]) -> CrossTabAnswer:
-    """What a release says of a margin."""
+    """Answer a margin from a release."""
     domain = release.domain
     if not margin:
         return CrossTabAnswer(margin, sentence="Nothing but the number of rows is published.")
@@ -183,38 +182,22 @@ def answered(release: Release, margin: Mapping[str, int]) -> CrossTabAnswer:
     return CrossTabAnswer(margin, frame, basis.kind.value, basis_line(basis, domain))
 
 
-def cells(asked: CrossTabAnswer) -> list[dict[str, Any]]:
-    """The rows of the table that a page shows: labels, estimate and bounds, and how long a bar is."""
-    frame = asked.frame
-    if frame is None:
+def cells(asked: CrossTabAnswer) -> list[tuple[tuple[str, ...], float, int, int, bool, float]]:
+    """The rows of the table that a page shows: labels, estimate, bounds, whether it is exact, and the length of a bar."""
+    if asked.frame is None:
         return []
-    listed = frame.head(_SHOWN)
-    highest = max(float(frame["expected"].max()), 1e-12) if len(frame) else 1.0
-    numbers = zip(*(listed[column].tolist() for column in ("expected", "lower", "upper", "exact")))
-    return [
-        {
-            "labels": label if isinstance(label, tuple) else (label,),
-            "expected": expected,
-            "lower": lower,
-            "upper": upper,
-            "exact": exact,
-            "length": round(100 * expected / highest, 2),
-        }
-        for label, (expected, lower, upper, exact) in zip(listed.index, numbers)
-    ]
+    listed = asked.frame.head(_SHOWN)
+    longest = lengths([float(asked.frame["expected"].max()) if len(listed) else 0.0, *listed["expected"].tolist()])[1:]
+    columns = (listed[column].tolist() for column in ("expected", "lower", "upper", "exact"))
+    labels = (label if isinstance(label, tuple) else (label,) for label in listed.index)
+    return list(zip(labels, *columns, longest))
 
 
-@dataclass(frozen=True)
-class CrossTable:
-    """Two attributes against each other. cells: a row each; estimate, shade from 0 to 9, and whether it is exact."""
+def cross_table(asked: CrossTabAnswer) -> dict[str, Any] | None:
+    """Two attributes against each other, the one with fewer values across; None for others, and for large ones.
 
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[tuple[float, int, bool], ...], ...]
-
-
-def cross_table(asked: CrossTabAnswer) -> CrossTable | None:
-    """The table of two attributes, the one with fewer values across; None for others, and for large ones."""
+    cells: a row for each value; estimate, shade from 0 to 9, and whether it is exact.
+    """
     if asked.frame is None or len(asked.margin) != 2:
         return None
     frame = asked.frame
@@ -226,27 +209,22 @@ def cross_table(asked: CrossTabAnswer) -> CrossTable | None:
     if len(columns) > _MOST_ACROSS or len(rows) > _MOST_DOWN:
         return None
     highest = max([expected for expected, _ in result.values()], default=0.0) or 1.0
-    lines = tuple(tuple(_shaded(result.get((row, column), (0.0, True)), highest) for column in columns) for row in rows)
-    return CrossTable(tuple(map(str, rows)), tuple(map(str, columns)), lines)
 
+    def shaded(row: str, column: str) -> tuple[float, int, bool]:
+        expected, exact = result.get((row, column), (0.0, True))
+        return expected, min(9, int(10 * expected / highest)), exact
 
-def _shaded(cell: tuple[float, bool], highest: float) -> tuple[float, int, bool]:
-    expected, exact = cell
-    return expected, min(9, int(10 * expected / highest)), exact
+    return {"rows": rows, "columns": columns, "cells": [[shaded(row, column) for column in columns] for row in rows]}
 
 
 def python(name: str, margin: Mapping[str, int]) -> str:
-    """The same in Python."""
+    """The same question in Python."""
     return f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})\nrelease.counts({dict(margin)!r})"
 
 
 def download(window: Window, request: Request) -> Response:
     """The whole table, as CSV."""
-    there = releases_in(window.project)
-    name = request.args.get("release", there[0] if there else "")
-    if name not in there:
-        raise InputError("there is no such release in the folder")
-    release = opened(window, name)
+    _, release = _release(window, request)
     margin = _margin(request, release, _published_levels(release))
     asked = answered(release, margin)
     if asked.frame is None:

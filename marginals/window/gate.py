@@ -26,7 +26,7 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox allow-popups allow-downloads"
 )
-"""Of reports, which stand alone: they run nothing, and are none of the window's pages."""
+"""Policy of reports, which stand alone: they run nothing, and are none of the window's pages."""
 
 
 _NOBODY = "The window belongs to whoever opened it. Use the address that marginals open printed."
@@ -34,7 +34,7 @@ _NOBODY = "The window belongs to whoever opened it. Use the address that margina
 
 @dataclass(frozen=True)
 class Gate:
-    """What a request must show to be answered.
+    """Secrets that a request must show to be answered.
 
     port: of the server. token: what the address holds that the browser is sent to. place: of 128 bits, with which addresses
     begin.
@@ -46,7 +46,7 @@ class Gate:
 
     @property
     def root(self) -> str:
-        """What addresses begin with."""
+        """The beginning of all addresses."""
         return f"/{self.place}"
 
     @property
@@ -66,7 +66,7 @@ class Gate:
 
     @property
     def form_token(self) -> str:
-        """What each form of the window holds, and no page from elsewhere can know."""
+        """The token in each form of the window, which no other page can know."""
         return hmac.new(self.token.encode(), b"forms", sha256).hexdigest()
 
     def below_root(self, environ: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Gate:
         return {**environ, "SCRIPT_NAME": self.root, "PATH_INFO": f"/{below}"}
 
     def refusal(self, request: Request) -> str:
-        """Why a request is refused, in a sentence; empty where it is not.
+        """Return the reason why a request is refused; empty if it is not.
 
         Whoever lacks the place or the token is refused before a form is read, and is told neither.
         """

@@ -8,25 +8,19 @@ import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from marginals.charts import ladder_picture
 from marginals.errors import InputError
 from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
-from marginals.tables.table import Table
 from marginals.tables.values import POINT, number_text
 from marginals.window.level_tree import level_tree
 from marginals.window.project import hierarchy_file, put, section
-from marginals.window.rendering import FieldError, bars, ladder_picture
+from marginals.window.rendering import FieldError
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _MOST_NAMED = 300
 """Values of a level whose names can be changed on a page."""
-
-_BARS = 60
-"""Values of a level that are drawn."""
-
-_ROWS = 10
-"""Rows that are made up."""
 
 
 def show(window: Window, request: Request) -> Response:
@@ -43,14 +37,10 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    least = config.k
     counts = np.zeros(hierarchy.size(0), dtype=np.int64)
     one_way_table = table.cube.table(table.domain.mask({name: 0}))
     counts[one_way_table.column(name, 0)] = one_way_table.counts
-    at_level = np.bincount(hierarchy.lift(0, level), counts, minlength=hierarchy.size(level)).astype(np.int64)
     attribute = config.source.attributes.get(name, Attribute("ignored"))
-    parents = hierarchy.labels[level + 1] if level < hierarchy.height else ()
-    small = int(((at_level < least) & (at_level > 0)).sum())
     return window.page(
         "levels.html",
         "levels",
@@ -60,52 +50,15 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        sizes=[hierarchy.size(level) for level in range(hierarchy.height + 1)],
         tree=level_tree(hierarchy, counts),
-        picture=ladder_picture(hierarchy, counts, least),
-        bars=bars(hierarchy.labels[level], at_level, _BARS),
-        others=max(int((at_level > 0).sum()) - _BARS, 0),
-        small=small,
-        least=least,
-        rows=made_up(table, name, level, least),
+        picture=ladder_picture(hierarchy, counts, config.k),
+        least=config.k,
         attribute=attribute,
         offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
-        form=generalized_by(attribute),
         file_name=_file_of(window, name),
         editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,
-        parents=[parents[code] for code in hierarchy.parents[level]] if parents else [],
         are_numbers=bool(attribute.intervals) or all(map(POINT.is_number, hierarchy.labels[0][:50])),
     )
-
-
-def generalized_by(attribute: Attribute) -> dict[str, str]:
-    """What is typed in the form of an attribute."""
-    return {
-        "intervals": ", ".join(map(str, attribute.intervals)),
-        "start": str(attribute.start),
-        "prefixes": ", ".join(map(str, attribute.prefixes)),
-        "dates": ", ".join(attribute.dates),
-    }
-
-
-def made_up(table: Table, name: str, level: int, least: int) -> list[dict[str, str]]:
-    """Ten rows that nobody has: of each attribute a value is drawn by itself, of those alone that enough rows have."""
-    rng = np.random.default_rng(0)
-    columns: dict[str, list[str]] = {}
-    for attribute in table.domain.attributes:
-        hierarchy = table.domain.hierarchy(attribute)
-        at = level if attribute == name else min(1, hierarchy.height) if hierarchy.size(0) > 100 else 0
-        counted = table.cube.table(table.domain.mask({attribute: at})) if at < hierarchy.height else None
-        if counted is None:
-            columns[attribute] = [SUPPRESSED] * _ROWS
-            continue
-        enough = counted.counts >= max(least, 2)
-        labels = [hierarchy.labels[at][code] for code in counted.column(attribute, at)[enough].tolist()]
-        shares = counted.counts[enough] / max(counted.counts[enough].sum(), 1)
-        columns[attribute] = (
-            [labels[i] for i in rng.choice(len(labels), _ROWS, p=shares)] if labels else [SUPPRESSED] * _ROWS
-        )
-    return [{attribute: values[row] for attribute, values in columns.items()} for row in range(_ROWS)]
 
 
 def save(window: Window, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What stands at the top of each page: who is protected against whom, and how far the work has come."""
+"""Head of each page: who is protected against whom, and how far the work has come."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from marginals.criteria import criterion_clause
 from marginals.names import number_of
 from marginals.publishing.policy import Policy
 from marginals.tables.attribute import Role
-from marginals.window.jobs import Candidate
+from marginals.window.candidates import Candidate
 from marginals.window.project import Project, changed_since, releases_in
 
 
@@ -30,7 +30,7 @@ class Protection:
 
     @classmethod
     def of(cls, config: Config) -> "Protection":
-        """What a config demands of the columns as their roles are now."""
+        """Return the demands of a config on the columns in their present roles."""
         policy, used = config.policy, config.source.used
         sensitive = [name for name, attribute in used.items() if attribute.role is Role.SENSITIVE]
         silent = policy.silent_on(sensitive)
@@ -65,7 +65,7 @@ def _uncertain(policy: Policy, sensitive: Sequence[str]) -> tuple[tuple[tuple[st
 
 
 class State(Enum):
-    """How far a step is. The value is what a page says of it."""
+    """State of a step; the value is its name on a page."""
 
     DONE = "done"
     STALE = "to be done again: something has changed since"
@@ -75,7 +75,7 @@ class State(Enum):
 def states(
     project: Project, config: Config, settings: Mapping[str, Any], candidates: Sequence[Candidate]
 ) -> dict[str, State]:
-    """How far each step is, by its key. settings: the keys of the config. candidates: what searches found."""
+    """Return the state of each step by its key. settings: the keys of the config."""
     protection, written = Protection.of(config), releases_in(project)
     fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
     counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))

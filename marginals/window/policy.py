@@ -1,9 +1,7 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import tomlkit
@@ -13,89 +11,48 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.requirements import Requirements
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
+from marginals.config.release_toml import Config
 from marginals.errors import InputError
-from marginals.named_rules import NamedRule, rules_of
+from marginals.named_rules import rules_of
 from marginals.publishing.policy import Policy, base_names, strategy_names
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.say.claims import claim_meaning, claim_title
 from marginals.tables.attribute import Role
 from marginals.tables.table import Table
-from marginals.window.policy_choices import CHOICES, PolicyChoice, Share, class_failures, costs
-from marginals.window.project import comments, drop, put, remove_comment, section
+from marginals.window.policy_choices import CHOICES, costs
+from marginals.window.project import drop, put, section
 from marginals.window.rendering import FieldError
 from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
-from models.tables.contingency_table import ContingencyTable
 
 RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
 
-COUNTED = (
-    (
-        "k_link",
-        "In each published table, every combination of nonsensitive values that occurs is shared by at least so many.",
-    ),
-    (
-        "k_combinatorial",
-        "For all tables together: every combination of nonsensitive values that they leave possible could be shared by at "
-        "least so many. In the data it can be rarer.",
-    ),
-    ("min_cell", "No published cell has a smaller count other than 0, sensitive values included, and none follows."),
-    (
-        "no_small_certain",
-        "Nobody can be certain that a combination of nonsensitive values has fewer. You attest it; readers can refute it, "
-        "and not prove it.",
-    ),
-    (
-        "min_published_cell",
-        "No published cell has a smaller count other than 0, sensitive values included; one can follow.",
-    ),
-)
+COUNTED = {
+    "k_link": "In each published table, every combination of nonsensitive values that occurs is shared by at least so many.",
+    "k_combinatorial": "For all tables together: every combination of nonsensitive values that they leave possible could "
+    "be shared by at least so many. In the data it can be rarer.",
+    "min_cell": "No published cell has a smaller count other than 0, sensitive values included, and none follows.",
+    "no_small_certain": "Nobody can be certain that a combination of nonsensitive values has fewer. You attest it; readers "
+    "can refute it, and not prove it.",
+    "min_published_cell": "No published cell has a smaller count other than 0, sensitive values included; one can follow.",
+}
 """Demands that are a least count, each with its sentence."""
 
 
-def counted_by(preset: Preset) -> tuple[tuple[str, str], ...]:
-    """Those of the demands that fit a preset."""
-    keys = ("k_link", preset.of_all, preset.of_cells)
-    return tuple((key, sentence) for key, sentence in COUNTED if key in keys)
+def counted_by(preset: Preset) -> tuple[str, str, str]:
+    """The demands of a least count that fit a preset."""
+    return "k_link", preset.of_all, preset.of_cells
 
+
+_RECURSIVE = "The likeliest value is less than c times as likely as the l-th and all less likely ones together."
 
 KINDS = (
     ("entropy", "l", "What readers conclude about a person stays as uncertain as between l equally likely values."),
     ("distinct", "l", "At least l values stay possible for everybody."),
     ("simple", "l", "No value becomes likelier than 1 in l."),
-    (
-        "recursive",
-        "c,l",
-        "The likeliest value is less than c times as likely as the l-th and all less likely ones together.",
-    ),
+    ("recursive", "c,l", _RECURSIVE),
 )
 """Kinds of diversity that the form offers; any other is typed."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """What a demand forbids in this table: how many of how many cells or classes of a table of two attributes fail it."""
-
-    failing: int
-    of: int
-    attributes: tuple[str, str]
-    smallest: int
-
-    @property
-    def sentence(self) -> str:
-        """In words, without any value."""
-        first, second = self.attributes
-        if not self.of:
-            return ""
-        if not self.failing:
-            return f"In this table: all {self.of:,} combinations of {first} and {second} keep it, as fine as they are."
-        fail = "fails" if self.failing == 1 else "fail"
-        rows = "row" if self.smallest == 1 else "rows"
-        smallest = f", the smallest with {self.smallest:,} {rows}" if self.smallest else ""
-        return (
-            f"In this table: {self.failing:,} of {self.of:,} combinations of {first} and {second} {fail} it as they "
-            f"are{smallest}. So they are published coarser, or not together."
-        )
 
 
 def show(window: Window, _request: Request) -> Response:
@@ -103,53 +60,41 @@ def show(window: Window, _request: Request) -> Response:
     if not window.has_config or window.file.problem() is not None:
         return window.back("/table")
     config, counted = window.config(), window.counting.table()
-    policy, table = config.policy, counted.value
-    names = [name for name, attribute in config.source.used.items()]
-    sensitive = [name for name, attribute in config.source.used.items() if attribute.role.value == "sensitive"]
-    plain = window.file.plain
-    demanded = plain.get("privacy", {}).get("diversity")
-    of_each = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
-    counts_missing = [name for name, column in config.source.used.items() if column.counts_missing]
-    offers = [_offer(choice, table, policy, of_each, sensitive, counts_missing) for choice in CHOICES]
-    pairs = {frozenset(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2}
-    listed = plain.get("privacy", {}).get("rules", [])
+    policy, table, used = config.policy, counted.value, config.source.used
+    sensitive = sensitive_of(config)
+    stated = stated_diversities(window, sensitive)
+    counts_missing = [name for name, column in used.items() if column.counts_missing]
+    offers = []
+    for choice in CHOICES:
+        demands = choice.diversities(table, stated, sensitive)
+        counts = choice.counts(preset_of(policy))
+        is_demanded = demands.items() <= stated.items() and all(getattr(policy, key) == k for key, k in counts.items())
+        claims = _claims(choice.policy(policy, demands), sensitive, counts_missing)
+        shares = costs(table, choice.k, choice.least_cell, demands)
+        offers.append({"choice": choice, "claims": claims, "shares": shares, "is_demanded": is_demanded})
+    rules = _listed(window.file.plain.get("privacy", {}).get("rules"))
+    texts = {name: text for name, text in stated.items() if isinstance(text, str) and text != NO_DIVERSITY}
+    preset = preset_of(policy)
     return window.page(
         "policy.html",
         "policy",
         counted=counted,
         policy=policy,
         offers=offers,
-        is_custom=not any(offer.is_demanded for offer in offers),
-        now=costs(
-            table,
-            policy.least("k_link") or 1,
-            policy.least(preset_of(policy).of_cells),
-            {name: text for name, text in of_each.items() if isinstance(text, str) and text != NO_DIVERSITY},
-        ),
-        counts=[
-            (key, sentence, getattr(policy, key), example(table, policy, key))
-            for key, sentence in counted_by(preset_of(policy))
-        ],
+        is_custom=not any(offer["is_demanded"] for offer in offers),
+        now=costs(table, policy.least("k_link") or 1, policy.least(preset.of_cells), texts),
+        counts=[(key, COUNTED[key], getattr(policy, key)) for key in counted_by(preset)],
         presets=list(PRESETS.values()),
-        preset=preset_of(policy),
+        preset=preset,
         pairs_of_table="" if table is None else PairsOfTable.of(table, policy.least("k_link") or 10).sentence,
         kinds=KINDS,
-        diversities=[
-            (
-                name,
-                _as_text(of_each.get(name)),
-                diversity_example(table, name, of_each.get(name)),
-                _proposed(table, name),
-            )
-            for name in sensitive
-        ],
+        diversities=[(name, ", ".join(_listed(stated.get(name))), _proposed(table, name)) for name in sensitive],
         silent=policy.silent_on(sensitive),
-        rules=[(rule, rule.name in ([listed] if isinstance(listed, str) else listed)) for rule in map(_named, RULES)],
-        names=names,
+        rules=[(rules_of(name)[0], name in rules) for name in RULES],
+        names=list(used),
         sensitive=sensitive,
-        pairs=pairs,
+        pairs=[sorted(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2],
         larger=[analysis for analysis in policy.analyses if len(analysis.attributes) != 2],
-        weights={frozenset(analysis.attributes): analysis.weight for analysis in policy.analyses},
         strategies=strategy_names(),
         bases=base_names(),
         base=policy.base if isinstance(policy.base, str) else "levels",
@@ -157,52 +102,30 @@ def show(window: Window, _request: Request) -> Response:
     )
 
 
-@dataclass(frozen=True)
-class Offer:
-    """A policy to choose, for this table. claims: what it demands, a title and a sentence each. is_demanded: already."""
-
-    choice: PolicyChoice
-    claims: Sequence[tuple[str, str]]
-    shares: Sequence[Share]
-    is_demanded: bool
+def sensitive_of(config: Config) -> list[str]:
+    """The sensitive columns that are used."""
+    return [name for name, attribute in config.source.used.items() if attribute.role is Role.SENSITIVE]
 
 
-def _offer(
-    choice: PolicyChoice,
-    table: Table | None,
-    policy: Policy,
-    stated: Mapping[str, object],
-    sensitive: Sequence[str],
-    counts_missing: Sequence[str],
-) -> Offer:
-    """A choice for a table. Its six parameters are what the page knows of the config."""
-    demands = choice.diversities(table, stated, sensitive)
-    chosen = choice.policy(policy, demands)
-    is_demanded = all(getattr(policy, key) == value for key, value in choice.counts(preset_of(policy)).items()) and all(
-        stated.get(name) == demand for name, demand in demands.items()
-    )
-    shares = costs(table, choice.k, choice.least_cell, demands)
-    return Offer(choice, _claims(chosen, sensitive, counts_missing), shares, is_demanded)
+def stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str, object]:
+    """The demand on each sensitive column, as the config states it."""
+    demanded = window.file.plain.get("privacy", {}).get("diversity")
+    return demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
 
 
 def _proposed(table: Table | None, name: str) -> str:
-    """What is demanded of an attribute unless somebody says otherwise: what all rows satisfy; or the strongest of those."""
+    """The proposed diversity of an attribute: one that all rows satisfy, or the default."""
     known = table is not None and name in table.sensitive
     return (proposed_diversity(table, name) if table is not None and known else None) or PROPOSED
 
 
-def _named(name: str) -> NamedRule:
-    return rules_of(name)[0]
-
-
-def _as_text(demanded: object) -> str:
-    if demanded is None:
-        return ""
-    return demanded if isinstance(demanded, str) else ", ".join(map(str, demanded))  # type: ignore[call-overload]
+def _listed(value: Any) -> list[str]:
+    """A key that takes a text or several."""
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[str]) -> list[tuple[str, str]]:
-    """What a release under a policy claims, in words."""
+    """Titles and sentences of the claims of a release under a policy."""
     try:
         requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing)
         return [(claim_title(claim), claim_meaning(claim, sensitive)) for claim in requirements.claims]
@@ -210,72 +133,21 @@ def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[s
         return []
 
 
-def example(table: Table | None, policy: Policy, key: str) -> str:
-    """What a least count forbids in the table, of the two attributes with most values."""
-    least = policy.least(key)
-    if table is None or least is None:
-        return ""
-    public = _widest(table, table.quasi_identifiers)
-    if key in ("min_cell", "min_published_cell") and table.sensitive and public:
-        first, second = public[0], table.sensitive[0]
-    elif len(public) >= 2:
-        first, second = public[:2]
-    else:
-        return ""
-    counts = _pair(table, first, second).counts
-    if not len(counts):
-        return ""
-    return Example(int((counts < least).sum()), len(counts), (first, second), int(counts.min())).sentence
-
-
-def diversity_example(table: Table | None, name: str, demanded: object) -> str:
-    """What a diversity forbids in the table: of the quasi-identifier with most values, each value a class."""
-    if table is None or not isinstance(demanded, str) or name not in table.sensitive or not table.quasi_identifiers:
-        return ""
-    first = _widest(table, table.quasi_identifiers)[0]
-    try:
-        failing, classes = class_failures(table, first, name, demanded)
-    except (MarginalsError, ValueError):
-        return ""
-    if not failing:
-        return f"In this table: all {classes:,} values of {first} keep it."
-    return (
-        f"In this table: of {failing:,} of {classes:,} values of {first} too much would be known about {name}. "
-        "So the two are published coarser, or not together."
-    )
-
-
-def _widest(table: Table, names: Sequence[str]) -> list[str]:
-    return sorted(names, key=lambda name: -table.domain.hierarchy(name).size(0))
-
-
-def _pair(table: Table, first: str, second: str) -> ContingencyTable:
-    return table.cube.table(table.domain.mask({first: 0, second: 0}))
-
-
 def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
-    counted_keys = counted_by(preset_of(window.config().policy))
-    counts = {key: _count(form, key) for key, _ in counted_keys}
-    of_each = {
-        key.removeprefix("diversity:"): value.replace(" ", "")
-        for key, value in form.items()
-        if key.startswith("diversity:")
-    }
-    offered = {
-        key.removeprefix("kind:"): (value, form.get(f"number:{key.removeprefix('kind:')}", "").replace(" ", ""))
-        for key, value in form.items()
-        if key.startswith("kind:")
-    }
-    for name, (kind, number) in offered.items():
+    config = window.config()
+    counts = {key: _count(form, key) for key in counted_by(preset_of(config.policy))}
+    stated, of_each = stated_diversities(window, sensitive_of(config)), {}
+    for name, kind in ((key.removeprefix("kind:"), kind) for key, kind in form.items() if key.startswith("kind:")):
+        number = form.get(f"number:{name}", "").replace(" ", "")
         if kind == NO_DIVERSITY:
             of_each[name] = NO_DIVERSITY
         elif kind != "typed":
             of_each[name] = f"{kind}:{number}"
-    for name, text in of_each.items():
-        if text and text != NO_DIVERSITY:
-            _require_diversity(name, text)
+            _require_diversity(name, of_each[name])
+        elif isinstance(text := stated.get(name), str):
+            of_each[name] = text
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
 
     def change(document: tomlkit.TOMLDocument) -> None:
@@ -283,10 +155,7 @@ def save(window: Window, request: Request) -> Response:
         for key, value in counts.items():
             put(privacy, key, value)
         _put_diversity(privacy, of_each)
-        stated_rules = privacy.get("rules", [])
-        files = [
-            rule for rule in ([stated_rules] if isinstance(stated_rules, str) else stated_rules) if rule not in RULES
-        ]
+        files = [rule for rule in _listed(privacy.get("rules")) if rule not in RULES]
         put(privacy, "rules", [*files, *rules])
 
     return window.edit(request, change, "/policy", sentence="The policy is written.")
@@ -294,19 +163,15 @@ def save(window: Window, request: Request) -> Response:
 
 def _require_diversity(name: str, text: str) -> None:
     """Raise FieldError for what is no diversity, with what to type instead."""
-    for part in text.split(",") if text.count(":") > 1 else [text]:
-        try:
-            parse_diversity(part)
-        except CriterionError as error:
-            kind = part.partition(":")[0]
-            form = next((form for known, form, _ in KINDS if known == kind), "")
-            example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(
-                form
-            )
-            is_unread = example is not None and "form" in error.remedies
-            raise FieldError(
-                f"number:{name}", f"type {example}, for the {kind} of {name}" if is_unread else str(error)
-            ) from None
+    kind = text.partition(":")[0]
+    form = next((form for known, form, _ in KINDS if known == kind), "")
+    example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(form)
+    try:
+        parse_diversity(text)
+    except CriterionError as error:
+        is_unread = example is not None and "form" in error.remedies
+        sentence = f"type {example}, for the {kind} of {name}" if is_unread else str(error)
+        raise FieldError(f"number:{name}", sentence) from None
 
 
 def save_choice(window: Window, request: Request) -> Response:
@@ -315,10 +180,8 @@ def save_choice(window: Window, request: Request) -> Response:
     if choice is None:
         raise InputError(f"choose one of {', '.join(choice.name for choice in CHOICES)}")
     config = window.config()
-    sensitive = [name for name, column in config.source.used.items() if column.role is Role.SENSITIVE]
-    demanded = window.file.plain.get("privacy", {}).get("diversity")
-    stated = demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
-    demands = choice.diversities(window.counting.table().value, stated, sensitive)
+    sensitive = sensitive_of(config)
+    demands = choice.diversities(window.counting.table().value, stated_diversities(window, sensitive), sensitive)
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
@@ -331,22 +194,20 @@ def save_choice(window: Window, request: Request) -> Response:
 
 def demand_proposed(window: Window, request: Request) -> Response:
     """Demand of a sensitive attribute what is proposed of it."""
-    name = request.form.get("attribute", "")
-    config = window.config()
-    sensitive = [known for known, column in config.source.used.items() if column.role is Role.SENSITIVE]
-    if name not in sensitive:
-        raise InputError(f"{name!r} is no sensitive column")
-    demanded = _proposed(window.counting.table().value, name)
-    now = config.policy.diversity
-    of_each = dict(now) if isinstance(now, Mapping) else dict.fromkeys(sensitive, now) if now is not None else {}
-    texts = {attribute: text for attribute, text in of_each.items() if isinstance(text, str)}
+    attribute, sensitive = request.form.get("attribute", ""), sensitive_of(window.config())
+    if attribute not in sensitive:
+        raise InputError(f"{attribute!r} is no sensitive column")
+    demanded = _proposed(window.counting.table().value, attribute)
+    texts = {name: text for name, text in stated_diversities(window, sensitive).items() if isinstance(text, str)}
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        _put_diversity(section(document, "privacy"), {**texts, name: demanded})
+        _put_diversity(section(document, "privacy"), {**texts, attribute: demanded})
 
     back = request.form.get("back", "")
     allowed = back in {f"/{key}" for key, _ in STEPS}
-    return window.edit(request, change, back if allowed else "/policy", sentence=f"{demanded} is demanded of {name}.")
+    return window.edit(
+        request, change, back if allowed else "/policy", sentence=f"{demanded} is demanded of {attribute}."
+    )
 
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
@@ -367,10 +228,6 @@ def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
         inline = tomlkit.inline_table()
         inline.update(wanted)
         privacy["diversity"] = inline
-    for comment in list(comments(privacy)):
-        told = re.match(r"# (\w+:[\d.,]+): ", comment.trivia.comment)
-        if told is not None and told[1] not in map(str, wanted.values()):
-            remove_comment(privacy, comment)
 
 
 def save_search(window: Window, request: Request) -> Response:
@@ -380,7 +237,12 @@ def save_search(window: Window, request: Request) -> Response:
         key: _count(form, key, least)
         for key, least in (("max_sensitive_margins", 0), ("max_attributes", 1), ("seed", 0))
     }
-    limit = _positive(form.get("time_limit", "60"), "time_limit")
+    try:
+        limit = float(form.get("time_limit", "60"))
+    except ValueError:
+        limit = -1.0
+    if not 0 <= limit < 1e9:
+        raise FieldError("time_limit", "time_limit is a number of at least 0, such as 2")
     strategy, base = form.get("strategy", Policy.strategy), form.get("base", "auto")
 
     def change(document: tomlkit.TOMLDocument) -> None:
@@ -409,9 +271,6 @@ def save_preset(window: Window, request: Request) -> Response:
         for now, then in ((preset.of_all, before.of_all), (preset.of_cells, before.of_cells)):
             put(privacy, now, None if then not in privacy else int(privacy[then]))
             drop(privacy, then)
-        for comment in comments(document):
-            agree = re.sub(rf"{before.name} \(chosen\)", f"{before.name} (not chosen)", comment.trivia.comment)
-            comment.trivia.comment = re.sub(rf"{preset.name} \(not chosen[^)]*\)", f"{preset.name} (chosen)", agree)
         for key in before.search:
             put(search, key, None)
         for key, value in preset.search.items():
@@ -445,17 +304,13 @@ def want(
     def change(document: tomlkit.TOMLDocument) -> None:
         now = list(document.unwrap().get("search", {}).get("wanted", []))
         if added is not None:
-            entries = [entry_of for entry_of in now if set(entry_of["attributes"]) != set(added[0])]
-            entries.append({"attributes": list(added[0]), "weight": added[1]})
+            kept = [entry for entry in now if {*entry["attributes"]} != {*added[0]}]
+            entries = [*kept, {"attributes": list(added[0]), "weight": added[1]}]
         else:
-            wanted = {frozenset(pair) for pair in pairs}
-            entries = [
-                entry_of
-                for entry_of in now
-                if len(entry_of["attributes"]) != 2 or frozenset(entry_of["attributes"]) in wanted
-            ]
+            ticked = {frozenset(pair): list(pair) for pair in pairs}
+            entries = [e for e in now if len(e["attributes"]) != 2 or frozenset(e["attributes"]) in ticked]
             known = {frozenset(entry["attributes"]) for entry in entries}
-            entries += [{"attributes": list(pair)} for pair in pairs if frozenset(pair) not in known]
+            entries += [{"attributes": names} for pair, names in ticked.items() if pair not in known]
         if entries == now:
             return
         search = section(document, "search")
@@ -463,9 +318,7 @@ def want(
         if entries:
             tables = tomlkit.aot()
             for entry in entries:
-                entry_of = tomlkit.table()
-                entry_of.update(entry)
-                tables.append(entry_of)
+                tables.append(tomlkit.item(entry))
             search["wanted"] = tables
 
     return window.edit(request, change, back, sentence="The wanted analyses are written.")
@@ -478,16 +331,6 @@ def _count(form: Mapping[str, str], key: str, least: int = 1) -> int | None:
     if not text.isdecimal() or len(text) > 9 or int(text) < least:
         raise FieldError(key, f"{key} is a whole number of at least {least}, such as {max(least, 10)}, or empty")
     return int(text)
-
-
-def _positive(text: str, key: str) -> int | float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise FieldError(key, f"{key} is a number, such as 2") from None
-    if not 0 <= number < 1e9:
-        raise FieldError(key, f"{key} is a number of at least 0, such as 2")
-    return int(number) if number.is_integer() and key != "time_limit" else number
 
 
 ROUTES = (

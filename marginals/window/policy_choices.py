@@ -45,7 +45,7 @@ class PolicyChoice:
     def diversities(
         self, table: Table | None, stated: Mapping[str, object], sensitive: Sequence[str]
     ) -> dict[str, str]:
-        """What it demands of each sensitive column, none of which is left without a demand.
+        """Demands on all sensitive columns; none is left without one.
 
         stated: what is demanded now; what is no proposal of this program stays, lists among them, which are left out here.
         """
@@ -59,7 +59,7 @@ class PolicyChoice:
         return demands
 
     def _proposed(self, table: Table | None, name: str) -> str:
-        """What the table can bear; not less than that of the public file where k is larger, nor more where it is smaller."""
+        """A demand that the table satisfies; not weaker than the public file's if k is larger, nor stronger if smaller."""
         if table is None or name not in table.sensitive:
             return PROPOSED
         own, public = (
@@ -88,12 +88,12 @@ CHOICES = (
         "strict", "Strict", "For a public file about something that would do much harm.", 20, 11, has_room=False
     ),
 )
-"""What is offered, by what a release is for."""
+"""The choices, by the use of a release."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How much of a table fails a demand as it is. sentence: in words, without values."""
+    """Share of a table that fails a demand. sentence: in words, without values."""
 
     failing: int
     of: int
@@ -101,12 +101,12 @@ class Share:
 
     @property
     def kept(self) -> float:
-        """What keeps the demand, in percent."""
+        """Percentage that keeps the demand."""
         return round(100 * (self.of - self.failing) / self.of, 2) if self.of else 100.0
 
 
 def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> tuple[Share, ...]:
-    """What demands cost in a table: groups, cells and classes that must merge or stay out, each at base values.
+    """Costs of demands in a table: groups, cells and classes that must merge or stay out, each at base values.
 
     Groups are the combinations that occur of one or two nonsensitive columns, cells those of a sensitive column with one
     other. demands: a diversity for each sensitive column. None of what cannot be counted.
@@ -160,7 +160,7 @@ def _counts(table: Table, margins: Sequence[Sequence[str]]) -> CountArray:
 
 
 def class_failures(table: Table, first: str, name: str, demand: str) -> tuple[int, int]:
-    """Of how many base values of an attribute too much would be known about a sensitive one, and how many occur.
+    """Count base values of an attribute that reveal too much about a sensitive one, and those that occur.
 
     Raises CriterionError for what is no diversity.
     """

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Comment, Null, Table
+from tomlkit.exceptions import ParseError, TOMLKitError
+from tomlkit.items import Comment, Null
 
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
@@ -117,7 +117,7 @@ class Project:
                 raise InputError(
                     f"{key} names a file outside of {self.folder.name}, and the window reads nothing else; "
                     "move the file there, or use the command line"
-                )
+                ).about(key)
 
     @property
     def private(self) -> Path:
@@ -191,12 +191,9 @@ def _is_within(folder: Path, file: Path) -> bool:
 
 
 Change = Callable[[tomlkit.TOMLDocument], None]
-"""What an edit does to a config."""
+"""A change of a parsed config."""
 
 _MOST_BYTES = 1 << 20
-
-_MOST_VERSIONS = 50
-"""Versions of a config, the latest that were shown, of which it is known what an edit changes."""
 
 
 def releases_in(project: Project) -> list[str]:
@@ -212,56 +209,17 @@ def releases_in(project: Project) -> list[str]:
 
 
 def changed_since(project: Project, config: Config, release: str) -> list[str]:
-    """Which of the config and the files of its table were changed after a release was written, by their names."""
+    """Names of the config and the files of its table that were changed after a release was written."""
     written, origin = (project.folder / release).stat().st_mtime, config.source.origin
     files = [*([project.config] if project.config else []), *(files_at(origin) if isinstance(origin, Path) else [])]
     return [file.name for file in files if file.stat().st_mtime > written]
 
 
-Keys = dict[tuple[str, ...], Any]
-"""Values of keys, by their paths; None where there is no such key."""
-
-
 class OlderVersionError(InputError):
-    """An edit was based on a version of the config that is not the one that stands there now.
+    """An edit was based on a version of the config that is not the one that stands there now."""
 
-    now: the text that stands there. mine, theirs: the keys that the edit changes, and that were changed meanwhile; None
-    where the edit is no change of single keys, or its version is not known any more.
-    """
-
-    def __init__(self, now: str, mine: Keys | None = None, theirs: Keys | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__("the config was changed since this page was loaded, so nothing was written")
-        self.now, self.mine, self.theirs = now, mine, theirs
-
-    @property
-    def can_both_stand(self) -> bool:
-        """Whether the edit can be written beside the other one, and takes nothing back of it."""
-        if self.mine is None or self.theirs is None:
-            return False
-        return not any(_meet(one, other) for one in self.mine for other in self.theirs)
-
-
-def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two keys are of one thing: one is in the other, or one is a role and the other is about the roles."""
-    are_roles = {path[:1] == ("attributes",) and path[2:] == ("role",) for path in (one, other)} == {False, True}
-    are_about_roles = any(path[:2] in (("privacy", "diversity"), ("data", "reviewed")) for path in (one, other))
-    return one[: len(other)] == other[: len(one)] or (are_roles and are_about_roles)
-
-
-def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any], above: tuple[str, ...] = ()) -> Keys:
-    """The keys that differ, with their values after.
-
-    >>> changed_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}, "d": {"e": 4}})
-    {('a', 'b'): 3, ('a', 'c'): None, ('d', 'e'): 4}
-    """
-    changes: Keys = {}
-    for key in dict.fromkeys([*before, *after]):
-        old, new = before.get(key), after.get(key)
-        if all(value is None or isinstance(value, Mapping) for value in (old, new)):
-            changes |= changed_keys(old or {}, new or {}, (*above, key))
-        elif old != new or type(old) is not type(new):
-            changes[(*above, key)] = new
-    return changes
 
 
 @dataclass(frozen=True)
@@ -274,8 +232,8 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Why a config cannot be read, in a sentence, and the line where that is, from 1; None where no line is known."""
+class ConfigProblem:
+    """Reason why a config cannot be read, and its line, from 1; None if no line is known."""
 
     sentence: str
     line: int | None
@@ -288,7 +246,6 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._kept: tuple[str, Config] | None = None
-        self._shown: dict[str, str] = {}
 
     @property
     def text(self) -> str:
@@ -313,13 +270,13 @@ class ConfigFile:
             self._kept = (stamp, config)
         return config
 
-    def problem(self, text: str | None = None) -> Problem | None:
-        """Why it cannot be read; None where it can."""
+    def problem(self, text: str | None = None) -> ConfigProblem | None:
+        """Return the reason why it cannot be read; None if it can."""
+        content = self.text if text is None else text
         try:
-            self.read(text)
+            self.read(content)
         except MarginalsError as error:
-            sentence = str(error)
-            return Problem(sentence, _line_of(sentence, self.text if text is None else text))
+            return ConfigProblem(str(error), _line_of(content, error.key) if error.key else _syntax_line(content))
         return None
 
     @property
@@ -337,12 +294,8 @@ class ConfigFile:
 
     @property
     def version(self) -> str:
-        """What changes when the config or a hierarchy file that it names does. What an edit of it changes is known later."""
-        text = self.text
-        version = self._version_of(text)
-        with self._lock:
-            self._shown = dict([*self._shown.items(), (version, text)][-_MOST_VERSIONS:])
-        return version
+        """Digest of the config and the hierarchy files that it names."""
+        return self._version_of(self.text)
 
     def _version_of(self, text: str) -> str:
         digest = sha256(text.encode())
@@ -360,33 +313,20 @@ class ConfigFile:
         that cannot be read; then nothing is written.
         """
         with self._lock:
+            self._require(version)
             document = self.document
-            if version != self._version_of(now := self.text):
-                mine, theirs = self._changes(version, document.unwrap(), change)
-                if mine == {} and not files:
-                    return Edit(self.path.name, "")
-                raise OlderVersionError(now, None if files else mine, theirs)
             change(document)
             return self.replace(version, tomlkit.dumps(document), files)
 
-    def _changes(self, version: str, now: Mapping[str, Any], change: Change) -> tuple[Keys | None, Keys | None]:
-        """The keys that a change of a version changes, and those that differ from it now; None of an unknown version."""
-        if version not in self._shown:
-            return None, None
-        document = _parsed(self._shown[version])
-        before = document.unwrap()
-        change(document)
-        theirs = changed_keys(before, now)
-        mine = changed_keys(before, document.unwrap())
-        return {path: value for path, value in mine.items() if path not in theirs or theirs[path] != value}, theirs
+    def _require(self, version: str) -> None:
+        if version != self.version:
+            raise OlderVersionError
 
     def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> Edit:
         """Write another text in its place, as `edit` does. Raises as that does."""
         with self._lock:
-            now = self.text
-            text = text.replace("\r\n", "\n")
-            if version != self._version_of(now):
-                raise OlderVersionError(now)
+            self._require(version)
+            now, text = self.text, text.replace("\r\n", "\n")
             places = {self.project.inside(name): content for name, content in (files or {}).items()}
             before = {place: place.read_bytes() if place.exists() else None for place in places}
             try:
@@ -431,12 +371,6 @@ def put(table: Any, key: str, value: object) -> None:
         table[key] = value
 
 
-def put_keys(document: tomlkit.TOMLDocument, keys: Keys) -> None:
-    """Set keys of a config by their paths. Raises InputError where one is in something that is no section."""
-    for (*above, key), value in keys.items():
-        put(section(document, *above), key, value)
-
-
 def drop(table: Any, key: str) -> None:
     """Remove a key, and the lines of comment right above it, which are about it."""
     if key not in table:
@@ -447,25 +381,6 @@ def drop(table: Any, key: str) -> None:
         place -= 1
         body[place] = (None, Null())
     table.pop(key)
-
-
-def comments(container: Any) -> list[Comment]:
-    """The comments that have lines of their own, of a document or a section, and of the sections in it."""
-    return [comment for _, comment in _comments(container)]
-
-
-def remove_comment(container: Any, comment: Comment) -> None:
-    """Remove a comment that has a line of its own, from a document or a section, or a section in it."""
-    for body, found in _comments(container):
-        if found is comment:
-            body[next(number for number, (_, item) in enumerate(body) if item is comment)] = (None, Null())
-
-
-def _comments(container: Any) -> list[tuple[Any, Comment]]:
-    """Each comment with the body that holds it."""
-    body = container.value.body if isinstance(container, Table) else container.body
-    inner = [_comments(item) for _, item in body if isinstance(item, Table)]
-    return [(body, item) for _, item in body if isinstance(item, Comment)] + [each for part in inner for each in part]
 
 
 def hierarchy_file(rows: Sequence[Sequence[str]]) -> bytes:
@@ -480,30 +395,30 @@ def _parsed(text: str) -> tomlkit.TOMLDocument:
         raise InputError(f"the config is not valid TOML: {error}") from None
 
 
-def _line_of(sentence: str, text: str) -> int | None:
-    """The line that a sentence is about: it says so itself, or names a key."""
-    if stated := re.search(r"at line (\d+)", sentence):
-        return int(stated[1])
-    if "at end of document" in sentence:
-        return text.count("\n") + 1
-    lines = text.splitlines()
-    for dotted in re.findall(r"[A-Za-z_][\w-]*(?:\.[\w-]+)+", sentence):
-        *above, key = dotted.split(".")
-        if (line := _key_line(lines, above, key)) is not None:
-            return line
-    for word in re.findall(r"\b[a-z]+_[a-z_]+\b|\b(?:diversity|rules|intervals|prefixes|wanted|base)\b", sentence):
-        if (line := _key_line(lines, None, word)) is not None:
-            return line
+def _syntax_line(text: str) -> int | None:
+    """The line where a text stops being TOML; None where it is TOML, or where that takes too long to find."""
+    try:
+        tomlkit.parse(text if len(max(text.splitlines(), key=len, default="")) < _LONG else "")
+    except ParseError as error:
+        return error.line
+    except (TOMLKitError, ValueError, RecursionError):
+        return None
     return None
 
 
-def _key_line(lines: Sequence[str], above: Sequence[str] | None, key: str) -> int | None:
-    """Where a key stands in its section; where that section begins, if it is not in it."""
-    inside, begun = above is None, None
-    for number, line in enumerate(lines, start=1):
+_LONG = 2000
+"""Characters of a line in which no mistake is looked for."""
+
+
+def _line_of(text: str, dotted: str) -> int | None:
+    """The line of a key, named with its section or alone; of its section where it is missing; None for none."""
+    *above, key = dotted.split(".")
+    inside, begun = not above, None
+    for number, line in enumerate(text.splitlines(), start=1):
         if header := re.match(r"\s*\[+([^\]]+)\]+", line):
-            inside = above is None or [part.strip(" \"'") for part in header[1].split(".")] == list(above)
-            begun = number if inside and above else begun
-        elif inside and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            parts = [part.strip(" \"'") for part in header[1].split(".")]
+            inside = not above or parts == above
+            begun = number if parts in (above, [*above, key]) and above else begun
+        elif inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
             return number
     return begun

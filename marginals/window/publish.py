@@ -1,6 +1,8 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
-from collections.abc import Mapping
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,18 +20,21 @@ from marginals.errors import InputError
 from marginals.files import PUBLIC, allowed
 from marginals.named_rules import rules_of
 from marginals.names import number_of
+from marginals.publishing.policy import Policy
 from marginals.say.claims import counts_below
-from marginals.say.sentences import Sentence, by_readers, sentences_of
+from marginals.say.sentences import by_readers, sentences_of
 from marginals.say.table import dropped_lines, left_out_lines
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.jobs import Job
 from marginals.window.project import OlderVersionError, changed_since, put, releases_in, section
 from marginals.window.window import Window
 from models.errors import MarginalsError
+
+_JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
+"""Questions to a release, with the titles of the answers."""
 
 _LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
@@ -39,29 +44,20 @@ def show(window: Window, request: Request) -> Response:
     """The page."""
     if not window.has_config or window.file.problem() is not None:
         return window.back("/table")
-    config, counted = window.config(), window.counting.table()
-    there = releases_in(window.project)
-    chosen = request.args.get("release", there[0] if there else "")
-    if chosen not in there:
-        chosen = there[0] if there else ""
-    folder = window.project.folder
-    job, verifying, attacking = (window.jobs.latest(kind) for kind in ("publish", "verify", "attack"))
-    changing = window.jobs.latest("ledger")
-    result = window.candidates.found()
+    there, folder, found = releases_in(window.project), window.project.folder, window.candidates.found()
+    chosen = request.args.get("release", "")
+    chosen = chosen if chosen in there else there[0] if there else ""
+    jobs = [(title, window.jobs.latest(kind)) for kind, title in _JOBS.items()]
     return window.page(
         "publish.html",
         "publish",
-        counted=counted,
-        config=config,
+        counted=window.counting.table(),
+        imprint=window.config().imprint,
         checklist=_checklist(window),
         looked=LOOKED,
-        result=result,
-        preview=None if result is None else result.preview,
-        job=job,
-        verifying=verifying,
-        attacking=attacking,
-        told={"verify": by_readers(_sentences(verifying)), "attack": by_readers(_sentences(attacking))},
-        changing=changing,
+        found=found,
+        preview=None if found is None else found.preview,
+        jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
         replaced=_replacement(window, chosen) if chosen else "",
@@ -70,48 +66,40 @@ def show(window: Window, request: Request) -> Response:
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
         has_key=(folder / _SECRET).is_file(),
         password=_password(window),
-        has_public_key=(folder / _PUBLIC).is_file(),
-        ledgers=sorted(head_file.parent.name for head_file in folder.glob("*/head.json")),
     )
 
 
+def _ledgers(window: Window) -> list[str]:
+    return sorted(head_file.parent.name for head_file in window.project.folder.glob("*/head.json"))
+
+
 def _checklist(window: Window) -> Checklist:
-    """What the program itself knows of the list, under the config and the counts as they are now."""
+    """The list as far as the program knows it, under the present config and counts."""
     config, table = window.config(), window.counting.table().value
-    policy, source, folder = config.policy, config.source, window.project.folder
-    sensitive = [name for name, attribute in source.attributes.items() if attribute.role is Role.SENSITIVE]
-    names, least = ", ".join(sensitive), max(policy.least("min_cell") or 1, policy.min_published_cell or 1)
-    must = []
-    if silent := policy.silent_on(list(sensitive)):
+    policy, ledgers = config.policy, ", ".join(_ledgers(window))
+    sensitive = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.SENSITIVE]
+    must, found = [], window.candidates.found()
+    if silent := policy.silent_on(sensitive):
         said = f"Nothing is demanded of {', '.join(silent)}, so it cannot be published."
         must.append(CheckedItem(said, False, "/policy", "A demand is proposed"))
     elif sensitive:
         must.append(CheckedItem("Each sensitive column has a demand, or none on purpose."))
-    if (found := window.candidates.found()) is None:
+    if found is None:
         said = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
         must.append(CheckedItem(said, False, "/search", "Search"))
-    ledgers = ", ".join(sorted(head_file.parent.name for head_file in folder.glob("*/head.json")))
     if ledgers:
         said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
         must.append(CheckedItem(said, False))
     should = [_rows(table, policy.least("min_cell"), config.source.person), _whose(config.source, table)]
     if undemanded := policy.undemanded(sensitive):
         are = "is" if len(undemanded) == 1 else "are"
-        whose = f"{', '.join(undemanded)} {are} among people who agree in other columns"
-        said = f"Nothing is demanded, on purpose, of how varied {whose}."
+        said = (
+            f"Nothing is demanded, on purpose, of how varied {', '.join(undemanded)} {are} among people who agree in other "
+            "columns."
+        )
         should.append(CheckedItem(said, False, "/policy", "Demand something"))
     if sensitive:
-        smallest = None if found is None else found.smallest_sensitive_count
-        said = (
-            f"The smallest count with a sensitive value is {smallest:,}, in what was found under this config."
-            if smallest
-            else f"No count with a sensitive value will be {counts_below(least)}."
-            if least > 1
-            else f"A count of {names} may be as small as 1, since k holds for the other columns."
-        )
-        if least <= 1:
-            said += " A rare value may be seen to be one person's: min_cell forbids small counts of any kind."
-        should.append(CheckedItem(said, least > 1, "" if least > 1 else "/policy", "" if least > 1 else "Demand it"))
+        should.append(_smallest(policy, sensitive, None if found is None else found.smallest_sensitive_count))
     if rules := rules_of(policy.rules):
         should.append(CheckedItem(f"The rules {', '.join(rule.name for rule in rules)} are demanded."))
     else:
@@ -125,8 +113,23 @@ def _checklist(window: Window) -> Checklist:
     return Checklist(must, should)
 
 
+def _smallest(policy: Policy, sensitive: Sequence[str], smallest: int | None) -> CheckedItem:
+    """The item on small counts with a sensitive value. smallest: in the candidate."""
+    least = max(policy.least("min_cell") or 1, policy.min_published_cell or 1)
+    if smallest:
+        said = f"The smallest count with a sensitive value is {smallest:,}, in what was found under this config."
+    elif least > 1:
+        said = f"No count with a sensitive value will be {counts_below(least)}."
+    else:
+        said = f"A count of {', '.join(sensitive)} may be as small as 1, since k holds for the other columns."
+    if least > 1:
+        return CheckedItem(said)
+    said += " A rare value may be seen to be one person's: min_cell forbids small counts of any kind."
+    return CheckedItem(said, False, "/policy", "Demand it")
+
+
 def _rows(table: Table | None, least: int | None, person: str | None) -> CheckedItem:
-    """Which rows count."""
+    """The item on rows that count."""
     if table is None:
         return CheckedItem("The rows are being counted.", False)
     left_out = "".join(f" {line}" for line in left_out_lines(table))
@@ -137,7 +140,7 @@ def _rows(table: Table | None, least: int | None, person: str | None) -> Checked
 
 
 def _whose(source: TableSource, table: Table | None) -> CheckedItem:
-    """Whose rows these are."""
+    """The item on whose rows these are."""
     is_said = source.unit.stated is not None
     if table is not None and not is_said and table.repeating:
         said = f"{'; '.join(map(str, table.repeating))}."
@@ -145,13 +148,8 @@ def _whose(source: TableSource, table: Table | None) -> CheckedItem:
     return CheckedItem(_unit(source.person, source.rows_per_person, source.one_row), is_said)
 
 
-def _sentences(job: Job | None) -> list[Sentence]:
-    """Those of a job that has ended."""
-    return [] if job is None or job.runs else sentences_of(job.answer)
-
-
 def _unit(person: str | None, most: Any, one_row: str | None) -> str:
-    """What the claims count, in words."""
+    """The unit of the claims in words."""
     if person is not None:
         rows_counted = (
             f"at most {number_of(most, 'row')}"
@@ -174,31 +172,37 @@ def publish(window: Window, request: Request) -> Response:
     out = _folder_name(window, form.get("out", "release").strip() or "release")
     checklist, place = _checklist(window), kept_at(window.project.folder / out)
     checklist.require("looked" in form)
-    result = window.candidates.found()
-    if result is None or result.preview is None or form.get("approved") != result.preview.identity:
+    found, sign = window.candidates.found(), _SECRET if form.get("sign") else None
+    if found is None or found.preview is None or form.get("approved") != found.preview["identity"]:
         raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
-    command = ["publish", config, "--out", out]
-    sign = _SECRET if form.get("sign") else None
-    if sign is not None:
-        if not (window.project.folder / _SECRET).is_file():
-            raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
-        if problem := _password(window):
-            raise InputError(problem)
-        command += ["--sign", sign]
+    if sign is not None and not (window.project.folder / _SECRET).is_file():
+        raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
+    if sign is not None and (problem := _password(window)):
+        raise InputError(problem)
     stated = asdict(window.config().imprint)
     typed = {name: form.get(name, text).strip() for name, text in stated.items()}
     if typed != stated:
         try:
             written = window.file.edit(form.get("version", ""), partial(_entitle, typed=typed))
-        except OlderVersionError as error:
-            return window.conflict(request, error)
+        except OlderVersionError:
+            return window.conflict(request)
         window.tell(written, "Title and imprint are written.")
     window.config().require_collections()
-    approved, told = result.preview.identity, checklist.text(out, config)
-    job = window.jobs.at_once("publish", command, lambda: window.candidates.publish(result, approved, out, sign))
-    if job.status == 0:
-        keep(told, place)
-        window.say(f"Candidate {result.number} is written as you looked at it.", job.shown)
+    told = checklist.text(out, config)
+    window.candidates.publish(found, found.preview["identity"], out, sign)
+    keep(told, place)
+    verdicts = [check["verdict"] for check in found.answer["checks"]]
+    attested, proven = verdicts.count("attested"), verdicts.count("holds")
+    said = (
+        f"The release is written to the folder {out}: {number_of(len(found.tables), 'table')}, {proven} of "
+        f"{len(verdicts) - attested} claims proven"
+    )
+    if attested:
+        said += (
+            f"; {attested} more computed from your table, which readers cannot do: the release says that you attest so"
+        )
+    command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
+    window.say(f"{said}. Candidate {found.number} is written as you looked at it.", shlex.join(command))
     return window.back("/publish")
 
 
@@ -208,7 +212,7 @@ def _entitle(document: tomlkit.TOMLDocument, typed: Mapping[str, str]) -> None:
 
 
 def _password(window: Window) -> str:
-    """Why the key cannot sign here, and what to do, if it has a password; else empty.
+    """Return why the key cannot sign here, and what to do, if it has a password; else nothing.
 
     A password that is typed into a page would pass through a browser, which may keep it: minisign asks for it itself.
     """
@@ -235,21 +239,8 @@ def verify(window: Window, request: Request) -> Response:
     return window.back(f"/publish?release={quote(name)}")
 
 
-def replaced(window: Window, request: Request) -> Response:
-    """Note beside a release that another one of the folder replaces it, as `marginals verify --replaces` does."""
-    name, by = _chosen(window, request), request.form.get("by", "")
-    if by not in releases_in(window.project):
-        raise InputError("there is no such release in the folder")
-    job = window.jobs.command("replace", ["verify", by, "--replaces", name])
-    job.done.wait(20)
-    if job.state != "done":
-        raise InputError(job.sentence.rstrip(".") or "the note is not written")
-    window.say(f"It is noted beside {name} that {by} replaces it.", job.shown)
-    return window.back(f"/publish?release={quote(name)}")
-
-
 def _replacement(window: Window, name: str) -> str:
-    """By what a release of the folder is replaced, in words; empty where no note says that."""
+    """The note on the release that replaces this one; empty if there is none."""
     folder = window.project.folder / name
     try:
         said = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
@@ -267,31 +258,25 @@ def attack(window: Window, request: Request) -> Response:
     return window.back(f"/publish?release={quote(name)}")
 
 
-def told_by_ledger(window: Window, request: Request) -> Response:
-    """Say what is out of a table that changes, and what waits, as `marginals ledger` does."""
-    job = window.jobs.command_in_words("ledger", ["ledger", _folder_name(window, request.form.get("ledger", ""))])
-    window.say("The ledger is read.", job.shown)
-    job.done.wait(8)
-    return window.back("/publish")
-
-
 def make_key(window: Window, _request: Request) -> Response:
     """Make a pair of keys that have no password, as `minisign -G -W` does."""
     folder = window.project.folder
     if (folder / _SECRET).exists() or (folder / _PUBLIC).exists():
         raise InputError("there is a key already, and it is not replaced")
+    command = ["minisign", "-G", "-W", "-p", _PUBLIC, "-s", _SECRET]
     try:
-        job = window.jobs.program("key", ["minisign", "-G", "-W", "-p", _PUBLIC, "-s", _SECRET])
+        subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=True, umask=0o077
+        )
     except FileNotFoundError:
         raise InputError("minisign is not installed, which makes keys and signs") from None
-    job.done.wait(20)
-    if job.state != "done":
-        raise InputError("minisign made no key")
+    except subprocess.SubprocessError:
+        raise InputError("minisign made no key") from None
     (folder / _SECRET).chmod(0o600)
     (folder / _PUBLIC).chmod(allowed(PUBLIC))
     window.say(
         f"{_SECRET} signs your releases: keep it to yourself, and keep a copy. {_PUBLIC} is for your readers.",
-        job.shown,
+        shlex.join(command),
     )
     return window.back("/publish")
 
@@ -328,8 +313,6 @@ ROUTES = (
     ("POST", "/publish", publish),
     ("POST", "/publish/key", make_key),
     ("POST", "/publish/verify", verify),
-    ("POST", "/publish/replace", replaced),
     ("POST", "/publish/attack", attack),
-    ("POST", "/publish/ledger", told_by_ledger),
     ("GET", "/publish/<name>/<page>", report),
 )

@@ -25,7 +25,7 @@ from marginals.window.gate import LARGEST_FORM, Gate, guarded
 from marginals.window.jobs import Job
 from marginals.window.project import Project
 from marginals.window.rendering import prepare, rendered, script, style_sheet
-from marginals.window.window import Window
+from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 
 Answer = Callable[..., Response]
@@ -40,10 +40,8 @@ ROUTES: tuple[tuple[str, str, Answer], ...] = (
 )
 """Method, address, and what answers it."""
 
-_CUT_OFF = "The request ended before it was whole."
-
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
-"""Those that are printed by their names; another may hold anything."""
+"""Methods that are printed by their names; another may hold anything."""
 
 
 class Application:
@@ -52,13 +50,13 @@ class Application:
     def __init__(self, window: Window) -> None:
         self.window = window
         fixed_routes: tuple[tuple[str, str, Answer], ...] = (
-            ("GET", "/", self._home),
+            ("GET", "/", _home),
             ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
-            ("GET", "/jobs/<int:number>/events", self._events),
-            ("POST", "/jobs/<int:number>/stop", self._stop_job),
-            ("POST", "/jobs/<int:number>/keep", self._keep_job),
-            ("POST", "/stop", self._stop),
+            ("GET", "/jobs/<int:number>/events", _events),
+            ("POST", "/jobs/<int:number>/stop", _stop_job),
+            ("POST", "/jobs/<int:number>/keep", _keep_job),
+            ("POST", "/stop", _stop),
         )
         self._map = Map(
             [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*fixed_routes, *ROUTES)],
@@ -85,80 +83,84 @@ class Application:
         return guarded(self._answer(request))(environ, start_response)
 
     def _answer(self, request: Request) -> Response:
+        window, gate = self.window, self.window.gate
         try:
-            refusal = self.window.gate.refusal(request)
+            refusal = gate.refusal(request)
         except (ClientDisconnected, TimeoutError, ConnectionError):
-            return Response(rendered("refused.html", sentence=_CUT_OFF), status=400, mimetype="text/html")
+            return _bare("refused.html", 400, sentence="The request ended before it was whole.")
         except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
             refusal = "The request cannot be read."
         if refusal:
             method = request.method if request.method in _METHODS else "another method"
             print(f"refused: {method}: {refusal}", file=sys.stderr)
-            return Response(rendered("refused.html", sentence=refusal), status=403, mimetype="text/html")
+            return _bare("refused.html", 403, sentence=refusal)
         try:
-            if self.window.gate.enters(request):
-                return self.window.gate.remember(
-                    Response(rendered("enter.html", root=self.window.gate.root), mimetype="text/html")
-                )
+            if gate.enters(request):
+                return gate.remember(_bare("enter.html", root=gate.root))
             answer, values = self._map.bind_to_environ(request.environ).match()
-            return answer(self.window, request, **values)  # type: ignore[no-any-return]
+            return answer(window, request, **values)  # type: ignore[no-any-return]
         except MarginalsError as error:
-            return self._problem(request, error)
+            sentence = _begun(f"{error}.")
+            if request.method == "POST":
+                return window.refuse(request, sentence, _own_page(request), error)
+            return _failed(window, sentence, 400)
         except HTTPException as error:
-            code = error.code or 500
-            return self._failed(
-                "There is no such page." if code in (404, 405, 308) else "The request cannot be answered.",
-                code if code >= 400 else 404,
-            )
+            if error.code in (404, 405, 308):
+                return _failed(window, "There is no such page.", max(error.code, 404))
+            return _failed(window, "The request cannot be answered.", error.code or 500)
         except OSError as error:
-            return self._failed(f"A file cannot be read or written: {system_reason(error)}.", 500)
+            return _failed(window, f"A file cannot be read or written: {system_reason(error)}.", 500)
         except MemoryError:
-            return self._failed("This needs more memory than there is.", 500)
+            return _failed(window, "This needs more memory than there is.", 500)
         except Exception as error:
             print(f"failed: {request.method} {request.path}: {type(error).__name__}", file=sys.stderr)
-            return self._failed("This page failed, which is a fault of the program. Nothing was written.", 500)
+            return _failed(window, "This page failed, which is a fault of the program. Nothing was written.", 500)
 
-    def _problem(self, request: Request, error: MarginalsError) -> Response:
-        sentence = _begun(f"{error}.")
-        if request.method == "POST":
-            return self.window.refuse(request, sentence, _own_page(request), error)
-        return self._failed(sentence, 400)
 
-    def _failed(self, sentence: str, status: int) -> Response:
-        return self.window.page("failed.html", "", status, sentence=sentence)
+def _bare(template: str, status: int = 200, **content: str) -> Response:
+    """A page without the frame of the window."""
+    return Response(rendered(template, **content), status=status, mimetype="text/html")
 
-    def _home(self, window: Window, _request: Request) -> Response:
-        return window.back("/explore" if window.project.config is None else "/table")
 
-    def _stop_job(self, window: Window, request: Request, number: int) -> Response:
-        job = window.jobs.get(number)
-        if job is not None:
-            job.stop()
-            job.done.wait(3)
-        return window.back(_own_page(request))
+def _failed(window: Window, sentence: str, status: int) -> Response:
+    return window.page("failed.html", "", status, sentence=sentence)
 
-    def _keep_job(self, window: Window, request: Request, number: int) -> Response:
-        job = window.jobs.get(number)
-        if job is not None and not job.can_keep:
-            window.say("Nothing is found yet that could be kept.", is_problem=True)
-        elif job is not None:
-            job.keep()
-            job.done.wait(3)
-        return window.back(_own_page(request))
 
-    def _stop(self, window: Window, _request: Request) -> Response:
-        window.stopping.set()
-        return Response(rendered("stopped.html", root=window.gate.root), mimetype="text/html")
+def _home(window: Window, _request: Request) -> Response:
+    return window.back("/explore" if window.project.config is None else "/table")
 
-    def _events(self, window: Window, _request: Request, number: int) -> Response:
-        job = window.jobs.get(number)
-        if job is None:
-            return self._failed("There is no such job.", 404)
-        return Response(_progress(window, job), mimetype="text/event-stream")
+
+def _stop_job(window: Window, request: Request, number: int) -> Response:
+    if (job := window.jobs.get(number)) is not None:
+        job.stop()
+        job.done.wait(3)
+    return window.back(_own_page(request))
+
+
+def _keep_job(window: Window, request: Request, number: int) -> Response:
+    job = window.jobs.get(number)
+    if job is not None and not job.can_keep:
+        window.say("Nothing is found yet that could be kept.", is_problem=True)
+    elif job is not None:
+        job.keep()
+        job.done.wait(3)
+    return window.back(_own_page(request))
+
+
+def _stop(window: Window, _request: Request) -> Response:
+    window.stopping.set()
+    return _bare("stopped.html", root=window.gate.root)
+
+
+def _events(window: Window, _request: Request, number: int) -> Response:
+    job = window.jobs.get(number)
+    if job is None:
+        return _failed(window, "There is no such job.", 404)
+    return Response(_progress(window, job), mimetype="text/event-stream")
 
 
 def _progress(window: Window, job: Job) -> Iterator[bytes]:
-    """What a job says, as server-sent events, until it is done."""
+    """Tell the progress of a job as server-sent events until it is done."""
     last = ""
     while not window.stopping.is_set():
         ended = job.done.wait(0.2)
@@ -182,7 +184,7 @@ def _own_page(request: Request) -> str:
     back = request.form.get("back", "")
     if back.startswith("/") and not back.startswith("//") and "\\" not in back and "\n" not in back:
         return back
-    return f"/{step}" if step in ("table", "levels", "policy", "search", "publish", "explore") else "/"
+    return f"/{step}" if step in dict(STEPS) else "/"
 
 
 ADDRESS = "127.0.0.1"
@@ -200,11 +202,11 @@ _MOST = 100
 """Connections at once."""
 
 _TRIES = 10
-"""How often room is made for another one."""
+"""Attempts to make room for another one."""
 
 
 class _Arriving(io.RawIOBase):
-    """What a connection brings, each request of which must be there in time. Raises TimeoutError where it is not."""
+    """Input of a connection; each request must arrive in time. Raises TimeoutError if it does not."""
 
     def __init__(self, connection: socket.socket, patience: float) -> None:
         self._connection, self._patience = connection, patience

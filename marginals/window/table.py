@@ -1,20 +1,20 @@
 """The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from marginals.charts import columns_picture
 from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
 from marginals.publishing.proposals import NO_DIVERSITY
 from marginals.say.table import assessment_lines, reidentification_lines
-from marginals.tables.attribute import Role
-from marginals.window.project import OlderVersionError, put, put_keys, section
-from marginals.window.rendering import columns_picture
-from marginals.window.window import STEPS, Window
+from marginals.tables.attribute import Attribute, Role
+from marginals.window.project import OlderVersionError, put, section
+from marginals.window.rendering import FieldError
+from marginals.window.window import NAMES_PEOPLE, Window
 from models.errors import MarginalsError
 
 
@@ -28,32 +28,24 @@ def show(window: Window, request: Request) -> Response:
     columns, assessed = window.counting.columns(), window.counting.assessed()
     table = window.counting.table(0)
     config = window.config()
-    of_column = {column.name: column for column in columns.value or ()}
-    attributes = config.source.attributes
-    names = list(dict.fromkeys([*of_column, *attributes]))
+    counted, attributes = columns.value or {}, config.source.attributes
     reasons = guesses_in(window.file.text, attributes)
-    rows = [
-        {
-            "name": name,
-            "role": attributes[name].role.value if name in attributes else Role.IGNORED.value,
-            "counts": of_column.get(name),
-            "picture": columns_picture(of_column[name].shape) if name in of_column else None,
-            "why": reasons[name].why if name in reasons else "",
-            "missing": attributes[name].missing if name in attributes else "drop",
-            "description": attributes[name].description if name in attributes else "",
-        }
-        for name in names
-    ]
+    rows = []
+    for name in dict.fromkeys([*counted, *attributes]):
+        attribute, counts = attributes.get(name, Attribute("ignored")), counted.get(name)
+        if counts is not None and attribute.role is Role.IDENTIFIER:
+            counts = replace(counts, kind=NAMES_PEOPLE, shape=())
+        picture = None if counts is None else columns_picture(counts.shape)
+        why = reasons[name].why if name in reasons else ""
+        rows.append({"name": name, "attribute": attribute, "counts": counts, "picture": picture, "why": why})
     value = assessed.value
     risks: list[str] = []
     if value is not None:
         risks = [*assessment_lines(value.assessment), *reidentification_lines(value.reidentification, value.uniqueness)]
-    problem_said = columns.problem or table.problem
     return window.page(
         "table.html",
         "table",
         columns=rows,
-        counted=columns,
         counts=table.value,
         roles=[role.value for role in Role],
         person=config.source.person,
@@ -62,7 +54,7 @@ def show(window: Window, request: Request) -> Response:
         assessed=assessed,
         risk=None if value is None else value.reidentification,
         risks=risks,
-        problem=problem_said,
+        problem=columns.problem or table.problem,
         awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
         title=config.imprint.title,
         asked=questions_of((name, guess.question, attributes[name].role) for name, guess in config.unconfirmed.items()),
@@ -108,7 +100,6 @@ def save_roles(window: Window, request: Request) -> Response:
         attributes, before = section(document, "attributes"), sensitive_in(document)
         for name, role in roles.items():
             missing = form.get(f"missing:{name}")
-            description = form.get(f"description:{name}", "").strip()
             if name not in attributes:
                 if role == Role.IGNORED.value:
                     continue
@@ -119,8 +110,6 @@ def save_roles(window: Window, request: Request) -> Response:
             put(attribute, "role", role)
             if missing is not None and config.source.attributes.get(name):
                 put(attribute, "missing", missing if missing != "drop" else None)
-            if f"description:{name}" in form:
-                put(attribute, "description", description or None)
         no_one_sensitive(document)
         none_of_those_alone(document, before)
         if form.get("reviewed"):
@@ -169,7 +158,7 @@ def save_unit(window: Window, request: Request) -> Response:
     person, keep = request.form.get("person", ""), request.form.get("keep", "")
     most = request.form.get("most", "").strip()
     if keep == "most" and not most.isdecimal():
-        raise InputError("say how many rows of a person are kept at most, as a whole number")
+        raise FieldError("most", "say how many rows of a person are kept at most, as a whole number")
 
     def change(document: tomlkit.TOMLDocument) -> None:
         data = section(document, "data")
@@ -201,27 +190,13 @@ def show_text(window: Window, request: Request) -> Response:
     return window.page("text.html", "table", text=text, problem=problem, around=around)
 
 
-def save_keys(window: Window, request: Request) -> Response:
-    """Write an edit that came too late, on the config as it is now: the keys that it changes, and no others."""
-    try:
-        keys = {tuple(map(str, path)): value for path, value in json.loads(request.form.get("keys", ""))}
-    except (ValueError, TypeError, RecursionError):
-        keys = {}
-    if not keys or not all(keys):
-        raise InputError("an edit names the keys that it changes")
-    back = request.form.get("back", "")
-    allowed = back in {f"/{key}" for key, _ in STEPS}
-    change = partial(put_keys, keys=keys)
-    return window.edit(request, change, back if allowed else "/table", sentence="Your edit is written, too.")
-
-
 def save_text(window: Window, request: Request) -> Response:
     """Write another text in place of the config, if it can be read."""
     text = request.form.get("text", "")
     try:
         written = window.file.replace(request.form.get("version", ""), text)
-    except OlderVersionError as error:
-        return window.conflict(request, error)
+    except OlderVersionError:
+        return window.conflict(request)
     except MarginalsError:
         return show_text(window, request)
     window.tell(written, "The config is written.")
@@ -235,5 +210,4 @@ ROUTES = (
     ("POST", "/table/unit", save_unit),
     ("GET", "/table/text", show_text),
     ("POST", "/table/text", save_text),
-    ("POST", "/table/keys", save_keys),
 )

@@ -1,14 +1,13 @@
 """A window on a project: its state, what its pages stand on, and counts that are worked out in the background."""
 
 import contextlib
-import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from werkzeug.utils import redirect
@@ -18,15 +17,14 @@ from marginals.config import RARE
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.publishing.single_tables import Assessed, assess
-from marginals.tables.attribute import Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
+from marginals.window.candidates import Candidates
 from marginals.window.gate import Gate
-from marginals.window.jobs import Candidates, Jobs
+from marginals.window.jobs import JobList, import_ahead
 from marginals.window.overview import Protection, states
-from marginals.window.project import Change, ConfigFile, Edit, Keys, OlderVersionError, Project
-from marginals.window.rendering import FieldError, refilled, refusal_at, rendered
-from marginals.window.starter import import_ahead
+from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project
+from marginals.window.rendering import Form, rendered
 from models.errors import MarginalsError
 
 Value = TypeVar("Value")
@@ -37,13 +35,10 @@ WAIT = 0.15
 NAMES_PEOPLE = "values, which name people"
 """The kind of a column of which nothing else is told."""
 
-_SHOWN = 12
-"""Values of a column that are shown by name."""
-
 
 @dataclass(frozen=True)
 class CountingResult(Generic[Value]):
-    """What was worked out, if it was. current: of the config as it is; else of an older one. problem: why it cannot be."""
+    """A result, if there is one. current: of the present config; else of an older one. problem: why there is none."""
 
     value: Value | None = None
     current: bool = True
@@ -57,30 +52,27 @@ class CountingResult(Generic[Value]):
 
 @dataclass(frozen=True)
 class ColumnCounts:
-    """A column of the table: how many rows have a value, how many values there are, and how many of them are rare.
+    """A column of the table: rows without a value, how many values there are, and how many of them are rare.
 
-    common: the values with most rows and these, those alone that are not rare; none of a column that names people.
-    shape: the rows of up to sixty values from most to fewest, or in their order where they are numbers.
+    shape: the rows of up to forty values from most to fewest, or in their order where they are numbers; none of a column
+    that names people.
     """
 
-    name: str
-    rows: int
     missing: int
     distinct: int
     rare: int
     kind: str
-    common: tuple[tuple[str, int], ...] = ()
     shape: tuple[int, ...] = ()
 
 
 @dataclass
 class _Kept:
+    """The latest result, by the key of what it was made of, and the key of the one that is being worked out."""
+
     key: str = ""
-    value: Any = None
-    future: "Future[Any] | None" = None
+    result: CountingResult[Any] = CountingResult()
     coming: str = ""
-    problem: str = ""
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    future: "Future[None] | None" = None
 
 
 class Counting:
@@ -89,7 +81,8 @@ class Counting:
     def __init__(self, config: ConfigFile) -> None:
         self._config = config
         self._pool = ThreadPoolExecutor(1, "counting")
-        self._table, self._columns, self._assessed = _Kept(), _Kept(), _Kept()
+        self._kept: dict[str, _Kept] = {kind: _Kept() for kind in ("table", "columns", "assess")}
+        self._lock = threading.Lock()
 
     def warm(self) -> None:
         """Begin with all counts, before anybody asks for them."""
@@ -98,118 +91,91 @@ class Counting:
 
     def table(self, wait: float = WAIT) -> CountingResult[Table]:
         """The table as publishing would read it."""
-        return cast("CountingResult[Table]", self._asked(self._table, lambda config: config.read_table(), wait, ""))
+        return self._asked(lambda config: config.read_table(), wait, "table")
 
-    def columns(self, wait: float = WAIT) -> CountingResult[tuple[ColumnCounts, ...]]:
-        """All columns that the file has."""
-        answer = self._asked(self._columns, _columns, wait, "columns")
-        return cast("CountingResult[tuple[ColumnCounts, ...]]", answer)
+    def columns(self, wait: float = WAIT) -> CountingResult[dict[str, ColumnCounts]]:
+        """The columns of the file by name."""
+        return self._asked(_columns, wait, "columns")
 
     def assessed(self, wait: float = 0.0) -> CountingResult[Assessed]:
-        """What the table itself gives away, as `marginals assess` says it."""
+        """Risks of the table itself, as `marginals assess` tells them."""
 
         def work(config: Config) -> Assessed:
-            table = config.read_table() if self._table.value is None else self._table.value
+            table = self._kept["table"].result.value or config.read_table()
             return assess(table, config.policy, None, config.read_population())
 
-        return cast("CountingResult[Assessed]", self._asked(self._assessed, work, wait, "assess"))
+        return self._asked(work, wait, "assess")
 
     def close(self) -> None:
         """Begin nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _asked(self, slot: _Kept, work: Callable[[Config], Any], wait: float, kind: str) -> CountingResult[Any]:
+    def _asked(self, work: Callable[[Config], Any], wait: float, kind: str) -> CountingResult[Any]:
+        kept = self._kept[kind]
         try:
             config = self._config.read()
         except MarginalsError as error:
-            return CountingResult(slot.value, False, str(error))
-        key = _key(config, self._config.text, kind)
-        with slot.lock:
-            if slot.key != key and slot.coming != key:
-                slot.coming = key
-                slot.future = self._pool.submit(self._work, slot, key, config, work)
-            future = slot.future
+            return CountingResult(kept.result.value, False, str(error))
+        key = _key(config, kind)
+        with self._lock:
+            if key not in (kept.key, kept.coming):
+                kept.coming = key
+                kept.future = self._pool.submit(self._work, kept, key, config, work)
+            future = kept.future
         if future is not None and wait:
             with contextlib.suppress(TimeoutError):
                 future.result(timeout=wait)
-        if slot.key == key:
-            return CountingResult(slot.value if not slot.problem else None, True, slot.problem)
-        return CountingResult(slot.value, False)
+        return kept.result if kept.key == key else CountingResult(kept.result.value, False)
 
-    @staticmethod
-    def _work(slot: _Kept, key: str, config: Config, work: Callable[[Config], Any]) -> None:
-        if slot.coming != key:  # the config has changed since
+    def _work(self, kept: _Kept, key: str, config: Config, work: Callable[[Config], Any]) -> None:
+        if kept.coming != key:  # the config has changed since
             return
-        value, problem = slot.value, ""
         try:
-            value = work(config)
+            result = CountingResult(work(config))
         except MarginalsError as error:
-            problem = str(error)
+            result = CountingResult(problem=str(error))
         except MemoryError:
-            problem = "counting the table needs more memory than there is"
-        with slot.lock:
-            slot.value, slot.problem, slot.key = value, problem, key
+            result = CountingResult(problem="counting the table needs more memory than there is")
+        with self._lock:
+            kept.result, kept.key = result, key
 
 
-def _key(config: Config, text: str, kind: str) -> str:
-    """What changes when the counts may: the parts of the config that they follow from, and its files."""
-    digest = sha256(kind.encode())
-    if kind == "columns":
-        digest.update(
-            repr((config.source.origin, config.source.form, config.source.missing, config.source.decimal)).encode()
-        )
-        files = [] if config.source.path is None else files_at(config.source.path)
-    else:
-        about = ("[search", "[release]", "[base]") if kind == "assess" else ("[search", "[release]", "[base]", "[risk")
-        digest.update(_without(text, about).encode())
-        files = [file for read in config.reads if read != config.path for file in files_at(read)]
-    for file in files:
+def _key(config: Config, kind: str) -> str:
+    """Digest of the parts of the config and of the files from which the counts follow."""
+    source = config.source
+    parts: dict[str, tuple[object, ...]] = {
+        "table": (source, config.k),
+        "assess": (source, config.policy, config.population),
+        "columns": (source.origin, source.form, source.missing, source.decimal),
+    }
+    digest = sha256(repr((kind, parts[kind])).encode())
+    for file in (file for read in config.reads if read != config.path for file in files_at(read)):
         told = file.stat()
         digest.update(f"{file}:{told.st_mtime_ns}:{told.st_size};".encode())
     return digest.hexdigest()
 
 
-def _without(text: str, headers: tuple[str, ...]) -> str:
-    """The text of a config without the sections whose headers begin so, and without its comments."""
-    lines_left, keeping = [], True
-    for line in text.splitlines():
-        bare = line.strip()
-        if bare.startswith("["):
-            keeping = not bare.lstrip("[").startswith(tuple(header.lstrip("[") for header in headers))
-        if keeping and bare and not bare.startswith("#"):
-            lines_left.append(bare)
-    return "\n".join(lines_left)
-
-
-def _columns(config: Config) -> tuple[ColumnCounts, ...]:
-
+def _columns(config: Config) -> dict[str, ColumnCounts]:
     from marginals.tables.values import NumberFormat, missing_among
 
-    source = config.source
+    source, counts = config.source, {}
     frame = frame_of(source.files())
-    counts = []
     for name in map(str, frame.columns):
-        column = frame[name]
         try:
-            texts = column.map(lambda v: v if isinstance(v, str) else str(v), na_action="ignore")
+            texts = frame[name].map(lambda v: v if isinstance(v, str) else str(v), na_action="ignore")
             occurring = texts.value_counts(dropna=True)
         except (TypeError, InputError):
-            counts.append(ColumnCounts(name, 0, len(frame), 0, 0, "values that cannot be counted"))
+            counts[name] = ColumnCounts(len(frame), 0, 0, "values that cannot be counted")
             continue
         occurring = occurring[~occurring.index.isin(missing_among(occurring.index, source.missing, source.decimal))]
         rows, distinct = int(occurring.sum()), len(occurring)
-        role = source.attributes[name].role if name in source.attributes else Role.IGNORED
         written = NumberFormat.of(list(occurring.index[:5000]), source.decimal)
         numbers = [] if written is None else list(map(written.number, occurring.index[:5000]))
         are_numbers = bool(numbers) and all(number is not None for number in numbers)
-        kind = NAMES_PEOPLE if role is Role.IDENTIFIER else "numbers" if are_numbers else "texts"
-        is_told = role is not Role.IDENTIFIER and distinct <= max(rows // 2, 1)
-        common = [(str(v), int(n)) for v, n in occurring.items() if n >= RARE][:_SHOWN] if is_told else []
-        shape = _shape(occurring, numbers if are_numbers else None) if is_told else ()
-        rare = int((occurring < RARE).sum())
-        counts.append(ColumnCounts(name, rows, len(frame) - rows, distinct, rare, kind, tuple(common), shape))
-    del frame
-    return tuple(counts)
+        shape = _shape(occurring, numbers if are_numbers else None) if distinct <= max(rows // 2, 1) else ()
+        rare, kind = int((occurring < RARE).sum()), "numbers" if are_numbers else "texts"
+        counts[name] = ColumnCounts(len(frame) - rows, distinct, rare, kind, shape)
+    return counts
 
 
 def _shape(occurring: Any, numbers: "list[Any] | None") -> tuple[int, ...]:
@@ -242,15 +208,15 @@ class FlashMessage:
 
 
 class Window:
-    """What all pages of a project share."""
+    """State that all pages of a project share."""
 
     def __init__(self, project: Project, gate: Gate) -> None:
         self.project, self.gate = project, gate
-        self.jobs = Jobs(project.folder)
+        self.jobs = JobList(project.folder)
         self.stopping = threading.Event()
         self._said: deque[FlashMessage] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
-        self._refused: tuple[str, dict[str, list[str]], FieldError | None] | None = None
+        self._refused: dict[str, Form] = {}
         if project.config is not None:
             self._file = ConfigFile(project, project.config)
             self._counting = Counting(self._file)
@@ -275,7 +241,7 @@ class Window:
 
     @property
     def candidates(self) -> Candidates:
-        """What searches found. Raises as `file` does."""
+        """The candidates. Raises as `file` does."""
         self._require_config()
         return self._candidates
 
@@ -305,6 +271,8 @@ class Window:
     def page(self, template: str, step: str, status: int = 200, /, **content: Any) -> Response:
         """A page of the window."""
         said = [self._said.popleft() for _ in range(len(self._said))]
+        version = self.file.version if self.has_config else ""
+        refused, self._refused = self._refused, {}
         frame = {
             "window": self,
             "root": self.gate.root,
@@ -313,19 +281,15 @@ class Window:
             **self._overview(),
             "said": said,
             "form_token": self.gate.form_token,
-            "version": self.file.version if self.has_config else "",
+            "version": version,
+            "form": lambda action: refused.get(action, Form(version)),
             "config_name": self.project.config.name if self.project.config else "",
             "done": list(self.done),
-            "running": self.jobs.running(),
         }
-        text = rendered(template, **(frame | content))
-        if self._refused is not None:
-            action, typed, refusal = self._refused
-            self._refused, text = None, refilled(text.decode(), self.gate.root + action, typed, refusal).encode()
-        return Response(text, status=status, mimetype="text/html")
+        return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
 
     def _overview(self) -> dict[str, Any]:
-        """What stands at the top of each page; nothing where there is no config that can be read."""
+        """The head of each page; nothing if there is no config that can be read."""
         nothing: dict[str, Any] = {"states": {}, "protection": None}
         if not self.has_config:
             return nothing
@@ -341,8 +305,7 @@ class Window:
 
         error: what it was refused for, which may name a field; the sentence stands there too.
         """
-        typed = request.form.to_dict(flat=False)
-        self._refused = request.path, typed, refusal_at(error, sentence, list(typed))
+        self._refused = {request.path: Form.refused(request.form.to_dict(flat=False), error, sentence)}
         self.say(sentence, is_problem=True)
         return self.back(back)
 
@@ -364,8 +327,8 @@ class Window:
         """
         try:
             written = self.file.edit(request.form.get("version", ""), change, dict(files or {}))
-        except OlderVersionError as error:
-            return self.conflict(request, error)
+        except OlderVersionError:
+            return self.conflict(request)
         except MarginalsError as error:
             return self.refuse(request, f"Nothing was written: {error}.", back, error)
         self.tell(written, sentence)
@@ -379,30 +342,13 @@ class Window:
         files = "".join(f"\nwritten: {name}" for name in written.files)
         self.say(sentence, f"{written.name}\n{written.difference}{files}")
 
-    def conflict(self, request: Request, error: OlderVersionError) -> Response:
-        """A page with both edits; where both can stand it offers to write the keys that this one changes, and no others."""
-        step = request.path.strip("/").partition("/")[0]
+    def conflict(self, request: Request) -> Response:
+        """A page that says that another edit came first, with what stands there now, and a text that was typed."""
+        step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
         return self.page(
-            "conflict.html",
-            "",
-            409,
-            mine=_in_lines(error.mine),
-            theirs=_in_lines(error.theirs),
-            keys=json.dumps([*(error.mine or {}).items()], default=str) if error.can_both_stand else "",
-            now=error.now,
-            text=request.form.get("text", ""),
-            back=f"/{step}",
-            last=list(self.done)[-1:],
+            "conflict.html", "", 409, now=self.file.text, text=text, back=f"/{step}", last=[*self.done][-1:]
         )
 
     def _require_config(self) -> None:
         if self.project.config is None:
             raise InputError("this window is about a release alone; open the table or its release.toml for the rest")
-
-
-def _in_lines(keys: Keys | None) -> list[str]:
-    """The keys that an edit changes, a line each."""
-    changes = {
-        ".".join(path): "removed" if v is None else json.dumps(v, default=str) for path, v in (keys or {}).items()
-    }
-    return [f"{path}: {value}" for path, value in changes.items()]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from marginals.demo import CENSUS_CONFIG, census_hierarchies, simulate_census, simulate_hospital
+from marginals.demo import census_config, census_hierarchies, simulate_census, simulate_hospital
 
 
 def census_people(rows: int) -> pd.DataFrame:
@@ -25,5 +25,5 @@ def write_census(folder: Path, rows: int) -> Path:
     (folder / "hierarchies").mkdir()
     for attribute, labels in census_hierarchies().items():
         (folder / "hierarchies" / f"{attribute}.csv").write_text("".join(";".join(row) + "\n" for row in labels))
-    (folder / "release.toml").write_text(CENSUS_CONFIG)
+    (folder / "release.toml").write_text(census_config())
     return folder / "release.toml"

@@ -23,7 +23,6 @@ from werkzeug.test import Client, TestResponse
 from command_line import main
 from marginals import InputError
 from marginals.window import jobs
-from marginals.window import starter as starter
 from marginals.window.gate import Gate
 from marginals.window.project import Project
 from marginals.window.server import ROUTES, Application, serve
@@ -78,10 +77,16 @@ class Browser:
         fields = self.fields_of(self.until(address, f'action="/{PLACE}{action}"'), action)
         return self.send(action, {**fields, **(changed or {})})
 
+    def search(self, **demands: Any) -> jobs.Job:
+        """Search under the config with other demands of a least count, and wait until it is done."""
+        if demands:
+            self.change("/policy", "/policy", {key: str(value) for key, value in demands.items()})
+        self.post("/search")
+        return self.finish("search")
+
     def publish(self, **fields: Any) -> str:
         """Search, publish what was found and the page shows, and return what that is answered."""
-        self.post("/search")
-        self.finish("search")
+        self.search()
         return self.change("/publish", "/publish", {"looked": "yes", **fields})
 
     def finish(self, kind: str) -> jobs.Job:
@@ -194,7 +199,7 @@ def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def never_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands of the window run until they are stopped."""
-    monkeypatch.setattr(jobs, "_COMMAND", "import time; time.sleep(600)")
+    monkeypatch.setattr(jobs.JobList, "command", lambda own, kind, *_: own.start(kind, "a command", time.sleep, 600))
 
 
 def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,16 +208,17 @@ def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise InputError("no command is run here")
 
-    monkeypatch.setattr(jobs.Jobs, "command", refuse)
+    monkeypatch.setattr(jobs.JobList, "start", refuse)
 
 
 def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run commands of a window in this process, to their end, since a process takes a second."""
 
     def command(
-        own: jobs.Jobs, kind: str, arguments: list[str], then: Callable[[jobs.Job], None] | None = None
+        own: jobs.JobList, kind: str, arguments: list[str], then: Callable[[jobs.Job], None] | None = None
     ) -> jobs.Job:
-        job = own._kept(kind, "marginals " + " ".join(arguments), None)
+        job = jobs.Job(len(own._jobs) + 1, kind, "marginals " + " ".join(arguments))
+        own._jobs[job.number] = job
         with contextlib.chdir(own.folder):
             result = CliRunner().invoke(main, [*arguments, "--json"])
         job.status = result.exit_code
@@ -225,4 +231,4 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
         job.done.set()
         return job
 
-    monkeypatch.setattr(jobs.Jobs, "command", command)
+    monkeypatch.setattr(jobs.JobList, "command", command)

@@ -16,7 +16,7 @@ def window(stage: Stage) -> Iterator[Case]:
     with stage.entered("people") as folder, browsing(write_config(folder)) as browser:
         asked = browser.window.counting._asked
         with pytest.MonkeyPatch.context() as patch:  # pages say what was counted, not that it is being counted
-            waiting = lambda slot, work, _wait, kind: asked(slot, work, 60.0, kind)  # noqa: E731
+            waiting = lambda work, _wait, kind: asked(work, 60.0, kind)  # noqa: E731
             patch.setattr(browser.window.counting, "_asked", waiting)
             yield from _answered(stage, browser)
         browser.post("/table/text", {"text": CONFIG})
@@ -57,12 +57,10 @@ def _answered(stage: Stage, browser: Browser) -> Iterator[Case]:
 def _searched(stage: Stage, browser: Browser, folder: Path) -> Iterator[Case]:
     browser.post("/search", {})
     yield _page(stage, "/search with a candidate", browser.until("/search", "Candidate 1"))
-    browser.post("/search", {"k_link": "5000"})
-    browser.until("/search", "demands 5,000 rows")
+    browser.search(k_link=5000)
     yield _page(stage, "/search with k_link = 5000", browser.until("/search", "Candidate 2"))
     yield _page(stage, "/search/1/take", browser.post("/search/1/take").get_data(as_text=True))
-    browser.change("/publish", "/publish", {"looked": "yes"})
-    yield _page(stage, "/publish of release", browser.until("/publish", "The release is written to"))
+    yield _page(stage, "/publish of release", browser.change("/publish", "/publish", {"looked": "yes"}))
     browser.post("/publish/verify", {"out": "release"})
     yield _page(stage, "/publish/verify", browser.until("/publish", "holds"))
     assert (folder / "release").is_dir()

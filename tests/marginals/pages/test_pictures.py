@@ -15,15 +15,24 @@ from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.risk.disclosure import Frontier
 from marginals.attacks import NonsensitiveSmall, Threshold
 from marginals.bundle.content import Verification
+from marginals.charts import (
+    WIDTH,
+    Shape,
+    finest_pairs,
+    interaction_picture,
+    loss_histogram,
+    releases_picture,
+    risk_frontier,
+    tree_picture,
+)
 from marginals.example import release
-from marginals.pages.release_page import WIDTH, finest_pairs, interaction_picture, pairs_shown, tree_picture
-from marginals.pages.risk_page import Plot, frontier_picture, loss_histogram, releases_picture
+from marginals.pages.pairs import pairs_shown
 from marginals.risk import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import claim_title, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
 from marginals.window.level_tree import Group, level_tree
-from marginals.window.preview import Preview
+from marginals.window.preview import preview
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import decomposable_collections, hierarchies
 
@@ -79,10 +88,10 @@ def test_a_crowd_of_attributes_is_placed_without_minimizing(monkeypatch: pytest.
     """Kamada and Kawai's method took most of half a minute for a chain of 199 tables."""
     monkeypatch.delattr(nx, "kamada_kawai_layout")
     picture = interaction_picture(chain(80))
-    assert len({(capsule.x, capsule.y) for capsule in picture.capsules}) == 80
-    assert all(c.x >= 0 and c.x + c.width <= WIDTH for c in picture.capsules)
-    assert all(c.y >= 0 and c.y + c.height <= picture.height for c in picture.capsules)
-    assert len(picture.edges) == 79
+    assert len({(capsule["x"], capsule["y"]) for capsule in picture["capsules"]}) == 80
+    assert all(c["x"] >= 0 and c["x"] + c["width"] <= WIDTH for c in picture["capsules"])
+    assert all(c["y"] >= 0 and c["y"] + c["height"] <= picture["height"] for c in picture["capsules"])
+    assert len(picture["edges"]) == 79
     assert interaction_picture(chain(80)) == picture
 
 
@@ -93,7 +102,7 @@ def test_pictures_show_what_the_collection_says(collection: Collection) -> None:
     if not collection.masks:
         return
     picture = interaction_picture(collection)
-    beads = {(capsule.attribute, bead.level) for capsule in picture.capsules for bead in capsule.beads}
+    beads = {(capsule["attribute"], bead["level"]) for capsule in picture["capsules"] for bead in capsule["beads"]}
     assert beads == {item for margin in collection.margins for item in margin.items()}
     graph = collection.interaction_graph.to_networkx()
     coarser = {
@@ -103,24 +112,28 @@ def test_pictures_show_what_the_collection_says(collection: Collection) -> None:
         for m in range(j, collection.domain.hierarchy(b).height)
     }
     assert coarser == {frozenset([tuple(u), tuple(v)]) for u, v in graph.edges if u.attribute != v.attribute}
-    assert len(picture.edges) == len(finest_pairs(collection.margins))
-    for one in picture.capsules:
-        assert one.x >= 0
-        assert one.x + one.width <= 380
-        for other in picture.capsules:
-            apart = abs(one.x - other.x) >= min(one.width, other.width) or abs(one.y - other.y) >= one.height
+    assert len(picture["edges"]) == len(finest_pairs(collection.margins))
+    for one in picture["capsules"]:
+        assert one["x"] >= 0
+        assert one["x"] + one["width"] <= 380
+        for other in picture["capsules"]:
+            across, down = (abs(one[axis] - other[axis]) for axis in "xy")
+            apart = across >= min(one["width"], other["width"]) or down >= one["height"]
             assert one is other or apart
     tree = tree_picture(collection)
-    assert len(tree.boxes) == len(collection.junction_tree.cliques)
-    assert sum(box.elbow is not None for box in tree.boxes) == collection.junction_tree.graph().number_of_edges()
-    assert all(box.x + box.width <= 380 for box in tree.boxes)
+    assert len(tree["boxes"]) == len(collection.junction_tree.cliques)
+    assert sum(box["elbow"] is not None for box in tree["boxes"]) == collection.junction_tree.graph().number_of_edges()
+    assert all(box["x"] + box["width"] <= 380 for box in tree["boxes"])
 
 
-def inside(plot: Plot) -> bool:
-    places = [(d.x, d.y) for d in plot.dots] + list(plot.line)
-    places += [(c.x, c.y) for c in plot.columns] + [(c.x + c.width, c.y + c.height) for c in plot.columns]
-    places += [(t.place, plot.bottom) for t in plot.x_ticks] + [(plot.left, t.place) for t in plot.y_ticks]
-    return all(plot.left - 1 <= x <= plot.right + 1 and plot.top - 1 <= y <= plot.bottom + 1 for x, y in places)
+def inside(plot: Shape) -> bool:
+    left, right, top, bottom = (plot[side] for side in ("left", "right", "top", "bottom"))
+    places = [(d["x"], d["y"]) for d in plot["dots"]] + plot["line"]
+    places += [
+        (c["x"] + across * c["width"], c["y"] + across * c["height"]) for c in plot["columns"] for across in (0, 1)
+    ]
+    places += [(t["place"], bottom) for t in plot["x_ticks"]] + [(left, t["place"]) for t in plot["y_ticks"]]
+    return all(left - 1 <= x <= right + 1 and top - 1 <= y <= bottom + 1 for x, y in places)
 
 
 AMOUNTS = st.one_of(st.sampled_from([0.0, np.inf, 1.0]), st.floats(1e-6, 1e6))
@@ -133,24 +146,22 @@ def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) ->
     assert (plot is None) is not any(loss > 0 for loss in finite)
     if plot is not None:
         assert inside(plot)
-        assert sum(int(column.description.split()[0].replace(",", "")) for column in plot.columns) == len(finite)
+        assert sum(int(column["description"].split()[0].replace(",", "")) for column in plot["columns"]) == len(finite)
 
 
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
 def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
     informations, risks = zip(*pairs)
-    known = [None if np.isinf(information) else information for information in informations]
-    releases = [BundleRisk(str(i), 1, risk, (0, 1), 0.5, told, 7.0) for i, (told, risk) in enumerate(zip(known, risks))]
-    plot = releases_picture(releases)
+    plot = releases_picture([(str(n), told, risk) for n, (told, risk) in enumerate(pairs) if np.isfinite(told)])
     finite = [pair for pair in pairs if np.isfinite(pair).all()]
     assert (plot is None) is (len(finite) < 2)
     if plot is not None:
         assert inside(plot)
-        across = [dot.x for dot in plot.dots]
+        across = [dot["x"] for dot in plot["dots"]]
         assert np.all(np.diff(np.array(across)[np.argsort([told for told, _ in finite], kind="stable")]) >= 0)
     told = [information for information in informations if np.isfinite(information)]
     edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
-    line = frontier_picture(edge, [("best", 1.0, 1.0)])
+    line = risk_frontier(edge, [("best", 1.0, 1.0)])
     assert line is None or inside(line)
 
 
@@ -159,24 +170,23 @@ def test_releases_over_different_base_values_are_not_drawn_together() -> None:
     known = [(2.5, 10.510), (2.7, 10.733)]
     releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *each) for i, each in enumerate(known)]
     assert not are_comparable(releases)
-    assert releases_picture(releases) is None
     assert are_comparable(releases[:1] * 2)
-    assert releases_picture(releases[:1] * 2) is not None
 
 
 def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = frontier_picture(Frontier(np.arange(4.0), np.arange(4.0) ** 2, np.array([1.0, 3.0, 5.0, np.inf])), [])
+    few = risk_frontier(Frontier(np.arange(4.0), np.arange(4.0) ** 2, np.array([1.0, 3.0, 5.0, np.inf])), [])
     assert few is not None
-    assert len(few.line) == 4
+    assert len(few["line"]) == 4
     utility = np.sort(np.random.default_rng(1).random(4000))
     steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
-    monkeypatch.setattr("marginals.pages.risk_page._VERTICES", 30)
-    many = frontier_picture(steep, [])
+    monkeypatch.setattr("marginals.charts._VERTICES", 30)
+    many = risk_frontier(steep, [])
     assert many is not None
-    assert len(many.line) <= 30
-    x, y = np.array(many.line).T
-    across = many.left + (utility - utility[0]) / (utility[-1] - utility[0]) * (many.right - many.left)
-    up = many.bottom - utility**3 / (1.05 * utility[-1] ** 3) * (many.bottom - many.top)
+    assert len(many["line"]) <= 30
+    x, y = np.array(many["line"]).T
+    share = (utility - utility[0]) / (utility[-1] - utility[0])
+    across = many["left"] + share * (many["right"] - many["left"])
+    up = many["bottom"] - utility**3 / (1.05 * utility[-1] ** 3) * (many["bottom"] - many["top"])
     drawn = np.interp(across, x, y)
     assert np.all(drawn >= up - 0.02)
     assert np.all(drawn <= up + 0.5)
@@ -213,18 +223,18 @@ def test_of_very_many_values_some_are_drawn_and_the_others_counted() -> None:
 
 
 def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:
-    preview = Preview.of(release, {})
-    assert [table.counted for table in preview.tables] == [len(table) for table in release.everything.tables]
-    assert [table.smallest for table in preview.tables] == [table.counts.min() for table in release.everything.tables]
-    assert {table.sensitive for table in preview.tables} == {("diagnosis",)}
-    assert [title for title, _ in preview.guarantees] == [claim_title(claim) for claim in release.claims]
-    assert "age and sex" not in preview.apart or release.counts(["age", "sex"]).attrs["kind"] == "assumed"
+    shown = preview(release, {})
+    assert [table["counted"] for table in shown["tables"]] == [len(table) for table in release.everything.tables]
+    assert [table["smallest"] for table in shown["tables"]] == [t.counts.min() for t in release.everything.tables]
+    assert all(table["sensitive"] == ["diagnosis"] for table in shown["tables"])
+    assert [title for title, _ in shown["guarantees"]] == [claim_title(claim) for claim in release.claims]
+    assert "age and sex" not in shown["apart"] or release.counts(["age", "sex"]).attrs["kind"] == "assumed"
 
 
 def test_a_column_without_any_table_is_lacking_with_its_reason() -> None:
     policy = marginals.Policy(k_link=40, diversity="distinct:2")
     publication = marginals.publish(marginals.example.table, policy)
-    lacking = Preview.of(publication.release, publication.steward.unpublished).lacking
+    lacking = preview(publication.release, {"unpublished": publication.steward.unpublished})["lacking"]
     assert set(lacking) == set(publication.release.published.unpublished)
     assert all(lacking.values())
 

@@ -130,7 +130,7 @@ def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_i
 ) -> None:
     """Its stream of progress is cut off without a word."""
     with serving(write_config(tmp_path), monkeypatch) as (_, window):
-        gate, job = window.gate, window.candidates.search({})
+        gate, job = window.gate, window.candidates.search()
         request = f"GET {gate.root}/jobs/{job.number}/events HTTP/1.1\r\nHost: {gate.host}\r\n"
         with socket.create_connection(("127.0.0.1", gate.port)) as connection:
             connection.sendall(f"{request}Cookie: {gate.cookie}={gate.token}\r\n\r\n".encode())

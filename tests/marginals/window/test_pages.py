@@ -98,17 +98,14 @@ def test_levels_are_those_of_the_table_and_small_groups_are_marked_without_their
     path.write_text(path.read_text().replace("k_link = 5", "k_link = 150"))
     page = browser.until("/levels?attribute=age&level=2", "The groups of age")
     assert '<svg class="ladder"' in page
-    tree = page[page.index('<ul class="tree">') : page.index("Rows at level")]
+    tree = page[page.index('<ul class="tree">') : page.index("Which levels there are")]
     table = browser.window.config().read_table()
     counts = {label: count for (label,), count in table.cube.table(table.domain.mask({"age": 2})).cells()}
     assert min(counts.values()) < 150 < max(counts.values())
     for label, count in counts.items():
         group = re.search(rf'<span class="label">{label}</span>.*?<span class="num">(.*?)</span>(?=</span>)', tree)
-        row = re.search(rf'<th scope="row">{label}</th>.*?<td class="num">(.*?)</td>', page, re.DOTALL)
         assert group is not None
-        assert row is not None
         assert re.sub("<.*?>", "", group[1]) == ("fewer than 150 rows" if count < 150 else str(count))
-        assert html.unescape(row[1]) == ("< 150" if count < 150 else str(count))
 
 
 def test_bands_are_cut(browser: Browser) -> None:
@@ -204,9 +201,6 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
         ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}, "intervals"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": "x"}, "cuts"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": ""}, "cuts"),
-        ("/search", "/search", {"k_link": "x"}, "k_link"),
-        ("/search", "/search", {"diversity": "x"}, "diversity"),
-        ("/search", "/search/frontier", {"k": "x"}, "k"),
     ],
 )
 def test_what_is_wrong_stands_at_its_field_unfolded_with_what_was_typed_and_nothing_is_written(
@@ -257,60 +251,37 @@ def test_wanted_pairs_are_ticked(browser: Browser) -> None:
     assert browser.window.file.text.strip() == CONFIG.strip() or "[search]" in browser.window.file.text
 
 
-def keys_of(browser: Browser) -> set[tuple[str, str]]:
-    """All keys of the config as it is now, by their paths, each with its value."""
-
-    def of(settings: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-        for key, value in settings.items():
-            yield from of(value, f"{above}{key}.") if isinstance(value, dict) else [(f"{above}{key}", str(value))]
-
-    return set(of(browser.window.file.plain))
-
-
 SENSITIVE, CUTS = {"role:town": "sensitive"}, {"attribute": "age", "cuts": "25, 40"}
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "can_both_stand"),
+    ("first", "second"),
     [
-        (("/table/roles", SENSITIVE), ("/table/roles", {"role:sex": "ignored"}), True),
-        (("/policy", {"k_link": "7"}), ("/levels", {"intervals": "20"}), True),
-        (("/policy", {"k_link": "7"}), ("/policy", {"k_link": "9", "min_cell": "4"}), False),
-        (("/policy", {"rules": "cms-11"}), ("/policy", {"rules": "tre-10"}), False),
-        (("/table/roles", SENSITIVE), ("/policy", {"kind:disease": "none"}), False),
-        (("/policy", {"kind:disease": "none"}), ("/table/roles", SENSITIVE), False),
-        (("/table/roles", SENSITIVE), ("/table/roles", {"reviewed": "yes"}), False),
-        (("/table/roles", SENSITIVE), ("/levels/cuts", CUTS), False),
-        (("/table/roles", SENSITIVE), ("/table/text", {"text": CONFIG + "# mine"}), False),
+        (("/table/roles", SENSITIVE), ("/table/roles", {"role:sex": "ignored"})),
+        (("/policy", {"k_link": "7"}), ("/policy", {"k_link": "9", "min_cell": "4"})),
+        (("/policy", {"kind:disease": "none"}), ("/table/roles", SENSITIVE)),
+        (("/table/roles", SENSITIVE), ("/levels/cuts", CUTS)),
+        (("/table/roles", SENSITIVE), ("/table/text", {"text": CONFIG + "# mine"})),
     ],
 )
 def test_the_later_of_two_edits_takes_nothing_back_of_the_other(
-    browser: Browser, first: tuple[str, dict[str, str]], second: tuple[str, dict[str, str]], can_both_stand: bool
+    browser: Browser, first: tuple[str, dict[str, str]], second: tuple[str, dict[str, str]]
 ) -> None:
-    """In two tabs, each loaded before: of the second one the keys are offered that it changes, unless both are about one."""
-    pages = {"/table/roles": "/table", "/policy": "/policy", "/levels": "/levels?attribute=age"}
-    tabs = [
-        (action, {**(browser.fields_of(browser.page(pages[action]), action) if action in pages else {}), **changed})
-        for action, changed in (first, second)
-    ]
-    before, old = browser.window.file.text, {"version": browser.window.file.version}
-    begun = keys_of(browser)
-    browser.post(tabs[1][0], {**tabs[1][1], **old})
-    wanted = keys_of(browser) - begun
-    browser.window.file.path.write_text(before)
-    browser.post(*tabs[0])
-    between = keys_of(browser)
-    late = browser.post(tabs[1][0], {**tabs[1][1], **old})
-    page = html.unescape(late.get_data(as_text=True))
-    assert (late.status_code, keys_of(browser)) == (409, between)
-    assert all(key in page for key, _ in between - begun) or "text" in tabs[1][1]
-    assert ("Write my edit too" in page) == can_both_stand
-    assert ("# mine" in page) == ("text" in tabs[1][1])
-    if can_both_stand:
-        fields = browser.fields_of(late.get_data(as_text=True), "/table/keys")
-        assert "Your edit is written, too." in browser.send("/table/keys", fields)
-        assert keys_of(browser) - between == wanted
-        assert between - begun <= keys_of(browser)
+    """In two tabs, each loaded before: the second is refused, with the file as it is now and the text that was typed."""
+    pages = {"/table/roles": "/table", "/policy": "/policy"}
+    sent = []
+    for action, changed in (first, second):
+        fields = browser.fields_of(browser.until(pages[action], action), action) if action in pages else {}
+        sent.append((action, {"version": browser.window.file.version, **fields, **changed}))
+    browser.send(*sent[0])
+    between = browser.window.file.text
+    assert between != CONFIG
+    answer = browser.post(*sent[1])
+    assert answer.status_code == 409
+    page = html.unescape(answer.get_data(as_text=True))
+    assert between in page
+    assert second[1].get("text", "") in page
+    assert browser.window.file.text == between
 
 
 def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edit(browser: Browser) -> None:
@@ -321,14 +292,6 @@ def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edi
     assert (again["k_link"], again["min_cell"]) == (["5"], ["x"])
     assert browser.post("/policy", {**again, "min_cell": "4"}).status_code == 409
     assert browser.window.config().policy.k_link == 50
-
-
-@pytest.mark.parametrize(
-    "keys", ["", "3", "{}x", "[[]]", "[[[], 1]]", '[[["data", "path", "x", "y"], 1]]', '[[["privacy"], 1]]']
-)
-def test_keys_that_are_none_are_refused(browser: Browser, keys: str) -> None:
-    assert problem_of(browser.send("/table/keys", {"keys": keys}))
-    assert browser.window.file.text == CONFIG
 
 
 @pytest.mark.parametrize(
@@ -555,7 +518,7 @@ def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) ->
     assert page.index("<h2>Public file</h2>") < page.index('<details class="advanced" open>')
 
 
-def test_a_first_config_is_the_public_file_and_its_comments_agree_with_what_is_written(tmp_path: Path) -> None:
+def test_a_first_config_is_the_public_file_and_a_preset_takes_the_comments_of_what_it_removes(tmp_path: Path) -> None:
     write_config(tmp_path).unlink()
     assert run_init(tmp_path / "people.csv").exit_code == 0
     with browsing(tmp_path / "release.toml") as browser:
@@ -563,20 +526,13 @@ def test_a_first_config_is_the_public_file_and_its_comments_agree_with_what_is_w
         page = browser.page("/policy")
         assert is_in_force("public", page)
         assert '<details class="advanced">' in page
-        assert "# joint-proof (chosen)" in browser.window.file.text
         browser.post("/policy/preset", {"preset": "more-pairs"})
-        text = browser.window.file.text
-        assert "# joint-proof (not chosen)" in text
-        assert "# more-pairs (chosen)" in text
-        assert "leave room for at" not in text
-        browser.post("/policy/preset", {"preset": "joint-proof"})
-        assert "# joint-proof (chosen)" in browser.window.file.text
+        assert "leave room for at" not in browser.window.file.text
 
 
-def test_comments_that_a_choice_contradicts_go_and_all_others_stay(tmp_path: Path) -> None:
+def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> None:
     config = write_config(tmp_path)
-    about = "# mine\n# distinct:2: two values stay possible.\n# simple:3: mine, about nothing.\n"
-    config.write_text(CONFIG.replace('diversity = "entropy:2"', f'{about}diversity = "distinct:2"  # why'))
+    config.write_text(CONFIG.replace('diversity = "entropy:2"', '# mine\ndiversity = "distinct:2"  # why'))
     with browsing(config) as browser:
         browser.window.counting.table(20)
         browser.post("/policy/choice", {"choice": "public"})

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -63,11 +64,9 @@ def test_a_release_alone_is_explored_where_nothing_can_be_written(
 
 
 def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) -> None:
-    assert "+k_link = 60" in browser.send("/search", {"k_link": "60"})
-    browser.until("/search", "Candidate 1")
-    browser.post("/search", {})
-    page = browser.until("/search", "Candidate 2")
-    assert browser.window.config().policy.k_link == 5
+    browser.search(k_link=60)
+    browser.search(k_link=5)
+    page = browser.page("/search")
     exact: list[set[tuple[str, str]]] = []
     for candidate in browser.window.candidates.all():
         assert candidate.answer["kl_divergence"] >= 0
@@ -111,13 +110,12 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert browser.window.config().imprint.title == words["title"]
     assert [candidate.number for candidate in browser.window.candidates.all()] == [1]
     assert "this is what Publish writes" in page
-    job = browser.finish("publish")
-    assert job.process is None
-    assert job.shown == "marginals publish release.toml --out first"
+    assert "marginals publish release.toml --out first" in page
     ran = marginals_command("publish", config, "--out", folder / "again", "--json")
     assert contents(folder / "first") == contents(folder / "again")
     assert (folder / "first-steward.html").read_bytes() == (folder / "again-steward.html").read_bytes()
-    assert job.answer == {**json.loads(ran.stdout), "out": "first", "steward": "first-steward.html"}
+    tables, claims = json.loads(ran.stdout)["margins"], json.loads(ran.stdout)["checks"]
+    assert f"{len(tables)} tables, {len(claims)} of {len(claims)} claims proven" in page
     assert (folder / "first-steward.html").stat().st_mode & 0o077 == 0
 
     other = folder / "other"
@@ -138,9 +136,7 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
         file.write_bytes(before)
         assert browser.window.candidates.found() is not None
     assert "what you looked at" in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
-    browser.post("/search", {"k_link": "60"})
-    browser.until("/search", "Candidate 2")
-    browser.post("/search/2/take")
+    browser.search(k_link=60)
     assert "what you looked at" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
     browser.post("/search/1/take")
     counts = next((found.folder / "release" / "marginals").iterdir())
@@ -157,19 +153,18 @@ def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> Non
     assert 'name="sign" value="yes" disabled' in browser.page("/publish")
     page = browser.publish(sign="yes")
     assert "--sign minisign.key" in problem_of(page)
-    assert browser.window.jobs.latest("publish") is None
+    assert not (folder / "release").exists()
 
 
 def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> None:
     """A policy that no table satisfies; then one under which single attributes are too fine."""
-    browser.post("/search", {"k_link": "5000"})
-    assert "demands 5,000 rows" in browser.until("/search", "Candidate 1")
-    browser.post("/search", {"k_link": "400"})
-    assert "Nothing is published of age" in browser.until("/search", "Candidate 2")
+    browser.search(k_link=5000)
+    assert "demands 5,000 rows" in browser.page("/search")
+    browser.search(k_link=400)
+    assert "Nothing is published of age" in browser.page("/search")
     shown = browser.send("/search/remedy", {"remedy": "fit", "attribute": "age"})
     assert "+ladder = &#34;fitted&#34;" in shown
     assert browser.window.config().source.attributes["age"].is_fitted
-    assert browser.window.config().policy.k_link == 5
     browser.post("/search/remedy", {"remedy": "want", "first": "age", "second": "disease", "weight": "10"})
     assert [own.weight for own in browser.window.config().policy.analyses] == [10.0]
     browser.post("/search/remedy", {"remedy": "diversity", "attribute": "", "demand": "recursive:3,2"})
@@ -230,28 +225,6 @@ def test_remedies_are_of_what_stood_in_the_way_and_not_of_how_columns_are_called
             browser.window.config()
 
 
-def test_the_frontier_is_that_of_python(browser: Browser) -> None:
-    browser.post("/search/frontier", {"k": "2, 20, 5000", "diversity": "entropy:2; distinct:2"})
-    page = browser.until("/search", '<svg class="frontier"')
-    config = browser.window.config()
-    grid = marginals.frontier(
-        config.read_table(), config.policy, [2, 20, 5000], ["entropy:2", "distinct:2"], ["forward"]
-    )
-    found = [row["kl_divergence"] for row in browser.finish("frontier").answer["rows"]]
-    expected = [None if value != value else value for value in grid["kl_divergence"].tolist()]
-    assert [value is None for value in found] == [value is None for value in expected]
-    assert [v for v in found if v is not None] == pytest.approx([v for v in expected if v is not None], abs=1e-9)
-    assert page.count("<circle class=") == 4
-    assert "marginals.frontier(" in page
-    for bad in (
-        {"k": ""},
-        {"k": "2", "diversity": "x"},
-        {"k": "2", "strategy": "x"},
-        {"k": " ".join(map(str, range(2, 99)))},
-    ):
-        assert problem_of(browser.send("/search/frontier", bad))
-
-
 def test_a_release_with_a_name_with_a_space_and_one_of_a_ledger(browser: Browser) -> None:
     """Beside a ledger other tables are published than were looked at, so that is for the command."""
     assert "no key" in problem_of(browser.publish(sign="yes"))
@@ -262,11 +235,8 @@ def test_a_release_with_a_name_with_a_space_and_one_of_a_ledger(browser: Browser
     )
     assert ran.returncode == 0, ran.stderr
     assert "a ledger (ledger)" in problem_of(browser.change("/publish", "/publish", {"looked": "yes"}))
-    browser.post("/publish/ledger", {"ledger": "ledger"})
-    assert "marginals ledger ledger" in browser.until("/publish", "<h2>The ledger</h2>")
     browser.post("/publish/attack", {"release": "my release"})
     page = browser.until("/publish", "<h2>What readers can conclude</h2>")
-    assert 'class="printed"' in page
     assert "not examined" in page
     for address, status in (
         ("/publish/my%20release/report", 200),
@@ -307,6 +277,36 @@ def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
     assert "Nothing is found yet" in browser.send("/jobs/2/keep", {"back": "/search"})
 
 
+def test_a_job_ends_with_its_answer_or_its_reason(browser: Browser) -> None:
+    jobs, folder = browser.window.jobs, str(browser.window.project.folder)
+    for program, state, answer, said in (
+        ("import json, os; print(json.dumps({'at': os.getcwd(), 'ä': 'ö'}))", "done", {"at": folder, "ä": "ö"}, ""),
+        ("import sys; print('why', file=sys.stderr); sys.exit(3)", "failed", {}, "why"),
+        ("1 / 0", "failed", {}, "ZeroDivisionError: division by zero"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "stopped", {}, "it ended with status -9"),
+        ("print('no JSON')", "done", {}, ""),
+    ):
+        job = jobs.start("other", "other", exec, program)
+        assert job.done.wait(60)
+        assert (job.state, job.answer, job.sentence) == (state, answer, said)
+
+
+def test_a_stop_ends_all_processes_of_a_job(browser: Browser) -> None:
+    """Its streams end when the last of them does. Another job has its answer meanwhile."""
+    jobs = browser.window.jobs
+    long = jobs.start("long", "long", exec, "import os, time; os.fork(); time.sleep(600)")
+    short = jobs.start("short", "short", exec, "import json, os; print(json.dumps({'parent': os.getppid()}))")
+    assert short.done.wait(60)
+    long.stop()
+    assert long.done.wait(20)
+    assert long.state == "stopped"
+    if short.answer["parent"] != os.getpid():  # the process that forks is replaced when it is gone
+        os.kill(short.answer["parent"], signal.SIGKILL)
+        again = jobs.start("short", "short", exec, "print('{\"is\": 1}')")
+        assert again.done.wait(60)
+        assert again.answer == {"is": 1}
+
+
 def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> None:
     told = {
         "kl_divergence": 0.125,
@@ -323,7 +323,7 @@ def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> N
     )
     with browsing(write_config(tmp_path)) as browser:
         assert browser.page("/search/best").strip() == ""
-        job = browser.window.jobs.python("search", program, "a search")
+        job = browser.window.jobs.start("search", "a search", exec, program)
         part = browser.until("/search/best", "The best so far")
         assert "KL divergence 0.125 nats" in part
         assert "age (5 years), &lt;sex&gt;" in part
@@ -402,17 +402,13 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     assert step_states(browser.page("/policy"))["policy"] == "open"
 
 
-def test_a_release_is_noted_as_replaced_by_another(browser: Browser, small_release: marginals.Release) -> None:
+def test_a_release_that_is_replaced_says_so(browser: Browser, small_release: marginals.Release) -> None:
     folder = browser.window.project.folder
     small_release.write(folder / "first")
-    assert "Note that it is replaced" not in browser.page("/publish")
     marginals.example.release.write(folder / "second")
-    fields = browser.fields_of(browser.page("/publish?release=first"), "/publish/replace")
-    assert fields["by"] == ["second"]
-    assert "It is replaced since" in browser.send("/publish/replace", fields)
-    assert (folder / "first-replaced.json").is_file()
-    assert problem_of(browser.send("/publish/replace", {"release": "second", "by": "first"}))
-    assert not (folder / "second-replaced.json").exists()
+    assert marginals_command("verify", folder / "second", "--replaces", folder / "first").returncode == 0
+    assert "It is replaced since" in browser.page("/publish?release=first")
+    assert "It is replaced since" not in browser.page("/publish?release=second")
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)

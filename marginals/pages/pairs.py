@@ -1,0 +1,115 @@
+"""Kinds of all pairs of attributes of a release, as the report and the window show them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from marginals.names import number_of, shown_at
+from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
+from models.graphs.junction_tree import Collection
+from models.tables.hierarchy import Domain, Hierarchy
+
+_MATRIX = 24
+"""Attributes beyond which pairs are counted and not drawn up as a table."""
+
+UNPUBLISHED = "unpublished"
+"""The kind of a pair with an unpublished attribute."""
+
+SIGNS: Mapping[str, str] = MappingProxyType(
+    {Kind.PUBLISHED: "\u25cf", Kind.SUPPORTED: "\u25d0", Kind.ASSUMED: "\u25cb", UNPUBLISHED: "\u2013"}
+)
+"""Sign of each kind: a full, a half and an empty circle, and a dash."""
+
+KINDS_IN_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        Kind.PUBLISHED.value: "exact, in one table",
+        Kind.SUPPORTED.value: "supported by several tables",
+        Kind.ASSUMED.value: "lost: taken for independent, given what tables share",
+        UNPUBLISHED: "lost: nothing is published of one",
+    }
+)
+"""Meaning of each kind."""
+
+ANALYSABLE = (Kind.PUBLISHED.value, Kind.SUPPORTED.value)
+"""Kinds of pairs that tables tell something of."""
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """Two attributes, each at its finest published level.
+
+    kind: one of `models.graphs.basis.Kind`, or `UNPUBLISHED`. shown: both in words, with the finest levels at which one
+    table shows them, where one does. is_linked: whether other tables link two that are assumed.
+    """
+
+    names: tuple[str, str]
+    kind: str
+    shown: str = ""
+    is_linked: bool = False
+
+
+@dataclass(frozen=True)
+class PairsShown:
+    """Pairs of the attributes of a release. listed: empty if there are too many."""
+
+    attributes: tuple[str, ...]
+    listed: tuple[ShownPair, ...]
+    numbers: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """The number of pairs."""
+        return sum(self.numbers.values())
+
+    @cached_property
+    def kinds(self) -> Mapping[tuple[str, str], str]:
+        """The kinds of the pairs that are listed, both ways round."""
+        return {names: pair.kind for pair in self.listed for names in (pair.names, pair.names[::-1])}
+
+    def of_kind(self, kind: str) -> tuple[ShownPair, ...]:
+        """The pairs of a kind that are listed."""
+        return tuple(pair for pair in self.listed if pair.kind == kind)
+
+    @property
+    def description(self) -> str:
+        """Numbers of pairs that are exact, supported and lost."""
+        exact, supported = (self.numbers[kind] for kind in ANALYSABLE)
+        lost = self.total - exact - supported
+        return f"Of {number_of(self.total, 'pair')}: {exact:,} exact, {supported:,} supported, {lost:,} lost."
+
+
+def pairs_shown(collection: Collection) -> PairsShown:
+    """Return the kinds of all pairs of the domain; they follow from the margins and their labels."""
+    import networkx as nx
+
+    domain = collection.domain
+    finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
+    asked = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
+    bases = dict(bases_of_pairs(collection.margins, asked))
+    names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
+    kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
+    numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
+    if len(domain.attributes) > _MATRIX:
+        return PairsShown(domain.attributes, (), numbers)
+    linked: nx.Graph[str] = nx.Graph([pair for pair, basis in bases.items() if basis])
+    linked.add_nodes_from(asked)
+    part = {name: number for number, names in enumerate(nx.connected_components(linked)) for name in names}
+    listed = tuple(
+        ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
+        if pair in bases
+        else ShownPair(pair, kind)
+        for pair, kind in kinds.items()
+    )
+    return PairsShown(domain.attributes, listed, numbers)
+
+
+def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:
+    """Between the values of a level; one with a single value is told of by every table that holds it."""
+    coarsest = hierarchy.height - 1
+    return Distinction.of_level(hierarchy, level) or Distinction(coarsest, coarsest)
+
+
+def _in_words(basis: Basis, pair: tuple[str, str], domain: Domain) -> str:
+    tables = (" with ".join(shown_at(a, domain.hierarchy(a), margin[a]) for a in pair) for margin in basis.shown)
+    return "; or ".join(tables)
