@@ -21,10 +21,10 @@ from marginals.bundle.imprint import Imprint as Imprint
 from marginals.config.release_toml import disclosure_risk as disclosure_risk
 from marginals.config.release_toml import read_config as read_config
 from marginals.config.release_toml import read_hierarchy as read_hierarchy
-from marginals.disclosure import DisclosureRule as DisclosureRule
-from marginals.disclosure import disclose as disclose
-from marginals.disclosure import generalize as generalize
-from marginals.disclosure import hide as hide
+from marginals.risk.rules import DisclosureRule as DisclosureRule
+from marginals.risk.rules import disclose as disclose
+from marginals.risk.rules import generalize as generalize
+from marginals.risk.rules import hide as hide
 from marginals.errors import AssumptionWarning as AssumptionWarning
 from marginals.errors import BundleError as BundleError
 from marginals.errors import DataWarning as DataWarning
@@ -48,7 +48,7 @@ from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
 from marginals.results import plain as plain
-from marginals.risk import RiskAssessment as RiskAssessment
+from marginals.risk.assessment import RiskAssessment as RiskAssessment
 from marginals.selection import Selection as Selection
 from marginals.selection import fit_model as fit_model
 from marginals.selection import select as select

@@ -139,7 +139,7 @@ def row_order(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_order(*arguments: Any, seed: int | None, keep_order: bool, **options: Any) -> Any:
-        from marginals.disclosure import AsRead, Shuffled
+        from marginals.risk.rules import AsRead, Shuffled
 
         if keep_order and seed is not None:
             raise InputError("choose one of --keep-order and --seed")

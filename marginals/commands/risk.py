@@ -37,10 +37,10 @@ from models.deadline import Deadline
 if TYPE_CHECKING:
     from checks.risk.attackers import Records
     from checks.risk.harm import Objective
-    from marginals.disclosure import RowOrder
+    from marginals.risk.rules import RowOrder
     from marginals.output import OutputFile
     from marginals.pages.risk_page import RiskReport
-    from marginals.risk import RiskAssessment
+    from marginals.risk.assessment import RiskAssessment
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _computed(
     """What was asked of the risk. wants_frontier: for a picture; a page has it where it takes seconds."""
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.pages.risk_page import RiskReport
-    from marginals.risk import least_risk_first
+    from marginals.risk.assessment import least_risk_first
 
     objective = request.objective
     on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
@@ -211,7 +211,7 @@ def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
     """The rows as the bytes of a CSV file, shuffled where no order is asked for."""
     import pandas as pd
 
-    from marginals.disclosure import Shuffled, positions
+    from marginals.risk.rules import Shuffled, positions
 
     frame = pd.DataFrame(disclosed.labels())
     return csv_bytes(frame.iloc[positions(order or Shuffled(), len(frame))])
@@ -250,7 +250,7 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
       marginals disclose release.toml --out in-order.csv --keep-order
     """
     from marginals.config.release_toml import disclose_table
-    from marginals.disclosure import Shuffled
+    from marginals.risk.rules import Shuffled
     from marginals.names import number_of
 
     configured = marginals.read_config(config)

@@ -39,7 +39,7 @@ from marginals.config.keys import (
     text,
 )
 from marginals.config.questions import Unconfirmed, guesses_in
-from marginals.disclosure import (
+from marginals.risk.rules import (
     DisclosedFile,
     DisclosureRule,
     RowOrder,
@@ -56,7 +56,7 @@ from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import Policy, Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
-from marginals.risk import (
+from marginals.risk.assessment import (
     THRESHOLD,
     Attackers,
     HarmModel,

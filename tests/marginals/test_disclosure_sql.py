@@ -240,7 +240,7 @@ def test_too_little_memory_names_its_remedy(tmp_path: Path, monkeypatch: pytest.
         limits.append(arguments[0])
         raise duckdb.OutOfMemoryException("could not allocate")
 
-    monkeypatch.setattr("marginals.disclosure.connected", full)
+    monkeypatch.setattr("marginals.risk.rules.connected", full)
     monkeypatch.setattr("marginals.tables.source.machine_memory", lambda: 1 << 30)
     FRAME.to_csv(tmp_path / "table.csv", index=False)
     result = run(

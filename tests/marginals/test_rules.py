@@ -405,7 +405,7 @@ def test_auto_takes_pandas_where_duckdb_cannot_read_or_is_not_installed(
         return str(json.loads(run(*command).stdout)["engine"])
 
     assert (engine("t.csv"), engine("t.csv.bz2")) == ("duckdb", "pandas")
-    monkeypatch.setattr("marginals.disclosure.has_duckdb", lambda: False)
+    monkeypatch.setattr("marginals.risk.rules.has_duckdb", lambda: False)
     assert engine("t.csv") == "pandas"
 
 

@@ -14,7 +14,7 @@ from marginals.claims_in_words import claim_title
 from marginals.example import release
 from marginals.pages.release_page import WIDTH, finest_pairs, interaction_picture, pairs_shown, tree_picture
 from marginals.pages.risk_page import Plot, frontier_picture, loss_histogram, releases_picture
-from marginals.risk import BundleRisk, are_comparable
+from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.window.level_tree import Group, level_tree
 from marginals.window.preview import Preview
 from marginals.window.result_cards import cards_of_attacks, cards_of_verdicts, in_groups

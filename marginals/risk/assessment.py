@@ -55,10 +55,10 @@ from checks.risk.harm import (
 )
 from marginals.bundle.content import Published
 from marginals.bundle.reading import recoded
-from marginals.disclosure import DisclosedTable, DisclosureRule, disclose, generalize
 from marginals.errors import InputError
 from marginals.published_values import matched_levels
 from marginals.results import plain
+from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose, generalize
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized, reals
 from marginals.tables.group_names import GroupNaming

@@ -1,4 +1,4 @@
-"""Disclosing a table under rules: values hidden or generalized in the rows that a condition holds for (LSFB09 7.1)."""
+"""Disclosure of a table under rules: values hidden or generalized in the rows that a condition holds for (LSFB09 7.1)."""
 
 import io
 import os
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias, TypeGuard
 
 import numpy as np
@@ -19,44 +18,17 @@ from checks.risk.attackers import Records, RecordSpace
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from marginals.arguments import elements_of, require
-from marginals.conditions import (
-    EXACT,
-    Atom,
-    Choice,
-    CodedColumn,
-    Column,
-    ColumnValues,
-    Comparison,
-    Conjunction,
-    Disjunction,
-    Formula,
-    Kind,
-    Membership,
-    Negation,
-    Operand,
-    Where,
-    check_columns,
-    chosen_columns,
-    columns_of,
-    executable,
-    formula_of,
-    holds,
-    kind_of,
-    kind_of_texts,
-    spellings,
-    written_as,
-)
+from marginals.conditions import EXACT, Where, columns_of
 from marginals.errors import InputError
 from marginals.files import PRIVATE, fresh_file
 from marginals.names import number_of
 from marginals.output import OutputFile
-from marginals.tables.distinct_rows import factorized
+from marginals.risk.bound_conditions import BoundCondition, CodedColumn, ColumnTexts, column_texts, read_condition
+from marginals.tables.distinct_rows import factorized, rows_of
 from marginals.tables.engines import beyond_duckdb, connected, has_duckdb, refusal_of, require_duckdb, texts_query
 from marginals.tables.files import CsvFiles, ParquetFiles
-from marginals.tables.frames import sql_name, sql_text
 from marginals.tables.source import TableSource
 from marginals.tables.table import Rows
-from marginals.tables.values import ALIKE, BLANKS, END_ZEROS, POINT, NumberFormat, formats
 from models.arrays import BoolArray, IndexArray
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -255,7 +227,7 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     """The table with disclosure rules applied; the order of the rules does not matter.
 
     >>> from marginals.example import attributes, frame
-    >>> from marginals.disclosure import AsRead
+    >>> from marginals.risk.rules import AsRead
     >>> from marginals.tables.source import read_rows
     >>> rules = [DisclosureRule("age", level=1), DisclosureRule("sex", condition="age < 30")]
     >>> table = disclose(read_rows(frame, attributes), rules)
@@ -279,7 +251,7 @@ def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
     if condition is None:
         return np.ones(rows, dtype=bool)
     if is_where(condition):
-        return _formula_holds(table.rows, condition)
+        return _condition_holds(table.rows, condition)
     truth = np.asarray(condition(table.originals) if callable(condition) else condition)
     if truth.dtype != np.bool_ or truth.shape != (rows,):
         raise InputError("a condition must say true or false for each row of the table")
@@ -295,25 +267,18 @@ def is_where(condition: Condition) -> TypeGuard[Where]:
     return len(condition) > 0 and all(isinstance(name_or_text, str) for name_or_text in condition)
 
 
-def _formula_holds(rows: Rows, condition: Where) -> BoolArray:
+def _condition_holds(rows: Rows, condition: Where) -> BoolArray:
     names = [str(name) for name in rows.frame.columns]
-    formula = formula_of(condition, names)
-    check_columns(condition, formula, names)
-    columns, decimals = {}, {}
+    formula = read_condition(condition, names)
+    columns, texts = {}, {}
     for name in columns_of(formula):
-        named_column = rows.frame.iloc[:, names.index(name)].rename(name)
+        column = rows.frame.iloc[:, names.index(name)].rename(name)
         # A column of numbers has a point before their fraction, whatever the texts of the table have.
-        decimals[name] = "." if named_column.dtype.kind in "iufb" else rows.decimal
-        codes, texts = factorized(named_column, rows.no_value, decimals[name])
-        columns[name] = CodedColumn(codes, tuple(texts), written_as(texts, decimals[name]) or POINT)
-    kinds = {name: kind_of_texts(column.texts, decimals[name]) for name, column in columns.items()}
-    labels, spelled = dict(rows.domain.items()), {}
-    for name in chosen_columns(formula):
-        if kinds[name] is Kind.TEXTS and name in labels:
-            spelled[name] = spellings(columns[name].texts, decimals[name])
-        elif kinds[name] is Kind.TEXTS:
-            labels[name] = Hierarchy.flat(columns[name].texts)
-    return holds(executable(condition, formula, ColumnValues(kinds, labels, rows.no_value, spelled)), columns, kinds)
+        decimal = "." if column.dtype.kind in "iufb" else rows.decimal
+        codes, values = factorized(column, rows.no_value, decimal)
+        columns[name], texts[name] = CodedColumn(codes, tuple(values)), ColumnTexts(tuple(values), decimal)
+    hierarchies = dict(rows.domain.items())
+    return BoundCondition(condition, formula, texts, hierarchies, rows.no_value).holds(columns)
 
 
 def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
@@ -326,7 +291,7 @@ def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
         codes, texts = factorized(column, {*rows.no_value, ""}, rows.decimal)
     except InputError:  # lists and the like
         return column
-    written = written_as(texts, rows.decimal)
+    written = ColumnTexts(tuple(texts), rows.decimal).format
     if written is None:
         return column
     numbers = np.array([*map(written.real, texts), np.nan])
@@ -338,10 +303,10 @@ def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
     )
 
 
-# Disclosure rules executed by DuckDB, file to file, for tables that do not fit in memory (LSFB09 section 7.1).
+# Rules executed file to file, for tables that do not fit in memory: DuckDB reads the rows as texts, block by block.
 #
-# The operators are relational algebra, and so is this: the level of a value is the greatest of its rules', decided on
-# the original row; its label is looked up in the hierarchy as the rows come, since a join need not keep their order.
+# The level of a value is the greatest of its rules', decided on the original row. The first pass sees which texts the
+# columns of conditions have, because these say what a condition compares; the second discloses.
 
 
 def disclose_file(
@@ -363,84 +328,94 @@ def disclose_file(
     with fresh_file(target, PRIVATE) as fresh, fresh.open("w", encoding="utf-8", newline="") as stream:
         try:
             with connected(memory) as connection:
-                rows = _view_disclosed(connection, files, domain, rules, source, memory)
-                blocks = _codes(connection, source, domain)
-                _write_labels(stream, domain, in_order(order, blocks, rows, memory))
-                return rows
+                rows = _FileRows(connection, source, files, domain, rules, memory)
+                _write_labels(stream, domain, in_order(order, rows.disclosed(), rows.count, memory))
+                return rows.count
         except duckdb.Error as error:
             raise refusal_of(files, error) from None
 
 
-def _view_disclosed(
-    connection: "duckdb.DuckDBPyConnection",
-    files: CsvFiles | ParquetFiles,
-    domain: Domain,
-    rules: Sequence[DisclosureRule],
-    source: TableSource,
-    memory: int,
-) -> int:
-    """Make the view `disclosed`, as `disclosure_query` says; returns the number of its rows."""
-    formulas = {
-        number: (rule.condition, formula_of(rule.condition, files.columns))
-        for number, rule in enumerate(rules)
-        if is_text(rule.condition)
-    }
-    named = list(dict.fromkeys(name for _, formula in formulas.values() for name in columns_of(formula)))
-    for condition, formula in formulas.values():
-        check_columns(condition, formula, files.columns)
-    columns = list(dict.fromkeys([*domain.attributes, *named]))
-    files.check(columns)
-    decimals = {name: "." if _is_typed(files, name) else source.decimal for name in columns}
-    without_missing = ", ".join(
-        f"CASE WHEN {is_missing_sql(sql_name(name), source.missing, decimals[name])} THEN NULL ELSE {sql_name(name)} END "
-        f"AS {sql_name(name)}"
-        for name in columns
-    )
-    is_complete = " AND ".join(f"{sql_name(attribute)} IS NOT NULL" for attribute in domain.attributes)
-    texts = f"SELECT {without_missing} FROM ({texts_query(connection, files, columns, memory)})"
-    connection.execute(f"CREATE VIEW original AS SELECT * FROM ({texts}) WHERE {is_complete}")
-    kinds, written = _kinds(connection, {name: decimals[name] for name in named})
-    hierarchies, spelled = dict(domain.items()), {}
-    for name in dict.fromkeys(name for _, formula in formulas.values() for name in chosen_columns(formula)):
-        if kinds[name] is Kind.TEXTS:
-            texts_there = _occurring(connection, name)
-            if name in hierarchies:
-                spelled[name] = spellings(texts_there, decimals[name])
-            else:
-                hierarchies[name] = Hierarchy.flat(texts_there)
-    values = ColumnValues(kinds, hierarchies, frozenset(source.missing), spelled)
-    texts_of_rules = {
-        number: formula_sql(executable(condition, formula, values), kinds, written)
-        for number, (condition, formula) in formulas.items()
-    }
-    connection.execute(f"CREATE VIEW disclosed AS {disclosure_query(domain, rules, texts_of_rules)}")
-    return int(connection.execute("SELECT count(*) FROM disclosed").fetchall()[0][0])
+class _FileRows:
+    """The rows of files in which no attribute is missing, block by block, and what rules disclose of them."""
 
+    def __init__(
+        self,
+        connection: "duckdb.DuckDBPyConnection",
+        source: TableSource,
+        files: CsvFiles | ParquetFiles,
+        domain: Domain,
+        rules: Sequence[DisclosureRule],
+        memory: int,
+    ) -> None:
+        self._connection, self._source, self._files, self._domain = connection, source, files, domain
+        formulas = {}
+        for number, rule in enumerate(rules):
+            height = domain.hierarchy(rule.attribute).height
+            if rule.level is not None and not 0 <= rule.level <= height:
+                raise InputError(f"{rule.attribute!r} has the levels 0 to {height}, not {rule.level}")
+            if rule.condition is not None and not is_where(rule.condition):
+                raise InputError("a rule for DuckDB needs a condition in text")
+            if rule.condition is not None:
+                formulas[number] = rule.condition, read_condition(rule.condition, files.columns)
+        named = dict.fromkeys(name for _, formula in formulas.values() for name in columns_of(formula))
+        self._columns = list(dict.fromkeys([*domain.attributes, *named]))
+        files.check(self._columns)
+        self._decimals = {name: "." if _is_typed(files, name) else source.decimal for name in self._columns}
+        self._query = texts_query(connection, files, self._columns, memory)
+        missing, hierarchies = frozenset(source.missing), dict(domain.items())
+        self.count, texts = column_texts(self.blocks(), {name: self._decimals[name] for name in named})
+        self._rules = [
+            (rule.attribute, domain.hierarchy(rule.attribute).height if rule.level is None else rule.level, number)
+            for number, rule in enumerate(rules)
+        ]
+        self._conditions = {
+            number: BoundCondition(
+                condition, formula, {name: texts[name] for name in columns_of(formula)}, hierarchies, missing
+            )
+            for number, (condition, formula) in formulas.items()
+        }
 
-def _codes(connection: "duckdb.DuckDBPyConnection", source: TableSource, domain: Domain) -> Iterator[NDArray[np.int32]]:
-    """The rows of `disclosed` in their order, as positions in `_labels`: shape (some, attributes), block by block.
+    def blocks(self) -> Iterator[dict[str, CodedColumn]]:
+        """The columns of some complete rows at a time."""
+        import pyarrow as pa
 
-    Raises InputError at the end if there were values that are no base values.
-    """
-    relation = connection.sql("SELECT * FROM disclosed")
-    # DuckDB 2 has a new name for what was fetch_record_batch.
-    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    unknown = 0
-    for batch in reader(_ROWS):
-        block: NDArray[np.int32] = np.empty((batch.num_rows, len(domain.attributes)), dtype=np.int32)
-        for number, (attribute, hierarchy) in enumerate(domain.items()):
-            values = batch.column(2 * number).dictionary_encode()
-            codes = [source.base_code(attribute, text, hierarchy) for text in values.dictionary.to_pylist()]
-            base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[values.indices.to_numpy()]
-            levels = batch.column(2 * number + 1).to_numpy()
-            unknown += int((base < 0).sum())
-            block[:, number] = _label_positions(hierarchy)[levels, base]
-        yield block
-    if unknown:
-        raise InputError(
-            f"{source.files().name} has {number_of(unknown, 'value that is', 'values that are')} not among the base "
-            "values of their hierarchies"
-        )
+        relation = self._connection.sql(self._query)
+        # DuckDB 2 has a new name for what was fetch_record_batch.
+        reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+        for batch in reader(_ROWS):
+            rows = rows_of(pa.Table.from_batches([batch]), self._columns, self._files.name)
+            block = {
+                name: CodedColumn.of(rows.codes[name].astype(np.intp), rows.values[name], self._source.missing, decimal)
+                for name, decimal in self._decimals.items()
+            }
+            complete = np.logical_and.reduce([block[name].codes >= 0 for name in self._domain.attributes])
+            yield {name: column.among(complete) for name, column in block.items()}
+
+    def disclosed(self) -> Iterator[NDArray[np.int32]]:
+        """The rows in their order, as positions in `_labels`: shape (some, attributes), block by block.
+
+        Raises InputError at the end if there were values that are no base values.
+        """
+        unknown = 0
+        places = {attribute: _label_positions(hierarchy) for attribute, hierarchy in self._domain.items()}
+        for block in self.blocks():
+            levels = {name: np.zeros(len(column.codes), dtype=np.intp) for name, column in block.items()}
+            for attribute, level, number in self._rules:
+                condition = self._conditions.get(number)
+                holds = True if condition is None else condition.holds(block)
+                levels[attribute] = np.maximum(levels[attribute], np.where(holds, level, 0))
+            positions = []
+            for attribute, hierarchy in self._domain.items():
+                codes = [self._source.base_code(attribute, text, hierarchy) for text in block[attribute].texts]
+                base = np.array([-1 if code is None else code for code in codes], dtype=np.intp)[block[attribute].codes]
+                unknown += int((base < 0).sum())
+                positions.append(places[attribute][levels[attribute], base])
+            yield np.stack(positions, axis=1).astype(np.int32)
+        if unknown:
+            raise InputError(
+                f"{self._files.name} has {number_of(unknown, 'value that is', 'values that are')} not among the base "
+                "values of their hierarchies"
+            )
 
 
 _ROWS = 100_000
@@ -476,163 +451,6 @@ def _is_typed(files: CsvFiles | ParquetFiles, column: str) -> bool:
         return False
     kinds = {str(schema.field(column).type) for schema in files.schemas.values()}
     return not any("string" in kind or "utf8" in kind for kind in kinds)
-
-
-def _kinds(
-    connection: "duckdb.DuckDBPyConnection", decimals: Mapping[str, str]
-) -> tuple[dict[str, Kind], dict[str, NumberFormat]]:
-    """The kinds of some columns of `original`, and how those write numbers that are of numbers.
-
-    decimals: of each column the sign before the fraction of a number.
-    """
-    kinds, written = {}, {}
-    for column, decimal in decimals.items():
-        values, number_format = _written_as(connection, sql_name(column), decimal)
-        kinds[column] = Kind.of(values, number_format)
-        if number_format is not None:
-            written[column] = number_format
-    return kinds, written
-
-
-def _written_as(connection: "duckdb.DuckDBPyConnection", name: str, decimal: str) -> tuple[int, NumberFormat | None]:
-    """How many values a column of `original` has, and the format in which all are numbers, as `written_as` finds it."""
-    plain, *others = formats(decimal)
-    shows_groups = f"contains({name}, ',') OR regexp_matches({name}, '[.].*[.]')"
-    same = f"{name} SIMILAR TO {sql_text('.*' + END_ZEROS.format(f'[{decimal}]').removesuffix('$'))}"
-    told_apart = f"{same} AND rtrim({name}, '0') IN (SELECT {name} FROM original)"
-    values, codes, grouped, numbers = _counted_where(
-        connection, name, [f"{is_code_sql(name)} OR ({told_apart})", shows_groups, is_number_sql(name, plain)]
-    )
-    if codes or not values:
-        return values, None
-    if numbers == values:
-        return values, plain
-    counts = _counted_where(connection, name, [is_number_sql(name, other) for other in others])[1:]
-    fitting = (other for other, count in zip(others, counts) if count == values and (other.thousands != "." or grouped))
-    return values, next(fitting, None)
-
-
-def _counted_where(connection: "duckdb.DuckDBPyConnection", name: str, conditions: Sequence[str]) -> list[int]:
-    """How many values of `original` there are, and for how many of them each condition holds."""
-    held = "".join(f", count(*) FILTER ({condition})" for condition in conditions)
-    [counts] = connection.execute(f"SELECT count(*){held} FROM original WHERE {name} <> ''").fetchall()
-    return list(counts)
-
-
-def plain_sql(name: str) -> str:
-    """A text in SQL as `NumberFormat` matches it: without blanks around it, with one spelling of signs that are alike."""
-    alike, same = "".join(map(chr, ALIKE)), "".join(map(str, ALIKE.values()))
-    return f"translate(trim({name}, {sql_text(BLANKS)}), {sql_text(alike)}, {sql_text(same)})"
-
-
-def is_code_sql(name: str) -> str:
-    """Whether a text begins with a zero that says nothing of a number, in SQL."""
-    return f"regexp_matches({plain_sql(name)}, '^[-+]*0[0-9]')"
-
-
-def is_number_sql(name: str, numbers: NumberFormat) -> str:
-    """Whether a text is a number, in SQL."""
-    return (
-        f"(regexp_full_match({plain_sql(name)}, {sql_text(numbers.pattern)}) AND isfinite({number_sql(name, numbers)}))"
-    )
-
-
-def number_sql(name: str, numbers: NumberFormat) -> str:
-    """The number that a text is, in SQL, null for none."""
-    plain = plain_sql(name)
-    for sign, instead in (("%", ""), (numbers.thousands, ""), (numbers.decimal, ".")):
-        if sign and sign != instead and (sign != "%" or numbers.percent):
-            plain = f"replace({plain}, {sql_text(sign)}, {sql_text(instead)})"
-    return f"TRY_CAST({f'trim({plain})' if numbers.percent else plain} AS DOUBLE)"
-
-
-def is_missing_sql(name: str, marks: Sequence[str], decimal: str) -> str:
-    """Whether a text stands for no value, in SQL, as `missing_among` says it."""
-    if not marks:
-        return f"{name} IS NULL"
-    listed = ", ".join(map(sql_text, marks))
-    told = f"{name} IN ({listed})"
-    if filled := [mark for mark in marks if mark]:
-        told += f" OR trim({name}, {sql_text(BLANKS)}) IN ({', '.join(map(sql_text, filled))})"
-    numbers = sorted({POINT.real(mark) for mark in marks if POINT.is_number(mark)})
-    if not numbers:
-        return told
-    number_format = NumberFormat(decimal)
-    among = ", ".join(f"CAST({sql_text(repr(number))} AS DOUBLE)" for number in numbers)
-    is_number = is_number_sql(name, number_format)
-    return f"{told} OR ({is_number} AND NOT {is_code_sql(name)} AND {number_sql(name, number_format)} IN ({among}))"
-
-
-def _occurring(connection: "duckdb.DuckDBPyConnection", column: str) -> list[str]:
-    """The texts of a column of `original`."""
-    name = sql_name(column)
-    rows = connection.execute(f"SELECT DISTINCT {name} FROM original WHERE {name} IS NOT NULL ORDER BY 1").fetchall()
-    return [text for (text,) in rows]
-
-
-def disclosure_query(domain: Domain, rules: Sequence[DisclosureRule], conditions: Mapping[int, str]) -> str:
-    """The rows of `original` as one query: of each attribute in turn the value, and the level that it is disclosed at.
-
-    conditions: as SQL, by the numbers of the rules, from 0; a rule without one is about all rows. Raises InputError for a
-    level that does not exist, DomainMismatchError for an unknown attribute.
-    """
-    levels: dict[str, list[str]] = {attribute: [] for attribute in domain.attributes}
-    for number, rule in enumerate(rules):
-        height = domain.hierarchy(rule.attribute).height
-        level = height if rule.level is None else rule.level
-        if not 0 <= level <= height:
-            raise InputError(f"{rule.attribute!r} has the levels 0 to {height}, not {level}")
-        levels[rule.attribute].append(f"CASE WHEN {conditions.get(number, 'TRUE')} THEN {level} ELSE 0 END")
-    columns = (
-        f"{sql_name(attribute)} AS value{number}, greatest(0, {', '.join(levels[attribute]) or '0'}) AS level{number}"
-        for number, attribute in enumerate(domain.attributes)
-    )
-    return f"SELECT {', '.join(columns)} FROM original"
-
-
-def is_text(condition: Condition) -> TypeGuard[Where]:
-    """Whether a condition is in text; there is none for all rows. Raises InputError for what DuckDB cannot execute."""
-    if condition is not None and not is_where(condition):
-        raise InputError("a rule for DuckDB needs a condition in text")
-    return condition is not None
-
-
-def formula_sql(
-    formula: Formula, kinds: Mapping[str, Kind], written: Mapping[str, NumberFormat] = MappingProxyType({})
-) -> str:
-    """A formula without choices as SQL that is true or false, never null.
-
-    written: how columns write numbers; as programs do where nothing is said.
-
-    >>> from marginals.conditions import parsed
-    >>> print(formula_sql(parsed("name in ['Ann']"), {"name": Kind.TEXTS}))
-    coalesce(original."name" IN ('Ann'), FALSE)
-    """
-
-    def operand(operand: Operand, atom: Atom) -> str:
-        if isinstance(operand, Column):
-            column = f"original.{sql_name(operand.name)}"
-            is_number = kind_of(atom, kinds) is Kind.NUMBERS
-            return number_sql(column, written.get(operand.name, POINT)) if is_number else column
-        return sql_text(operand) if isinstance(operand, str) else f"CAST({sql_text(repr(operand))} AS DOUBLE)"
-
-    match formula:
-        case Negation(term=term):
-            return f"(NOT {formula_sql(term, kinds, written)})"
-        case Conjunction(terms=terms):
-            return "(" + " AND ".join(formula_sql(term, kinds, written) for term in terms) + ")"
-        case Disjunction(terms=terms):
-            return "(" + " OR ".join(formula_sql(term, kinds, written) for term in terms) + ")"
-        case Choice():
-            raise TypeError("choices must be bound before")
-        case Membership(values=()):
-            return "FALSE"
-        case Membership(column=column, values=values):
-            listed = ", ".join(operand(value, formula) for value in values)
-            return f"coalesce({operand(column, formula)} IN ({listed}), FALSE)"
-        case Comparison(left=left, sign=sign, right=right):
-            compared = "=" if sign == "==" else sign
-            return f"coalesce({operand(left, formula)} {compared} {operand(right, formula)}, FALSE)"
 
 
 class DisclosedFile(NamedTuple):
