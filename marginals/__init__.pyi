@@ -11,9 +11,6 @@ from checks.errors import SensitivityError as SensitivityError
 from marginals import example as example
 from marginals import interchange as interchange
 from marginals.accuracy import compare as compare
-from marginals.anonymizers.local_recoding import hilbert as hilbert
-from marginals.anonymizers.local_recoding import sweep as sweep
-from marginals.anonymizers.recoded_file import verify_recoded as verify_recoded
 from marginals.attacks import attack as attack
 from marginals.auditing import Audit as Audit
 from marginals.auditing import audit as audit
@@ -21,10 +18,6 @@ from marginals.bundle.imprint import Imprint as Imprint
 from marginals.config.release_toml import disclosure_risk as disclosure_risk
 from marginals.config.release_toml import read_config as read_config
 from marginals.config.release_toml import read_hierarchy as read_hierarchy
-from marginals.risk.rules import DisclosureRule as DisclosureRule
-from marginals.risk.rules import disclose as disclose
-from marginals.risk.rules import generalize as generalize
-from marginals.risk.rules import hide as hide
 from marginals.errors import AssumptionWarning as AssumptionWarning
 from marginals.errors import BundleError as BundleError
 from marginals.errors import DataWarning as DataWarning
@@ -42,6 +35,9 @@ from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess
 from marginals.publishing.single_tables import thin as thin
+from marginals.recoding.hilbert import hilbert as hilbert
+from marginals.recoding.recoded_file import verify_recoded as verify_recoded
+from marginals.recoding.sweep import sweep as sweep
 from marginals.release.mixture import Mixture as Mixture
 from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release
@@ -49,6 +45,10 @@ from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
 from marginals.results import plain as plain
 from marginals.risk.assessment import RiskAssessment as RiskAssessment
+from marginals.risk.rules import DisclosureRule as DisclosureRule
+from marginals.risk.rules import disclose as disclose
+from marginals.risk.rules import generalize as generalize
+from marginals.risk.rules import hide as hide
 from marginals.selection import Selection as Selection
 from marginals.selection import fit_model as fit_model
 from marginals.selection import select as select

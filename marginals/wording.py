@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from checks.reidentification import Reidentification, Risk, Uniqueness
     from checks.requirements import Requirements
     from marginals.accuracy import Comparison
-    from marginals.anonymizers.lattice import LatticeResult
-    from marginals.anonymizers.local_recoding import LocalRecoding
-    from marginals.anonymizers.thinning import ThinnedTable
     from marginals.attacks import Attacked, Attacks, Composition, Minimality, NonsensitiveSmall, TableChange, Threshold
     from marginals.bundle.content import Verification
     from marginals.estimates import Estimate
+    from marginals.recoding.lattice import LatticeResult
+    from marginals.recoding.local_recoding import LocalRecoding
+    from marginals.recoding.thinning import ThinnedTable
     from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
     from marginals.tables.attribute import Codebook
     from models.search.problem import SearchResult

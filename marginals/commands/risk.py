@@ -37,10 +37,10 @@ from models.deadline import Deadline
 if TYPE_CHECKING:
     from checks.risk.attackers import Records
     from checks.risk.harm import Objective
-    from marginals.risk.rules import RowOrder
     from marginals.output import OutputFile
     from marginals.pages.risk_page import RiskReport
     from marginals.risk.assessment import RiskAssessment
+    from marginals.risk.rules import RowOrder
 
 
 @dataclass(frozen=True)
@@ -250,8 +250,8 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
       marginals disclose release.toml --out in-order.csv --keep-order
     """
     from marginals.config.release_toml import disclose_table
-    from marginals.risk.rules import Shuffled
     from marginals.names import number_of
+    from marginals.risk.rules import Shuffled
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)

@@ -176,9 +176,9 @@ _BEST = 10
 
 def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", as_json: bool) -> None:
     """Look for the minimal tables, or at one, and write the best, or that one."""
-    from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
     from marginals.publishing.single_tables import chosen_table
+    from marginals.recoding.lattice import LatticeResult, published_table
     from marginals.wording import single_table_lines, written_table_lines
 
     with ProgressBars(not as_json) as progress:
@@ -250,8 +250,8 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 
 def _recode_locally(configured: "Config", method: str, out: "OutputFile | None", as_json: bool) -> None:
-    from marginals.anonymizers.local_recoding import weights_by_label
     from marginals.names import number_of
+    from marginals.recoding.local_recoding import weights_by_label
     from marginals.wording import written_table_lines
 
     table = configured.read_table()
@@ -298,7 +298,7 @@ def _recode_locally(configured: "Config", method: str, out: "OutputFile | None",
 
 def _swept_on_chains(table: "Table") -> dict[str, int]:
     """How many combinations of levels SWEEP goes through, and how many there are; nothing where it goes through all."""
-    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all
+    from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
 
     if sweeps_all(table):
         return {}

@@ -18,7 +18,6 @@ from checks.diversity.registry import demands_nothing, parse_diversity
 from checks.errors import CriterionError
 from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
-from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
@@ -39,15 +38,6 @@ from marginals.config.keys import (
     text,
 )
 from marginals.config.questions import Unconfirmed, guesses_in
-from marginals.risk.rules import (
-    DisclosedFile,
-    DisclosureRule,
-    RowOrder,
-    Shuffled,
-    disclose_file,
-    disclose_rows,
-    disclosing_engine,
-)
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, reading
 from marginals.messages import LONGEST_WORDS, is_words
@@ -56,6 +46,7 @@ from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import Policy, Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
+from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import (
     THRESHOLD,
     Attackers,
@@ -65,6 +56,15 @@ from marginals.risk.assessment import (
     RiskAssessment,
     Similarity,
     with_values_of,
+)
+from marginals.risk.rules import (
+    DisclosedFile,
+    DisclosureRule,
+    RowOrder,
+    Shuffled,
+    disclose_file,
+    disclose_rows,
+    disclosing_engine,
 )
 from marginals.tables.attribute import LABEL_FORMS, LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.engines import ENGINES

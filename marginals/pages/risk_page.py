@@ -15,13 +15,13 @@ import numpy as np
 
 from checks.risk.disclosure import Disclosure, Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
-from marginals.risk.rules import selected
 from marginals.errors import InputError
 from marginals.names import level_name, name_or_star, number_of
 from marginals.output import OutputFile
 from marginals.pages.release_page import WIDTH, page, text_width
 from marginals.results import plain
 from marginals.risk.assessment import BundleRisk, RiskAssessment, TableRisk, are_comparable
+from marginals.risk.rules import selected
 from models.arrays import CountArray, FloatArray
 
 # Geometry of the pictures of a risk: a histogram of people by loss, and points and a line of risk against utility.

@@ -19,7 +19,6 @@ from typing import Any
 import tomlkit
 
 import marginals
-from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.writing import identity_of, require_replaceable
 from marginals.config.release_toml import Config
 from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
@@ -28,6 +27,7 @@ from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.release_page import Pair, PairsShown, pairs_shown
 from marginals.pages.steward_page import renamed
+from marginals.recoding.recoded_file import is_file
 from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at

@@ -14,9 +14,9 @@ from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, 
 from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.anonymizers.lattice import minimal_levels
-from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import InputError
+from marginals.recoding.lattice import minimal_levels
+from marginals.recoding.local_recoding import LocalRecoding
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray

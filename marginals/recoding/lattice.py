@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
-from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
 from checks.requirements import Requirements
-from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.anonymizers.measures import average_class_size, classification_metric, discernibility
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import InputError
+from marginals.recoding.local_recoding import LocalRecoding
+from marginals.recoding.measures import average_class_size, classification_metric, discernibility
 from marginals.tables.table import Table
 from models.arrays import BoolArray
 from models.graphs.junction_tree import Collection
@@ -431,21 +430,6 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
     cells = cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
-
-
-def best_full_domain(table: Table, requirement: Functional, *, k: int | None = None) -> LocalRecoding:
-    """The minimal full-domain table with the highest `um`; no coarser table can have a higher one.
-
-    What the lattice search finds, as the baseline that TZ09 compares SWEEP with, here driven to the requirement itself
-    instead of a recursive (c, l)-diversity that implies it. k: each class has at least so many rows.
-    Raises NothingPublishableError when no table satisfies the requirement, not even one with everything suppressed.
-    """
-    requirements = Requirements(table.sensitive, k_link=k, diversity=requirement)
-    result = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
-    if not result:
-        raise NothingPublishableError(f"no full-domain table satisfies {requirement}")
-    recoded = (LocalRecoding.full_domain(table, single.levels) for single in result)
-    return max(recoded, key=lambda one: one.information_utility)
 
 
 def stepwise_table(

@@ -27,9 +27,9 @@ from checks import (
 )
 from command_line import main
 from marginals import InputError
-from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, stepwise_table, table_satisfies
-from marginals.anonymizers.thinning import kept_rows, thinned_table
 from marginals.example import table
+from marginals.recoding.lattice import MEASURES, minimal_tables, single_table, stepwise_table, table_satisfies
+from marginals.recoding.thinning import kept_rows, thinned_table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
 from small_release import write_config
 from strategies import contingency_tables, data_cubes, domains
