@@ -18,7 +18,7 @@ import numpy as np
 from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import Attributes, BoundedQuantity, Certain, Rows, as_margin, axis, basis_in, marked, weakest
+from marginals.estimates import Attributes, Certain, Quantity, Rows, as_margin, axis, basis_in, marked, weakest
 from marginals.label_numbers import LabelNumbers
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
@@ -341,7 +341,7 @@ def _amounts(model: MarginalModel, attribute: str, rows: Rows, scale: Scale) -> 
     return Amounts(known_attribute(model.domain, attribute), rows, scale)
 
 
-def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> BoundedQuantity:
+def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> Quantity:
     """An estimate with bounds, of which it is never outside: numbers that were given for labels may lie elsewhere."""
 
     def certain() -> Certain:
@@ -350,23 +350,23 @@ def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | No
         return Certain(ends, amounts.is_sharp or ends.is_known, amounts.open_labels)
 
     if amounts.scale == Scale():
-        return BoundedQuantity(estimate, amounts.basis, certain)
+        return Quantity(estimate, amounts.basis, certain)
     known = certain()
-    return BoundedQuantity(min(max(estimate, known.bounds.lower), known.bounds.upper), amounts.basis, lambda: known)
+    return Quantity(min(max(estimate, known.bounds.lower), known.bounds.upper), amounts.basis, lambda: known)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
+def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
     """The mean over the rows that a condition means. Raises InputError where none with a number is possible."""
     amounts = _amounts(model, attribute, Rows.of(model, where), scale)
     return _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
 
 
-def _mean(amounts: Amounts) -> BoundedQuantity | None:
+def _mean(amounts: Amounts) -> Quantity | None:
     bounds = amounts.mean_range()
     return None if bounds is None else _quantity(amounts, amounts.estimated.mean, lambda: bounds)
 
 
-def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
+def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
     """The sum over the rows that a condition means; 0 where none is possible."""
     amounts = _amounts(model, attribute, Rows.of(model, where), scale)
     bounds = amounts.total_range()
