@@ -178,7 +178,6 @@ def _computed(
     """What was asked of the risk. wants_frontier: for a picture; a page has it where it takes seconds."""
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.pages.risk_page import RiskReport
-    from marginals.risk.assessment import least_risk_first
 
     objective = request.objective
     on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
@@ -199,7 +198,7 @@ def _computed(
         assessment.of_table(),
         best,
         edge,
-        least_risk_first(releases),
+        sorted(releases, key=lambda one: (one.risk, one.release)),
         assessment.harm.warnings,
         mean,
         request.minimax,

@@ -47,16 +47,8 @@ from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import Policy, Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
-from marginals.risk.assessment import (
-    THRESHOLD,
-    Attackers,
-    HarmModel,
-    Linkage,
-    PeopleTable,
-    RiskAssessment,
-    Similarity,
-    with_values_of,
-)
+from marginals.risk.assessment import HarmModel, RiskAssessment
+from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
 from marginals.risk.rules import (
     DisclosedFile,
     DisclosureRule,
