@@ -189,7 +189,7 @@ def _generalize(configured: "Config", asked: _Asked, out: "OutputFile | None", a
             result = marginals.anonymize(table, policy, progress, asked.suppression)
         else:
             chosen = chosen_table(table, policy, parse_levels(asked.levels), asked.suppression)
-            result = LatticeResult(1, 1, (chosen,))
+            result = LatticeResult(1, (chosen,))
     best = result.best()
     if best is None:
         raise NothingPublishableError(no_single_table(table, requirements))

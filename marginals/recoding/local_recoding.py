@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from checks.diversity.registry import parse_diversity
 from marginals.arguments import require
 from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.measures import average_class_size, discernibility
-from marginals.results import plain
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
 from models.arrays import CountArray, FloatArray, IndexArray
@@ -74,6 +73,7 @@ class LocalRecoding:
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     weights: Weights = field(default_factory=dict)
+    PLAIN: ClassVar = ("classes", "smallest_class", "average_class_size", "discernibility", "information_utility")
 
     def __post_init__(self) -> None:
         if sorted((*self.quasi_identifiers, *self.sensitive)) != sorted(self.domain.attributes):
@@ -190,15 +190,19 @@ class LocalRecoding:
         return self.cells.information_utility
 
     @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self)
+
+    @property
+    def smallest_class(self) -> int:
+        """The fewest rows of a class."""
+        return int(self.sizes.min(initial=self.rows))
+
+    @property
     def average_class_size(self) -> float:
         """Mean number of rows in a class."""
         return average_class_size(self.sizes)
-
-    def as_json(self) -> dict[str, Any]:
-        """What an anonymizer reports of the table."""
-        sizes = {"classes": len(self), "smallest_class": int(self.sizes.min(initial=self.rows))}
-        measures = ("average_class_size", "discernibility", "information_utility")
-        return sizes | {name: plain(getattr(self, name)) for name in measures}
 
     @property
     def discernibility(self) -> int:

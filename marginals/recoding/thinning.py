@@ -5,7 +5,7 @@ that a person is in the table, and how many in all share its published values, c
 they have the values that are frequent. So this is no protection from such readers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from checks.requirements import Requirements
 from marginals.errors import InputError
-from marginals.recoding.lattice import minimal_levels
+from marginals.recoding.lattice import Progress, minimal_levels, no_progress
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.results import plain
 from marginals.tables.table import Table
@@ -98,15 +98,11 @@ class ThinnedTable:
         return {**told, "information_utility": self.information_utility}
 
 
-def _no_progress(settled: int, nodes: int) -> None:
-    """Ignores progress."""
-
-
 def thinned_tables(
     table: Table,
     requirements: Requirements,
     share: float,
-    progress: Callable[[int, int], None] = _no_progress,
+    progress: Progress = no_progress,
 ) -> tuple[ThinnedTable, ...]:
     """All minimal full-domain tables with at most a share of the rows left out, best KL divergence first.
 
