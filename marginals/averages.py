@@ -173,7 +173,6 @@ class Amounts:
 
     @cached_property
     def _missing(self) -> BoolArray:
-        """The base values that are meant and whose rows may have no number."""
         return self._possible & self.numbers.may_miss
 
     def _published(self, base_values: BoolArray) -> BoolArray:
@@ -187,7 +186,6 @@ class Amounts:
         return np.repeat([1.0, 0.0], size)
 
     def _costs(self, ends: FloatArray) -> FloatArray:
-        """The numbers of the cells; 0 for those without one."""
         return np.concatenate([np.where(np.isfinite(ends), ends, 0.0), np.zeros(len(ends))])
 
     @cached_property
@@ -303,7 +301,6 @@ class Amounts:
 
     @property
     def _level_told(self) -> int:
-        """The coarsest level whose values have one number each, else the base values."""
         numbers = self.numbers
         for level in range(self._hierarchy.height - 1, 0, -1):
             codes = self._hierarchy.lift(0, level)

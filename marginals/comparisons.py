@@ -174,7 +174,6 @@ def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str,
 
 
 def _are_shown(*parts: Rows) -> bool:
-    """Whether some table shows each of these rows."""
     return all(rows.surely.is_shown({}) and rows.possibly.is_shown({}) for rows in parts)
 
 

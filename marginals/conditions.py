@@ -203,7 +203,6 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue = lamb
 
 
 def _is_text(text: str) -> bool:
-    """Whether every program can take a text: it has no NUL, and UTF-8 can spell it."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -268,7 +267,6 @@ class _Reader:
         return found
 
     def _formula(self, strength: int) -> Formula:
-        """The terms that joints of some strength, and stronger ones, combine."""
         formula = self._term(strength)
         while joint := next((j for j in _JOINTS if j[0] >= strength and j[1].match(self._text, self._place)), None):
             terms = [formula]

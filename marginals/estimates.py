@@ -113,7 +113,6 @@ class Quantity(float):
         return self._within(self._certain.bounds.upper, max)
 
     def _within(self, end: float, outer: Callable[[float, float], float]) -> float:
-        """An end of the bounds, which a number that was rounded may pass by so much."""
         passed = outer(end, float(self))
         return passed if passed != end and isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
 
@@ -313,7 +312,6 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
 
 
 def _level(model: MarginalModel, attribute: str, level: object) -> int:
-    """A level of an attribute as an integer of Python. Raises InputError for one that it does not have."""
     require_whole_number(level, f"the level of {attribute!r}", 0, model.domain.hierarchy(attribute).height)
     return int(level)  # type: ignore[call-overload, no-any-return]
 
@@ -532,7 +530,6 @@ def expected_count(model: MarginalModel, where: Where) -> Quantity:
 
 
 def _basis(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
-    """What an answer about a margin of some rows rests on."""
     return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
 
 

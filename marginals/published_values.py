@@ -282,7 +282,6 @@ def _no_range(attribute: str, text: str) -> InputError:
 
 
 def _digits(number: float) -> str:
-    """A number as a label writes it."""
     return str(int(number)) if number == number // 1 else number_text(Decimal(repr(number)))
 
 

@@ -436,7 +436,6 @@ class ModelComparison:
 
 
 def _edges_beyond(one: SelectedModel, other: SelectedModel) -> tuple[tuple[str, str], ...]:
-    """The edges of one graph that the other does not have."""
     graph = other.graph
     return tuple((a, b) for a, b in one.graph.edges if not graph.has_edge(a, b))
 
@@ -800,7 +799,6 @@ def _resampled(
 
 
 def _plain(move: str) -> str:
-    """A move in the words of a graph: all attributes stand at their values."""
     return move.replace(" at level 0", "")
 
 
@@ -882,7 +880,6 @@ def _searched(
 
 
 def _noted(rows: FrequencyTable) -> FrequencyTable:
-    """The counts, with a warning to who called `select` or `fit_model` of what does not count."""
     for note in rows.notes():
         warn(note, DataWarning, stacklevel=3)
     return rows
@@ -910,7 +907,6 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
 
 
 def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes. Raises InputError for what is no such list, or an unknown name."""
     instead = "a list of groups of attributes, such as [('age', 'sex')]"
     groups = [groups] if isinstance(groups, str) else elements_of(groups, what, instead)
     if any(isinstance(group, str) or not isinstance(group, Iterable) for group in groups):

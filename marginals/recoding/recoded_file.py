@@ -314,7 +314,6 @@ _TOO_MANY = "more base values may occur under the generalized ones, unseen, than
 def _worst(
     published: _Classes, classes: Sequence[Labels], labels: Sequence[str], counts: CountArray, judge: Diversity
 ) -> WorstClass:
-    """The class furthest beyond the bound or else nearest to it."""
     passes, slack = satisfies(judge, counts), judge.slack(counts)
     suspects = np.flatnonzero(~passes) if not passes.all() else np.arange(len(counts))
     worst = int(suspects[slack[suspects].argmin()])

@@ -123,7 +123,6 @@ class InducedBound:
 
     @cached_property
     def _general(self) -> list[tuple[int, IndexArray, NDArray[Any]]]:
-        """The general values, each with the base values under it and its shares of these."""
         values = np.flatnonzero(self.levels > 0).tolist()
         return [
             (value, under, self.shares[value, under])
@@ -133,7 +132,6 @@ class InducedBound:
 
     @cached_property
     def _base(self) -> tuple[IndexArray, IndexArray]:
-        """The published values that are base values, and which these are."""
         values = np.flatnonzero(self.levels == 0)
         return values, self.shares[values].argmax(axis=1)
 
@@ -385,7 +383,6 @@ def _closed_classes(
 
 
 def _all_rows(table: Table) -> _Rows:
-    """The rows of a table with their sensitive values as they are."""
     columns = [table.base_counts.column(attribute, 0) for attribute in table.sensitive]
     nodes = np.stack(columns, axis=1) if columns else np.empty((len(table.base_counts), 0))
     return _Rows(np.arange(len(table.base_counts)), nodes.astype(np.intp), table.base_counts.counts)

@@ -161,7 +161,6 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
 
 
 def _shown(table: Table, levels: Mapping[str, int]) -> ContingencyTable:
-    """The cells of a table with its sensitive values as they are."""
     return table.cube.table(table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)}))
 
 

@@ -760,7 +760,6 @@ def write_release(
 
 
 def _report(published: BundleContent) -> bytes:
-    """The report, whose templates and pictures most who read a release do not ask for."""
     from marginals.pages.release_page import report_html
 
     return report_html(published)

@@ -298,7 +298,6 @@ class HarmModel:
 
 
 def _rows_about(personal: PeopleTable, people: PeopleTable) -> IndexArray:
-    """For each person the row of the personal weights, -1 for none."""
     if people.identifier is None:
         raise InputError("risk.personal_weights needs a column with the role identifier, in dictionaries too")
     return personal.rows_about(people)
@@ -472,7 +471,6 @@ class RiskAssessment:
 
     @cached_property
     def _people(self) -> PeopleTable:
-        """Whom the records are about."""
         return PeopleTable.of_rows(self.table.rows)
 
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
@@ -584,7 +582,6 @@ class RiskAssessment:
 
     @property
     def _vector_count(self) -> int:
-        """Number of combinations of levels, as a whole number of any size."""
         return prod(height + 1 for height in self.originals.space.heights.tolist())
 
     @property

@@ -183,7 +183,6 @@ class BoundCondition:
         return Kind.TEXTS if isinstance(operand, str) else Kind.NUMBERS
 
     def _bind(self, formula: Formula) -> Formula:
-        """The formula with comparisons for its choices."""
         match formula:
             case Choice(column=column, texts=texts):
                 return _either([self._chosen(column, text) for text in texts])

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, TypeAlias, TypeGuard
@@ -18,7 +17,7 @@ from checks.risk.attackers import Records, RecordSpace
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
 from marginals.arguments import elements_of, require
-from marginals.conditions import EXACT, Where, columns_of
+from marginals.conditions import Where, columns_of
 from marginals.errors import InputError
 from marginals.files import PRIVATE, fresh_file
 from marginals.names import number_of
@@ -117,12 +116,10 @@ def in_order(
 
 
 def _waiting(count: int) -> IO[bytes]:
-    """Where rows of one of so many parts wait: in memory if it is the only one."""
     return io.BytesIO() if count == 1 else tempfile.TemporaryFile()
 
 
 def _keys(order: Shuffled) -> Callable[[int], Keys]:
-    """Draws the keys of the next rows, by which they are sorted."""
     if order.seed is None:
         return lambda rows: np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
     rng = np.random.default_rng(order.seed)
@@ -132,11 +129,11 @@ def _keys(order: Shuffled) -> Callable[[int], Keys]:
 # Disclosing a table under rules: hide or generalize an attribute of the rows that a condition holds for (LSFB09 7.1).
 #
 # A condition is a formula over the original columns (`"age > 80 and sex == 'Female'"` or `"age in 81-120"`, the
-# grammar of `marginals.conditions`), a predicate of the original table, or one truth value a row. Since it is always
-# about the originals, rules may be given in any order.
+# grammar of `marginals.conditions`), or one truth value a row. Since it is always about the originals, rules may be given in
+# any order.
 
 
-Condition: TypeAlias = "Where | Callable[[pd.DataFrame], Any] | Sequence[bool] | pd.Series[Any] | BoolArray | None"
+Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"
 """Which rows a rule is about; None: all."""
 
 
@@ -169,13 +166,6 @@ class DisclosedTable:
     def records(self) -> Records:
         """The disclosed records."""
         return self.disclosure.records
-
-    @cached_property
-    def originals(self) -> "pd.DataFrame":
-        """The original columns that predicates are about, as numbers where all values are."""
-        import pandas as pd
-
-        return pd.DataFrame({str(name): _typed(column, self.rows) for name, column in self.rows.frame.items()})
 
     def frame(self, order: RowOrder = Shuffled()) -> "pd.DataFrame":
         """The disclosed labels, row by row; shuffled, since the order of the source can tell whose a row is.
@@ -252,7 +242,7 @@ def selected(table: DisclosedTable, condition: Condition) -> BoolArray:
         return np.ones(rows, dtype=bool)
     if is_where(condition):
         return _condition_holds(table.rows, condition)
-    truth = np.asarray(condition(table.originals) if callable(condition) else condition)
+    truth = np.asarray(condition)
     if truth.dtype != np.bool_ or truth.shape != (rows,):
         raise InputError("a condition must say true or false for each row of the table")
     return truth
@@ -279,28 +269,6 @@ def _condition_holds(rows: Rows, condition: Where) -> BoolArray:
         columns[name], texts[name] = CodedColumn(codes, tuple(values)), ColumnTexts(tuple(values), decimal)
     hierarchies = dict(rows.domain.items())
     return BoundCondition(condition, formula, texts, hierarchies, rows.no_value).holds(columns)
-
-
-def _typed(column: "pd.Series[Any]", rows: Rows) -> "pd.Series[Any]":
-    """A column of texts that are all numbers as these numbers, whole ones as such; any other as it is."""
-    import pandas as pd
-
-    if column.dtype.kind in "iufbmM":
-        return column
-    try:
-        codes, texts = factorized(column, {*rows.no_value, ""}, rows.decimal)
-    except InputError:  # lists and the like
-        return column
-    written = ColumnTexts(tuple(texts), rows.decimal).format
-    if written is None:
-        return column
-    numbers = np.array([*map(written.real, texts), np.nan])
-    row_numbers = numbers[codes]
-    is_whole = bool((codes >= 0).all()) and bool((numbers[:-1] == np.floor(numbers[:-1])).all())
-    return pd.Series(
-        row_numbers.astype(np.int64) if is_whole and np.abs(row_numbers).max() < EXACT else row_numbers,
-        index=column.index,
-    )
 
 
 # Rules executed file to file, for tables that do not fit in memory: DuckDB reads the rows as texts, block by block.
@@ -423,7 +391,6 @@ _ROWS = 100_000
 
 
 def _labels(hierarchy: Hierarchy) -> NDArray[np.object_]:
-    """All labels of a hierarchy, level by level."""
     return np.array([label for labels in hierarchy.labels for label in labels], dtype=object)
 
 
