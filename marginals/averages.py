@@ -7,8 +7,8 @@ without a value are in none of these numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import product
 from math import inf, isfinite, prod
 from typing import TYPE_CHECKING
@@ -189,17 +189,16 @@ class Amounts:
         return np.concatenate([np.where(np.isfinite(ends), ends, 0.0), np.zeros(len(ends))])
 
     @cached_property
-    def _open(self) -> tuple[bool, bool]:
-        """Whether rows may have numbers without a least, and without a largest one."""
-        upper = self.nested.levels[0].upper[: len(self._ends[0])]
+    def _open(self) -> tuple[BoolArray, BoolArray]:
+        """Whether rows of each published value may have numbers without a least, and without a largest one."""
         low, high = self._ends
-        return bool(np.any((low == -np.inf) & (upper > 0))), bool(np.any((high == np.inf) & (upper > 0)))
+        may_have_rows = self.nested.levels[0].upper[: len(low)] > 0
+        return may_have_rows & (low == -np.inf), may_have_rows & (high == np.inf)
 
     @property
     def open_labels(self) -> tuple[str, ...]:
         """The published values whose rows may have numbers without end."""
-        upper = self.nested.levels[0].upper[: len(self._ends[0])]
-        is_open = (upper > 0) & ((self._ends[0] == -np.inf) | (self._ends[1] == np.inf))
+        is_open = self._open[0] | self._open[1]
         return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
 
     @cached_property
@@ -228,7 +227,7 @@ class Amounts:
 
     def _with_open_ends(self, lower: float, upper: float) -> Range:
         is_below, is_above = self._open
-        return Range(-inf if is_below else lower, inf if is_above else upper)
+        return Range(-inf if is_below.any() else lower, inf if is_above.any() else upper)
 
     def quantile_range(self, probability: float) -> Range | None:
         """Between which numbers the quantile lies; None where no row has a number in any table."""
@@ -334,8 +333,8 @@ class Estimated:
         return float(self.values[min(place, len(self.values) - 1)])
 
 
-def _amounts(model: MarginalModel, attribute: str, rows: Rows, scale: Scale) -> Amounts:
-    return Amounts(known_attribute(model.domain, attribute), rows, scale)
+def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
 
 
 def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> Quantity:
@@ -354,18 +353,13 @@ def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | No
 
 def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
     """The mean over the rows that a condition means. Raises InputError where none with a number is possible."""
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    amounts = _amounts(model, attribute, where, scale)
     return _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
-
-
-def _mean(amounts: Amounts) -> Quantity | None:
-    bounds = amounts.mean_range()
-    return None if bounds is None else _quantity(amounts, amounts.estimated.mean, lambda: bounds)
 
 
 def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
     """The sum over the rows that a condition means; 0 where none is possible."""
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    amounts = _amounts(model, attribute, where, scale)
     bounds = amounts.total_range()
     return _quantity(amounts, 0.0 if bounds == (0, 0) else amounts.estimated.total, lambda: bounds)
 
@@ -377,7 +371,7 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
     """
     import pandas as pd
 
-    rows, margin = Rows.of(model, where), as_margin(model, by)
+    whole, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
@@ -387,10 +381,11 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
             a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
             for (a, level), code in zip(margin.items(), codes)
         }
-        number = _mean(_amounts(model, attribute, rows.and_of(group), scale))
-        if number is None:
+        amounts = replace(whole, rows=whole.rows.and_of(group))
+        if (bounds := amounts.mean_range()) is None:
             told.append((np.nan, np.nan, np.nan, True))
             continue
+        number = _quantity(amounts, amounts.estimated.mean, partial(Range, *bounds))
         told.append((float(number), number.lower, number.upper, number.sharp))
         bases.append(number.basis)
     frame = pd.DataFrame(told, index=axis(model, margin), columns=["mean", "lower", "upper", "sharp"])
@@ -403,7 +398,7 @@ def quantiles(
     """Estimated quantiles by probability. Raises InputError where no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    amounts = _amounts(model, attribute, where, scale)
     wanted = _probabilities(probabilities)
     told = [amounts.estimated.quantile(probability) for probability in wanted]
     return marked(pd.Series(told, pd.Index(wanted, name="probability"), np.float64, name=attribute), amounts.basis)
@@ -415,7 +410,7 @@ def quantile_bounds(
     """Bounds of quantiles by probability: columns lower, upper. Raises InputError where no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    amounts = _amounts(model, attribute, where, scale)
     wanted = _probabilities(probabilities)
     told = [amounts.quantile_range(probability) for probability in wanted]
     if None in told:

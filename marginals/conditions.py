@@ -488,12 +488,16 @@ class _Reader:
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
-class NoValueError(InputError):
-    """A text that means none of the values of an attribute."""
+class ConditionError(InputError):
+    """A condition that an attribute cannot answer."""
 
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
         self.attribute = attribute
+
+
+class NoValueError(ConditionError):
+    """A text that means none of the values of an attribute."""
 
 
 class NothingInRangeError(NoValueError):
@@ -566,12 +570,8 @@ def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
     return np.full(size, -np.inf), np.full(size, np.inf)
 
 
-class UnjudgedError(InputError):
+class UnjudgedError(ConditionError):
     """A condition that cannot be judged of some values of an attribute."""
-
-    def __init__(self, attribute: str, message: str) -> None:
-        super().__init__(message)
-        self.attribute = attribute
 
 
 @dataclass(frozen=True, eq=False)

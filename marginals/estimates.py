@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, isclose
+from math import isclose
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from warnings import warn
 
@@ -20,7 +20,7 @@ from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves
 from models.inference.frechet_bounds import Box, MarginBounds
 from models.inference.marginal_model import MarginalModel, mutual_information
 from models.programs.cell_bounds import CountBounds
-from models.programs.nested_counts import Range
+from models.programs.nested_counts import UNBOUNDED, Range
 from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Certain(NamedTuple):
     open_labels: tuple[str, ...] = ()
 
 
-_UNBOUNDED = Certain(Range(-inf, inf), sharp=False)
+_UNBOUNDED = Certain(UNBOUNDED, sharp=False)
 
 
 class Quantity(float):

@@ -43,7 +43,7 @@ from models.arrays import BoolArray, FloatArray, IndexArray
 from models.tables.hierarchy import Hierarchy
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """What the values of a column are, besides missing ones. NOTHING: there are none, which fits everything."""
 
     NOTHING = "nothing"
@@ -66,11 +66,11 @@ class ColumnTexts:
         return found if found is not None and all(map(found.is_number, values)) else None
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> ColumnKind:
         """Numbers, texts, or nothing."""
         if not any(self.texts):
-            return Kind.NOTHING
-        return Kind.TEXTS if self.format is None else Kind.NUMBERS
+            return ColumnKind.NOTHING
+        return ColumnKind.TEXTS if self.format is None else ColumnKind.NUMBERS
 
     @cached_property
     def spellings(self) -> dict[str, list[str]]:
@@ -139,7 +139,7 @@ class BoundCondition:
         numbers = {
             name: np.array([*map((column.format or POINT).real, rows[name].texts), np.nan])[rows[name].codes]
             for name, column in self.columns.items()
-            if column.kind is not Kind.TEXTS
+            if column.kind is not ColumnKind.TEXTS
         }
 
         def truth(formula: Formula) -> BoolArray:
@@ -166,7 +166,7 @@ class BoundCondition:
         """Numbers that compare as the operands of an atom do: of a column shape (rows,), NaN for what is missing."""
         columns = [operand for operand in operands(atom) if isinstance(operand, Column)]
         constants = [operand for operand in operands(atom) if not isinstance(operand, Column)]
-        if Kind.NUMBERS in map(self._kind, operands(atom)):
+        if ColumnKind.NUMBERS in map(self._kind, operands(atom)):
             places: dict[Operand, FloatArray] = {column: numbers[column.name] for column in columns}
             return places | {constant: np.asarray(constant, dtype=float) for constant in constants}
         texts = {str(constant) for constant in constants}.union(*(rows[column.name].texts for column in columns))
@@ -177,10 +177,10 @@ class BoundCondition:
             places[column] = np.array([*(rank[text] for text in coded.texts), np.nan])[coded.codes]
         return places
 
-    def _kind(self, operand: Operand) -> Kind:
+    def _kind(self, operand: Operand) -> ColumnKind:
         if isinstance(operand, Column):
             return self.columns[operand.name].kind
-        return Kind.TEXTS if isinstance(operand, str) else Kind.NUMBERS
+        return ColumnKind.TEXTS if isinstance(operand, str) else ColumnKind.NUMBERS
 
     def _bind(self, formula: Formula) -> Formula:
         match formula:
@@ -203,7 +203,7 @@ class BoundCondition:
             return _either([self._chosen(column, part) for part in divided])
         if (exact := unquoted(text)) is not None:
             return Membership(column, (self._constant(exact, kind),))
-        if kind is Kind.NUMBERS:
+        if kind is ColumnKind.NUMBERS:
             return self._compared(column, text, labels)
         if labels is None:  # it has no value
             return Membership(column, (text,))
@@ -224,7 +224,7 @@ class BoundCondition:
     def _labels(self, column: Column) -> Labels | None:
         """The labels of an attribute; of another column of texts those that occur, flat."""
         hierarchy, values = self.hierarchies.get(column.name), self.columns[column.name]
-        if hierarchy is None and values.kind is Kind.TEXTS:
+        if hierarchy is None and values.kind is ColumnKind.TEXTS:
             hierarchy = Hierarchy.flat(values.texts)
         return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
 
@@ -232,7 +232,7 @@ class BoundCondition:
         """The values under a label; of several, those that do not stand for no value."""
         values = self.columns[column.name]
         named = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
-        if values.kind is Kind.TEXTS and column.name in self.hierarchies:
+        if values.kind is ColumnKind.TEXTS and column.name in self.hierarchies:
             named = [text for label in named for text in values.spellings.get(label, [label])]
         if len(named) > 1:
             named = [text for text in named if text not in self.missing]
@@ -243,7 +243,7 @@ class BoundCondition:
         if POINT.is_number(text):
             if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
                 raise self._not_chosen(column, "that it does not have")
-            return Comparison(column, "==", self._constant(text, Kind.NUMBERS))
+            return Comparison(column, "==", self._constant(text, ColumnKind.NUMBERS))
         numbers = Range.of(text)
         if numbers is None or numbers.is_empty:
             raise self._not_chosen(column, "that is neither a number nor a range of numbers, such as 20-39 or >=65")
@@ -254,8 +254,8 @@ class BoundCondition:
             ends.append(Comparison(column, "<=" if numbers.with_high else "<", self._exact(float(numbers.high))))
         return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
 
-    def _constant(self, text: str, kind: Kind) -> Constant:
-        return self._exact(POINT.real(text)) if kind is Kind.NUMBERS and POINT.is_number(text) else text
+    def _constant(self, text: str, kind: ColumnKind) -> Constant:
+        return self._exact(POINT.real(text)) if kind is ColumnKind.NUMBERS and POINT.is_number(text) else text
 
     def _exact(self, number: float) -> int | float:
         if not abs(number) < EXACT:
@@ -268,17 +268,17 @@ class BoundCondition:
         constants = [o for o in operands(atom) if not isinstance(o, Column)]
         kinds = set(map(self._kind, constants))
         for name, kind in columns.items():
-            if kind is Kind.NUMBERS and Kind.TEXTS in kinds:
+            if kind is ColumnKind.NUMBERS and ColumnKind.TEXTS in kinds:
                 raise self._refusal(
                     f"compares column {name!r}, in which every value is a number, with a text; write the number "
                     "without quotes"
                 )
-            if kind is Kind.TEXTS and Kind.NUMBERS in kinds:
+            if kind is ColumnKind.TEXTS and ColumnKind.NUMBERS in kinds:
                 raise self._refusal(
                     f"compares column {name!r}, in which not every value is a number, with a number (codes with leading "
                     "zeros are none); write it as a text in quotes, or name in data.missing what stands for no value"
                 )
-        if {Kind.NUMBERS, Kind.TEXTS} <= set(columns.values()):
+        if {ColumnKind.NUMBERS, ColumnKind.TEXTS} <= set(columns.values()):
             raise self._refusal(f"compares columns {' and '.join(map(repr, columns))}, numbers and texts")
         if isinstance(atom, Membership) or (isinstance(atom, Comparison) and atom.sign == "=="):
             missing = {POINT.real(text) for text in self.missing} | self.missing
