@@ -34,8 +34,7 @@ Node = tuple[int, ...]
 """A level for each attribute."""
 
 _GROUP = 64
-"""Combinations of levels of neighbouring attributes that are summed over at once, at most: few products of small matrices
-are much faster than sums along many short axes."""
+"""Combinations of levels that are summed over at once, at most: few products are faster than sums along many short axes."""
 
 
 @lru_cache(maxsize=256)

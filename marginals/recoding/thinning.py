@@ -26,10 +26,10 @@ from models.tables.hierarchy import Margin
 
 # The fewest rows that a class must lose.
 #
-# The criteria here depend on the shares alone, and hold the better the more even these are: what majorizes a class that
-# fails fails, too. Of all ways to keep s rows the most even one lowers the most frequent values to one height, so that only
-# heights need be tried. Whole heights t pass for all t up to some T; between T and T + 1, where some of the values are one
-# higher than others, each number of these is tried, since a few higher ones may fail where more pass.
+# The criteria here hold the better the more even the shares are: what majorizes a class that fails fails, too. Of all ways
+# to keep s rows the most even one lowers the most frequent values to one height, so only heights are tried. Whole heights t
+# pass up to some T; between T and T + 1 each number of values that are one higher is tried, since a few may fail where more
+# pass.
 
 _EVEN = (Distinct, Simple, Entropy, Recursive, Functional)
 """Criteria that depend on the shares alone, and hold the better the more even these are."""
