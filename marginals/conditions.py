@@ -32,6 +32,7 @@ from ast import literal_eval
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from operator import or_
 from typing import TypeAlias
 
@@ -184,7 +185,7 @@ def _texts_of(name: str, values: Values) -> tuple[str, ...]:
     return tuple(text for part in values for text in _texts_of(name, part))
 
 
-def parsed(condition: str, names: Collection[str] = (), is_value: IsValue = lambda _column, _text: False) -> Formula:
+def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None = None) -> Formula:
     """Return the formula that a text is. Raises InputError for anything else.
 
     names: of the table's columns, of any characters; other columns are words or stand between backticks. is_value: tells
@@ -233,18 +234,21 @@ _NEGATED, _TIGHTEST = 2, 5
 _JOINED_TIGHTLY, _AFTER_COMPARISON = re.compile(r"\s*[&|]"), re.compile(r"\s*(?:$|\)|(?:and|or)\b)")
 
 _SIGN = re.compile(r"\s*(?:[=!<>]=?|(?<!\w)(?:not\s+)?in\b)")
-_CHOICE = re.compile(r"\s*=\s*|\s+(not\s+)?in\s+|\s*(?=[<>])")
+_CHOICE = re.compile(r"\s*=(?!=)\s*|\s+(not\s+)?in\s+|\s*(?=[<>])")
 _IS_CHOICE = re.compile(rf"\s*=(?!=)|\s+(?:not\s+)?in\s+(?![\[(\s])|\s*[<>]=?\s*{PLAIN}\s*\|")
 _BEFORE_TERM = re.compile(r"(?:[\s(~]|not\b)*")
 _CONSTANT = re.compile(rf"(?:{QUOTED}|{PLAIN})", re.DOTALL)
-_QUOTED_VALUE = re.compile(rf"(?:{QUOTED})(?=\s*(?:\||\)|$|(?:and|or)\b))", re.DOTALL)
-_NEXT_TERM = re.compile(r"\s+(?:and|or)\b")
+_QUOTED_VALUE = re.compile(rf"\s*(?:{QUOTED})(?=\s*(?:\||\)|$|(?:and|or)\b))", re.DOTALL)
+_STOP = re.compile(r"[()|]|\s+(?:and|or)\b")
+
+_ENDS = 50
+"""Places at which a label that is known may end, at most: it may have parentheses, "and" and "or" within."""
 
 
 class _Reader:
     """The reading of one condition from the left, by recursive descent; `_place` is where the rest begins."""
 
-    def __init__(self, condition: str, names: Collection[str], is_value: IsValue) -> None:
+    def __init__(self, condition: str, names: Collection[str], is_value: IsValue | None) -> None:
         self._text, self._place, self._depth = condition.strip(), 0, 0
         self._names = sorted(names, key=len, reverse=True)
         self._is_value = is_value
@@ -277,7 +281,7 @@ class _Reader:
 
     def _term(self, strength: int) -> Formula:
         self._take(_BLANK)
-        start = self._place
+        start, depth = self._place, self._depth
         if (choice := self._choice(known=True)) is not None:
             return choice
         if strength <= _NEGATED and self._take(_NOT):
@@ -287,13 +291,13 @@ class _Reader:
         try:
             return self._comparison(strength, any_name=False)
         except InputError as error:
-            problem, self._place = error, start
+            problem, self._place, self._depth = error, start, depth
         if (choice := self._choice(known=False)) is not None:
             return choice
         try:
             return self._comparison(strength, any_name=True)
         except InputError:
-            self._place = start
+            self._place, self._depth = start, depth
         if not self._take_sign("("):
             raise problem
         formula = self._inside(0)
@@ -411,18 +415,21 @@ class _Reader:
 
     def _choice(self, *, known: bool) -> "Formula | None":
         """The choice that begins here. known: only one of values that its column is known to have."""
+        is_value = self._is_value
+        if known and is_value is None:
+            return None
         beginning = self._beginning(self._place)
         begin = None if beginning is None else _CHOICE.match(self._text, beginning[1])
         if beginning is None or begin is None:
             return None
         name, after_name = beginning
-        start, ends = begin.end(), list(self._ends(begin.end()))
-        if known:
-            is_known = (end for end, _ in reversed(ends) if self._is_value(name, self._text[start:end].strip()))
-            end = next(is_known, -1)
+        start = begin.end()
+        if is_value is not None and known:
+            ends = [end for end, _ in islice(self._ends(start), _ENDS)]
+            end = next((end for end in reversed(ends) if is_value(name, self._text[start:end].strip())), -1)
         else:
             is_choice = _IS_CHOICE.match(self._text, after_name)
-            end = next(end for end, is_certain in ends if is_certain) if is_choice else -1
+            end = next(end for end, is_certain in self._ends(start) if is_certain) if is_choice else -1
         if end < 0:
             return None
         self._place = end
@@ -441,22 +448,21 @@ class _Reader:
 
     def _ends(self, begin: int) -> Iterator[tuple[int, bool]]:
         """Where values that begin at a place may end, the first first, and whether they must unless they are a label."""
-        place, depth, at_value = begin, 0, True
-        while place < len(self._text):
-            if at_value and (quoted := _QUOTED_VALUE.match(self._text, place)):
-                place, at_value = quoted.end(), False
-                continue
-            sign = self._text[place]
+        quoted = _QUOTED_VALUE.match(self._text, begin)
+        place, depth = quoted.end() if quoted else begin, 0
+        while stop := _STOP.search(self._text, place):
+            place, sign = stop.end(), stop[0]
             if sign == "(":
                 depth += 1
             elif sign == ")":
                 if depth == 0:
-                    yield place, True
+                    yield stop.start(), True
                 depth = max(depth - 1, 0)
-            elif joined := _NEXT_TERM.match(self._text, place):
-                yield place, depth == 0 and self._begins_term(joined.end())
-            at_value = sign == "|" or (at_value and sign.isspace())
-            place += 1
+            elif sign == "|":
+                quoted = _QUOTED_VALUE.match(self._text, place)
+                place = quoted.end() if quoted else place
+            else:
+                yield stop.start(), depth == 0 and self._begins_term(place)
         yield len(self._text), True
 
     def _begins_term(self, place: int) -> bool:
