@@ -477,7 +477,7 @@ class _Reader:
         return InputError(f"the condition {in_message(self._text)} {problem}")
 
     def _unreadable(self) -> InputError:
-        if self._text.startswith("#", self._place):
+        if self._text[self._place :].lstrip().startswith("#"):
             return self._refusal("has a # outside quotes; quote a column by backticks")
         return self._refusal(
             "cannot be read; it compares columns with constants, such as \"age > 80 and sex == 'Female'\""
