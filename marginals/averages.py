@@ -393,38 +393,36 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
 
 
 def quantiles(
-    model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probabilities: object, where: Where, scale: Scale
 ) -> "pd.Series[float]":
-    """Estimated quantiles by probability. Raises InputError where no row is possible."""
+    """Estimated quantiles by probability. Raises InputError if no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, where, scale)
-    wanted = _probabilities(probabilities)
-    told = [amounts.estimated.quantile(probability) for probability in wanted]
-    return marked(pd.Series(told, pd.Index(wanted, name="probability"), np.float64, name=attribute), amounts.basis)
+    amounts, index = _amounts(model, attribute, where, scale), _probabilities(probabilities)
+    values = [amounts.estimated.quantile(probability) for probability in index]
+    return marked(pd.Series(values, index, np.float64, name=attribute), amounts.basis)
 
 
 def quantile_bounds(
-    model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probabilities: object, where: Where, scale: Scale
 ) -> "pd.DataFrame":
-    """Bounds of quantiles by probability: columns lower, upper. Raises InputError where no row is possible."""
+    """Bounds of quantiles by probability: columns lower, upper. Raises InputError if no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, where, scale)
-    wanted = _probabilities(probabilities)
-    told = [amounts.quantile_range(probability) for probability in wanted]
-    if None in told:
+    amounts, index = _amounts(model, attribute, where, scale), _probabilities(probabilities)
+    bounds = [amounts.quantile_range(probability) for probability in index]
+    if None in bounds:
         raise InputError("no row with these values is possible, so there is nothing to average")
-    index = pd.Index(wanted, name="probability")
-    frame = pd.DataFrame(told, index=index, columns=["lower", "upper"], dtype=np.float64)
+    frame = pd.DataFrame(bounds, index=index, columns=["lower", "upper"], dtype=np.float64)
     frame.attrs["sharp"] = amounts.is_sharp
     return frame
 
 
-def _probabilities(probabilities: object) -> list[float]:
+def _probabilities(probabilities: object) -> "pd.Index[float]":
+    import pandas as pd
+
     if isinstance(probabilities, str | bytes | float | int) or not isinstance(probabilities, Sequence | np.ndarray):
         raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
-    listed = list(probabilities)
-    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in listed):
+    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in probabilities):
         raise InputError("a quantile is asked for with a probability from 0 to 1")
-    return [float(p) for p in listed]
+    return pd.Index(list(map(float, probabilities)), name="probability")

@@ -32,8 +32,6 @@ from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import (
     ODDS_RATIO,
-    RISK_DIFFERENCE,
-    RISK_RATIO,
     Comparison,
     are_sums_known,
     extremes,
@@ -240,16 +238,11 @@ def _on_one_attribute(model: MarginalModel, condition: Where) -> Where:
     return condition
 
 
-def risk_ratio(model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> Quantity:
-    """The share of a group with an outcome over that of another group, by default of everybody else."""
-    return Quantity(*_compared(_Groups.of(model, outcome, group, against, where), RISK_RATIO))
-
-
-def risk_difference(
-    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
+def compared_shares(
+    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where, by: Comparison
 ) -> Quantity:
-    """The share of a group with an outcome less that of another group, by default of everybody else."""
-    return Quantity(*_compared(_Groups.of(model, outcome, group, against, where), RISK_DIFFERENCE))
+    """The share of a group with an outcome beside that of another group, by default of everybody else."""
+    return Quantity(*_compared(_Groups.of(model, outcome, group, against, where), by))
 
 
 def share(model: MarginalModel, part: Where, where: Where) -> Quantity:

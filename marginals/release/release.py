@@ -32,6 +32,7 @@ from models.graphs.basis import Basis, Kind
 from models.graphs.junction_tree import Collection
 from models.inference.log_linear import u_terms
 from models.inference.marginal_model import MarginalModel
+from models.inference.two_by_two import RISK_DIFFERENCE, RISK_RATIO
 from models.tables.hierarchy import Domain, InducedAttribute, Margin
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ class Release:
         >>> release.risk_ratio("diagnosis=Gout", "age=50-59", against="age=20-29").lower
         inf
         """
-        return told(comparisons.risk_ratio(self.model, outcome, group, against, where))
+        return told(comparisons.compared_shares(self.model, outcome, group, against, where, RISK_RATIO))
 
     def risk_difference(
         self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
@@ -292,7 +293,7 @@ class Release:
         >>> release.risk_difference("diagnosis=Gout", "sex=Male", where="age>=40").sharp
         False
         """
-        return told(comparisons.risk_difference(self.model, outcome, group, against, where))
+        return told(comparisons.compared_shares(self.model, outcome, group, against, where, RISK_DIFFERENCE))
 
     def mean(
         self,
