@@ -306,13 +306,21 @@ def _either(terms: Sequence[Formula]) -> Formula:
 
 
 def column_texts(
-    blocks: Iterable[Mapping[str, CodedColumn]], decimals: Mapping[str, str]
+    blocks: Iterable[Mapping[str, CodedColumn]], decimals: Mapping[str, str], most: int
 ) -> tuple[int, dict[str, ColumnTexts]]:
-    """Return the number of rows of some blocks, and the texts of some columns that occur there. decimals: by column."""
+    """Return the number of rows of some blocks, and the texts of some columns that occur there. decimals: by column.
+
+    most: texts of a column that may be held. Raises InputError, naming the column, if there are more.
+    """
     count, seen = 0, {name: dict[str, None]() for name in decimals}
     for block in blocks:
         count += len(next(iter(block.values())).codes)
         for name, texts in seen.items():
             column = block[name]
             texts.update((column.texts[code], None) for code in np.unique(column.codes).tolist() if code >= 0)
+            if len(texts) > most:
+                raise InputError(
+                    f"a condition is about {name!r}, which has more than {most:,} different values: more than data.memory "
+                    "holds; raise it, or leave the condition out"
+                )
     return count, {name: ColumnTexts(tuple(texts), decimals[name]) for name, texts in seen.items()}

@@ -331,7 +331,8 @@ class _FileRows:
         self._decimals = {name: "." if _is_typed(files, name) else source.decimal for name in self._columns}
         self._query = texts_query(connection, files, self._columns, memory)
         missing, hierarchies = frozenset(source.missing), dict(domain.items())
-        self.count, texts = column_texts(self.blocks(), {name: self._decimals[name] for name in named})
+        decimals = {name: self._decimals[name] for name in named}
+        self.count, texts = column_texts(self.blocks(), decimals, memory // _TEXT_BYTES)
         self._rules = [
             (rule.attribute, domain.hierarchy(rule.attribute).height if rule.level is None else rule.level, number)
             for number, rule in enumerate(rules)
@@ -388,6 +389,9 @@ class _FileRows:
 
 _ROWS = 100_000
 """Rows that are handled at a time."""
+
+_TEXT_BYTES = 200
+"""Memory that a different text of a column takes, about."""
 
 
 def _labels(hierarchy: Hierarchy) -> NDArray[np.object_]:
