@@ -332,7 +332,7 @@ class _FileRows:
         self._query = texts_query(connection, files, self._columns, memory)
         missing, hierarchies = frozenset(source.missing), dict(domain.items())
         decimals = {name: self._decimals[name] for name in named}
-        self.count, texts = column_texts(self.blocks(), decimals, memory // _TEXT_BYTES)
+        self.count, texts = column_texts(self.blocks(), decimals, max(memory // _TEXT_BYTES, _TEXTS))
         self._rules = [
             (rule.attribute, domain.hierarchy(rule.attribute).height if rule.level is None else rule.level, number)
             for number, rule in enumerate(rules)
@@ -390,8 +390,8 @@ class _FileRows:
 _ROWS = 100_000
 """Rows that are handled at a time."""
 
-_TEXT_BYTES = 200
-"""Memory that a different text of a column takes, about."""
+_TEXTS, _TEXT_BYTES = 1_000_000, 200
+"""Different texts of a column that are held in any case, and the memory that one of more takes, about."""
 
 
 def _labels(hierarchy: Hierarchy) -> NDArray[np.object_]:
