@@ -56,8 +56,9 @@ from similarity_foreground import TABLES, Sensitive
 from sklearn.tree import DecisionTreeClassifier
 
 from marginals import Attribute, NothingPublishableError, Policy, Table, anonymize, publish, read_table, sweep
-from marginals.anonymizers.local_recoding import LocalRecoding, eligible_l, hilbert_groups, spread_groups
 from marginals.bundle.content import model_of
+from marginals.recoding.hilbert import eligible_l, hilbert_groups, spread_groups
+from marginals.recoding.local_recoding import LocalRecoding
 from models import Collection
 
 KEPT = Path(__file__).parent / "results" / "six_tables.jsonl"

@@ -30,7 +30,7 @@ from checks import Entropy, Recursive, Requirements, equivalence_classes
 from checks.classes import homogeneity
 from checks.population import posterior_belief, prior_belief
 from marginals import Attribute, Role, Table, read_hierarchy, read_table
-from marginals.anonymizers.lattice import SingleTable, minimal_tables, single_table
+from marginals.recoding.lattice import SingleTable, minimal_tables, single_table
 from models import DataCube, Hierarchy
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")

@@ -20,7 +20,7 @@ from figures import Figure
 from l_diversity_mkgv07 import CRITERIA, homogeneous_classes
 
 from marginals import Attribute, Role, Table, read_table
-from marginals.anonymizers.lattice import minimal_tables
+from marginals.recoding.lattice import minimal_tables
 from models import DataCube, IndexArray
 
 SIZES = {"zipcode": 31_953, "date": 320, "gender": 2, "style": 1_509, "price": 346, "quantity": 1, "shipment": 2}

@@ -27,8 +27,9 @@ from checks import Functional, Records, consistent_counts
 from checks.diversity.criteria import excessive_protections
 from checks.risk.harm import risk
 from marginals import Table, sweep
-from marginals.anonymizers.lattice import minimal_tables
-from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
+from marginals.recoding.lattice import minimal_tables
+from marginals.recoding.local_recoding import LocalRecoding
+from marginals.usefulness import tree_accuracy
 from models import GeneralizedCells
 
 SALES = 50_000

@@ -27,9 +27,11 @@ from figures import Figure
 from checks import Functional, Recursive, Requirements, spelled
 from checks.diversity.criteria import excessive_protection
 from marginals import Attribute, NothingPublishableError, Role, Table, read_hierarchy, read_table, sweep
-from marginals.anonymizers.lattice import best_full_domain, minimal_tables
-from marginals.anonymizers.local_recoding import LocalRecoding, hilbert_groups, relative_accuracy
-from models import Hierarchy, average_relative_error, random_count_queries
+from marginals.recoding.hilbert import hilbert_groups
+from marginals.recoding.lattice import minimal_tables
+from marginals.recoding.local_recoding import LocalRecoding
+from marginals.usefulness import tree_accuracy
+from models import ContingencyTable, GeneralizedCells, Hierarchy, average_relative_error, random_count_queries
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -143,6 +145,41 @@ def recursive_tables(table: Table) -> list[LocalRecoding]:
         ).minimal
     }
     return [LocalRecoding.full_domain(table, chosen) for chosen in levels]
+
+
+def best_full_domain(table: Table, requirement: Functional, *, k: int | None = None) -> LocalRecoding:
+    """The minimal full-domain table with the highest `um`; no coarser table can have a higher one.
+
+    What the lattice search finds, as the baseline that TZ09 compares SWEEP with, here driven to the requirement itself
+    instead of a recursive (c, l)-diversity that implies it. k: each class has at least so many rows.
+    Raises NothingPublishableError when no table satisfies the requirement, not even one with everything suppressed.
+    """
+    requirements = Requirements(table.sensitive, k_link=k, diversity=requirement)
+    result = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
+    if not result:
+        raise NothingPublishableError(f"no full-domain table satisfies {requirement}")
+    recoded = (LocalRecoding.full_domain(table, single.levels) for single in result)
+    return max(recoded, key=lambda one: one.information_utility)
+
+
+def relative_accuracy(
+    anonymized: GeneralizedCells,
+    original: ContingencyTable,
+    test: ContingencyTable,
+    target: str,
+    rng: np.random.Generator,
+) -> float:
+    """Accuracy of the tree learnt from the anonymized table over that of the tree learnt from the original, on `test`.
+
+    target: the attribute to predict from all others. test: base rows of the same domain, best not those learnt from.
+    Raises InputError without scikit-learn.
+    """
+    seed = int(rng.integers(2**31))
+    learnt = [
+        tree_accuracy(cells, test, target, np.random.default_rng(seed))
+        for cells in (anonymized, GeneralizedCells.of(original))
+    ]
+    return learnt[0] / learnt[1]
 
 
 def answers_of(table: Table, requirements: Sequence[Functional]) -> list[dict[str, Answer]]:

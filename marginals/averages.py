@@ -7,8 +7,8 @@ without a value are in none of these numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import product
 from math import inf, isfinite, prod
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ import numpy as np
 from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import Attributes, BoundedQuantity, Certain, Rows, as_margin, axis, basis_in, marked, weakest
+from marginals.estimates import Attributes, Certain, Quantity, Rows, as_margin, axis, basis_in, marked, weakest
 from marginals.label_numbers import LabelNumbers
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
@@ -173,7 +173,6 @@ class Amounts:
 
     @cached_property
     def _missing(self) -> BoolArray:
-        """The base values that are meant and whose rows may have no number."""
         return self._possible & self.numbers.may_miss
 
     def _published(self, base_values: BoolArray) -> BoolArray:
@@ -187,21 +186,19 @@ class Amounts:
         return np.repeat([1.0, 0.0], size)
 
     def _costs(self, ends: FloatArray) -> FloatArray:
-        """The numbers of the cells; 0 for those without one."""
         return np.concatenate([np.where(np.isfinite(ends), ends, 0.0), np.zeros(len(ends))])
 
     @cached_property
-    def _open(self) -> tuple[bool, bool]:
-        """Whether rows may have numbers without a least, and without a largest one."""
-        upper = self.nested.levels[0][1][: len(self._ends[0])]
+    def _open(self) -> tuple[BoolArray, BoolArray]:
+        """Whether rows of each published value may have numbers without a least, and without a largest one."""
         low, high = self._ends
-        return bool(np.any((low == -np.inf) & (upper > 0))), bool(np.any((high == np.inf) & (upper > 0)))
+        may_have_rows = self.nested.levels[0][1][: len(low)] > 0
+        return may_have_rows & (low == -np.inf), may_have_rows & (high == np.inf)
 
     @property
     def open_labels(self) -> tuple[str, ...]:
         """The published values whose rows may have numbers without end."""
-        upper = self.nested.levels[0][1][: len(self._ends[0])]
-        is_open = (upper > 0) & ((self._ends[0] == -np.inf) | (self._ends[1] == np.inf))
+        is_open = self._open[0] | self._open[1]
         return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
 
     @cached_property
@@ -230,7 +227,7 @@ class Amounts:
 
     def _with_open_ends(self, lower: float, upper: float) -> Range:
         is_below, is_above = self._open
-        return Range(-inf if is_below else lower, inf if is_above else upper)
+        return Range(-inf if is_below.any() else lower, inf if is_above.any() else upper)
 
     def quantile_range(self, probability: float) -> Range | None:
         """Between which numbers the quantile lies; None where no row has a number in any table."""
@@ -303,7 +300,6 @@ class Amounts:
 
     @property
     def _level_told(self) -> int:
-        """The coarsest level whose values have one number each, else the base values."""
         numbers = self.numbers
         for level in range(self._hierarchy.height - 1, 0, -1):
             codes = self._hierarchy.lift(0, level)
@@ -337,11 +333,11 @@ class Estimated:
         return float(self.values[min(place, len(self.values) - 1)])
 
 
-def _amounts(model: MarginalModel, attribute: str, rows: Rows, scale: Scale) -> Amounts:
-    return Amounts(known_attribute(model.domain, attribute), rows, scale)
+def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
 
 
-def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> BoundedQuantity:
+def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> Quantity:
     """An estimate with bounds, of which it is never outside: numbers that were given for labels may lie elsewhere."""
 
     def certain() -> Certain:
@@ -350,25 +346,20 @@ def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | No
         return Certain(ends, amounts.is_sharp or ends.is_known, amounts.open_labels)
 
     if amounts.scale == Scale():
-        return BoundedQuantity(estimate, amounts.basis, certain)
+        return Quantity(estimate, amounts.basis, certain)
     known = certain()
-    return BoundedQuantity(min(max(estimate, known.bounds.lower), known.bounds.upper), amounts.basis, lambda: known)
+    return Quantity(min(max(estimate, known.bounds.lower), known.bounds.upper), amounts.basis, lambda: known)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
+def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
     """The mean over the rows that a condition means. Raises InputError where none with a number is possible."""
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    amounts = _amounts(model, attribute, where, scale)
     return _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
 
 
-def _mean(amounts: Amounts) -> BoundedQuantity | None:
-    bounds = amounts.mean_range()
-    return None if bounds is None else _quantity(amounts, amounts.estimated.mean, lambda: bounds)
-
-
-def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> BoundedQuantity:
+def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
     """The sum over the rows that a condition means; 0 where none is possible."""
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
+    amounts = _amounts(model, attribute, where, scale)
     bounds = amounts.total_range()
     return _quantity(amounts, 0.0 if bounds == (0, 0) else amounts.estimated.total, lambda: bounds)
 
@@ -380,7 +371,7 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
     """
     import pandas as pd
 
-    rows, margin = Rows.of(model, where), as_margin(model, by)
+    whole, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
@@ -390,10 +381,11 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
             a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
             for (a, level), code in zip(margin.items(), codes)
         }
-        number = _mean(_amounts(model, attribute, rows.and_of(group), scale))
-        if number is None:
+        amounts = replace(whole, rows=whole.rows.and_of(group))
+        if (bounds := amounts.mean_range()) is None:
             told.append((np.nan, np.nan, np.nan, True))
             continue
+        number = _quantity(amounts, amounts.estimated.mean, partial(Range, *bounds))
         told.append((float(number), number.lower, number.upper, number.sharp))
         bases.append(number.basis)
     frame = pd.DataFrame(told, index=axis(model, margin), columns=["mean", "lower", "upper", "sharp"])
@@ -401,38 +393,36 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
 
 
 def quantiles(
-    model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probabilities: object, where: Where, scale: Scale
 ) -> "pd.Series[float]":
-    """Estimated quantiles by probability. Raises InputError where no row is possible."""
+    """Estimated quantiles by probability. Raises InputError if no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
-    wanted = _probabilities(probabilities)
-    told = [amounts.estimated.quantile(probability) for probability in wanted]
-    return marked(pd.Series(told, pd.Index(wanted, name="probability"), np.float64, name=attribute), amounts.basis)
+    amounts, index = _amounts(model, attribute, where, scale), _probabilities(probabilities)
+    values = [amounts.estimated.quantile(probability) for probability in index]
+    return marked(pd.Series(values, index, np.float64, name=attribute), amounts.basis)
 
 
 def quantile_bounds(
-    model: MarginalModel, attribute: str, probabilities: Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probabilities: object, where: Where, scale: Scale
 ) -> "pd.DataFrame":
-    """Bounds of quantiles by probability: columns lower, upper. Raises InputError where no row is possible."""
+    """Bounds of quantiles by probability: columns lower, upper. Raises InputError if no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, Rows.of(model, where), scale)
-    wanted = _probabilities(probabilities)
-    told = [amounts.quantile_range(probability) for probability in wanted]
-    if None in told:
+    amounts, index = _amounts(model, attribute, where, scale), _probabilities(probabilities)
+    bounds = [amounts.quantile_range(probability) for probability in index]
+    if None in bounds:
         raise InputError("no row with these values is possible, so there is nothing to average")
-    index = pd.Index(wanted, name="probability")
-    frame = pd.DataFrame(told, index=index, columns=["lower", "upper"], dtype=np.float64)
+    frame = pd.DataFrame(bounds, index=index, columns=["lower", "upper"], dtype=np.float64)
     frame.attrs["sharp"] = amounts.is_sharp
     return frame
 
 
-def _probabilities(probabilities: object) -> list[float]:
+def _probabilities(probabilities: object) -> "pd.Index[float]":
+    import pandas as pd
+
     if isinstance(probabilities, str | bytes | float | int) or not isinstance(probabilities, Sequence | np.ndarray):
         raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
-    listed = list(probabilities)
-    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in listed):
+    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in probabilities):
         raise InputError("a quantile is asked for with a probability from 0 to 1")
-    return [float(p) for p in listed]
+    return pd.Index(list(map(float, probabilities)), name="probability")

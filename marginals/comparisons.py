@@ -15,8 +15,8 @@ from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.estimates import (
     Attributes,
-    BoundedQuantity,
     Certain,
+    Quantity,
     Rows,
     axis,
     basis_in,
@@ -32,8 +32,6 @@ from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import (
     ODDS_RATIO,
-    RISK_DIFFERENCE,
-    RISK_RATIO,
     Comparison,
     are_sums_known,
     extremes,
@@ -45,15 +43,6 @@ from models.programs.nested_counts import Range
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class OddsRatio(BoundedQuantity):
-    """An odds ratio: of the expected counts, and lower <= ratio <= upper for certain."""
-
-    @property
-    def expected(self) -> float:
-        """The ratio of the expected counts."""
-        return float(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +172,6 @@ def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str,
 
 
 def _are_shown(*parts: Rows) -> bool:
-    """Whether some table shows each of these rows."""
     return all(rows.surely.is_shown({}) and rows.possibly.is_shown({}) for rows in parts)
 
 
@@ -231,7 +219,7 @@ def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Ca
     return expected, groups.basis(), certain
 
 
-def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) -> OddsRatio:
+def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) -> Quantity:
     """The odds ratio of two conditions, each on one attribute, among the rows that are meant."""
     groups = _Groups.of(model, second, _on_one_attribute(model, first), None, where)
     if len(groups.outcome) != 1:
@@ -241,7 +229,7 @@ def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) 
         raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
     if (rest := groups.without(groups.rows)) is not None:
         _require_possible(rest, "without the outcome")
-    return OddsRatio(*_compared(groups, ODDS_RATIO))
+    return Quantity(*_compared(groups, ODDS_RATIO))
 
 
 def _on_one_attribute(model: MarginalModel, condition: Where) -> Where:
@@ -250,21 +238,14 @@ def _on_one_attribute(model: MarginalModel, condition: Where) -> Where:
     return condition
 
 
-def risk_ratio(
-    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
-) -> BoundedQuantity:
-    """The share of a group with an outcome over that of another group, by default of everybody else."""
-    return BoundedQuantity(*_compared(_Groups.of(model, outcome, group, against, where), RISK_RATIO))
+def compared_shares(
+    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where, by: Comparison
+) -> Quantity:
+    """The share of a group with an outcome beside that of another group, by default of everybody else."""
+    return Quantity(*_compared(_Groups.of(model, outcome, group, against, where), by))
 
 
-def risk_difference(
-    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
-) -> BoundedQuantity:
-    """The share of a group with an outcome less that of another group, by default of everybody else."""
-    return BoundedQuantity(*_compared(_Groups.of(model, outcome, group, against, where), RISK_DIFFERENCE))
-
-
-def share(model: MarginalModel, part: Where, where: Where) -> BoundedQuantity:
+def share(model: MarginalModel, part: Where, where: Where) -> Quantity:
     """The share of the rows of one condition that another one holds for, too. Raises InputError where there are none."""
     meant = meanings(model.domain, model.finest_levels, part)
     rows = Rows.of(model, where).and_of(known := _known(model, meant))
@@ -281,11 +262,11 @@ def share(model: MarginalModel, part: Where, where: Where) -> BoundedQuantity:
     if not isnan(expected):
         expected = min(max(expected, ends.lower), ends.upper)
     if ends.is_known:
-        return BoundedQuantity(expected, CERTAIN, lambda: Certain(ends, sharp=True))
+        return Quantity(expected, CERTAIN, lambda: Certain(ends, sharp=True))
     is_told = not (known and rows.is_in_doubt)
     is_sharp = is_told and (_are_shown(rows, inside) or (whole.is_known and inside.bounds().sharp))
     basis = weakest([inside.basis({}), rows.basis({})]) if known else inside.basis({})
-    return BoundedQuantity(expected, basis, lambda: Certain(ends, is_sharp))
+    return Quantity(expected, basis, lambda: Certain(ends, is_sharp))
 
 
 def _part(count: float, rest: float, otherwise: float) -> float:

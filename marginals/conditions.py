@@ -1,4 +1,4 @@
-"""The grammar of conditions: which rows of a table are meant, in the notation of queries or in that of rules.
+"""The language of conditions: which rows of a table are meant, in the notation of queries or in that of rules.
 
     condition  = either
     either     = both { "or" both }
@@ -15,27 +15,26 @@
     text       = characters between quotes, as in Python
 
 Between parentheses, & | ~ stand for and, or and not, and bind as in Python. A choice is the notation of queries, such as
-`age in 20-39` or `diagnosis=Asthma|Migraine`; a comparison that of rules, such as `age > 80 and sex == 'Female'`. Each is
-understood wherever the other is.
+`age in 20-39` or `diagnosis=Asthma|Migraine`; a comparison that of rules, such as `age > 80 and sex == 'Female'`. Both may
+stand in one condition.
 
-A label is written as it is, without quotes. It goes on to the last place where it is still a label that the column is known
-to have; else to the end, to a parenthesis that it has not opened, or to an "and" or "or" behind which a condition
-begins. What a value means is said by the columns' labels (`Labels`). A name is the longest that the
-table has and that a sign follows.
+A label is written without quotes. It goes on to the last place where it is still a label that the column is known to have;
+else to the end, to a parenthesis that it has not opened, or to an "and" or "or" before a condition. The columns' labels
+say what a value means (`Labels`). A name is the longest that the table has and that a sign follows.
 
-Conditions may also come as a mapping, `{"age": "20-39", "race": ["White", "Black"]}`, whose values are choices, and
-as several texts; then all must hold.
+A condition may also be a mapping, `{"age": "20-39", "race": ["White", "Black"]}`, whose values are choices, or several
+texts, all of which must hold.
 """
 
-import ast
 import re
 import warnings
+from ast import literal_eval
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from functools import cached_property, reduce
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
 from operator import or_
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -43,7 +42,7 @@ from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing, numbers_of
-from marginals.tables.values import PLAIN, POINT, NumberFormat, has_leading_zero
+from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
@@ -61,7 +60,7 @@ Operand: TypeAlias = "Column | Constant"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether one value is ==, <, <=, > or >= another; a column is among them."""
+    """Whether one value is ==, <, <=, > or >= another; one of them is of a column."""
 
     left: Operand
     sign: str
@@ -78,10 +77,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether the value of a column is one of those that texts mean: labels, and ranges of numbers, as in `age=20-39`.
-
-    texts: any of them will do. What a text means depends on the labels that the column has, and is not decided here.
-    """
+    """Whether one of some texts means the value of a column: labels, and ranges of numbers, as in `age=20-39`."""
 
     column: Column
     texts: tuple[str, ...]
@@ -89,21 +85,21 @@ class Choice:
 
 @dataclass(frozen=True)
 class Negation:
-    """Whether something does not hold."""
+    """Whether a term does not hold."""
 
     term: "Formula"
 
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Whether all hold."""
+    """Whether all terms hold."""
 
     terms: "tuple[Formula, ...]"
 
 
 @dataclass(frozen=True)
 class Disjunction:
-    """Whether one holds at least."""
+    """Whether at least one term holds."""
 
     terms: "tuple[Formula, ...]"
 
@@ -113,7 +109,7 @@ Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
-    """The comparisons in a formula."""
+    """Yield the comparisons, memberships and choices of a formula."""
     match formula:
         case Negation(term=term):
             yield from atoms(term)
@@ -125,7 +121,7 @@ def atoms(formula: Formula) -> Iterator[Atom]:
 
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
-    """What is compared."""
+    """Return the columns and constants of an atom."""
     match atom:
         case Comparison(left=left, right=right):
             return (left, right)
@@ -136,189 +132,9 @@ def operands(atom: Atom) -> tuple[Operand, ...]:
 
 
 def columns_of(formula: Formula) -> tuple[str, ...]:
-    """The names of the columns that a formula is about, none twice."""
+    """Return the names of the columns in a formula, none twice."""
     named = (operand.name for atom in atoms(formula) for operand in operands(atom) if isinstance(operand, Column))
     return tuple(dict.fromkeys(named))
-
-
-# Choices in the text of a condition, such as `age in 20-39`, and names of columns that are no words.
-#
-# They are found first, and words are put in their places; what is left has the grammar of Python.
-
-
-IsValue: TypeAlias = Callable[[str, str], bool]
-"""Whether a column, by its name, is known to have the values that a text means."""
-
-
-QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
-BACKTICKS = re.compile(r"`([^`\n]+)`")
-
-
-def no_value_is_known(_column: str, _text: str) -> bool:
-    """Where the labels of a column are not known before its rows are read."""
-    return False
-
-
-def in_message(condition: object) -> str:
-    """A condition in a message."""
-    text = condition if isinstance(condition, str) else str(condition)
-    return repr(text if len(text) <= 200 else text[:200] + "...")
-
-
-def unused_word(condition: str, stem: str) -> str:
-    """A word, for the beginning of others, that the condition does not contain."""
-    while stem in condition:
-        stem += "_"
-    return stem
-
-
-class Scanned(NamedTuple):
-    """A text, and the columns and choices that some of its words stand for."""
-
-    text: str
-    columns: Mapping[str, str]
-    choices: Mapping[str, Formula]
-
-
-_SIGN = re.compile(r"\s*(?:[=!<>]=?|(?<!\w)(?:not\s+)?in\b)")
-_IS_CHOICE = re.compile(r"\s*=(?!=)\s*|\s+(not\s+)?in\s+(?![\[(])", re.DOTALL)
-_NUMBER_OR = re.compile(rf"\s*[<>]=?\s*{PLAIN}\s*\|")
-_WORD = re.compile(r"[^\W\d]\w*")
-_BEFORE_TERM = re.compile(r"(?:[\s(~]|not\b)*")
-_CONSTANT = re.compile(rf"(?:{QUOTED}|{PLAIN})", re.DOTALL)
-_ELSEWHERE = re.compile(rf"{QUOTED}|\s+|\w+|[=!<>]=|.", re.DOTALL)
-
-
-class Scanner:
-    """The reading of choices and of names that are no words, for which words of Python are put."""
-
-    def __init__(self, condition: str, names: Collection[str], is_value: IsValue) -> None:
-        self._condition, self._text, self._is_value = condition, condition.strip(), is_value
-        self._names = sorted(names, key=len, reverse=True)
-        self._columns: dict[str, str] = {}
-        self._choices: dict[str, Formula] = {}
-
-    def whole(self) -> Choice | None:
-        """The choice that the whole text is, if it means values that a column is known to have."""
-        for name in self._names:
-            if not self._text.startswith(name):
-                continue
-            rest = self._text[len(name) :]
-            for begin in re.finditer(r"\A\s*=\s*|\A\s+in\s+|\A\s*(?=[<>])", rest):
-                values = rest[begin.end() :].strip()
-                if self._is_value(name, values):
-                    return Choice(Column(name), (values,))
-        return None
-
-    def scanned(self) -> Scanned:
-        """The text with words for choices and names, and what they stand for. Raises InputError for a # outside them."""
-        written: list[str] = []
-        place, term, operand = 0, True, True
-        column_stem, choice_stem = (unused_word(self._condition, stem) for stem in ("_column", "_choice"))
-        while place < len(self._text):
-            if term and (begun := self._choice(place)) is not None:
-                formula, place = begun
-                word = f"{choice_stem}_{len(self._choices)}"
-                self._choices[word] = formula
-                written.append(f" {word} ")
-                term = operand = False
-                continue
-            if operand and (named := self._name(place)) is not None:
-                name, place = named
-                word = f"{column_stem}_{len(self._columns)}"
-                self._columns[word] = name
-                written.append(f" {word} ")
-                term = operand = False
-                continue
-            token = _ELSEWHERE.match(self._text, place)
-            assert token is not None
-            place = token.end()
-            written.append(token[0])
-            if token[0] == "#":
-                raise InputError(
-                    f"the condition {in_message(self._condition)} has a # outside quotes; quote a column by backticks"
-                )
-            if not token[0].isspace():
-                term = token[0] in ("and", "or", "not", "&", "|", "~") or (term and token[0] == "(")
-                operand = term or token[0] in ("==", "!=", "<", "<=", ">", ">=")
-        return Scanned("".join(written), self._columns, self._choices)
-
-    def _name(self, place: int) -> tuple[str, int] | None:
-        """The name of a column that begins at a place and is no word, or that a sign or the end follows."""
-        if quoted := BACKTICKS.match(self._text, place):
-            return quoted[1], quoted.end()
-        for name in self._names:
-            end = place + len(name)
-            if not _WORD.fullmatch(name) and self._text.startswith(name, place):
-                rest = self._text[end:].lstrip()
-                if not rest or rest[0] in "=!<>)&|" or re.match(r"(in|not|and|or)\b", rest):
-                    return name, end
-        return None
-
-    def _choice(self, place: int) -> tuple[Formula, int] | None:
-        """The choice that begins at a place, and where it ends."""
-        for name, end in self._beginnings(place):
-            if begin := _IS_CHOICE.match(self._text, end):
-                values, after = self._values(name, begin.end())
-                choice = Choice(Column(name), (values,))
-                return (Negation(choice) if begin[1] else choice), after
-            if re.match(r"\s*[<>]", self._text[end:]):
-                values, after = self._values(name, end)
-                if _NUMBER_OR.match(self._text, end) or self._is_value(name, values):
-                    return Choice(Column(name), (values,)), after
-        return None
-
-    def _beginnings(self, place: int) -> Iterator[tuple[str, int]]:
-        """The names that may begin at a place, and where they end: the longest that the table has and a sign follows."""
-        if quoted := BACKTICKS.match(self._text, place):
-            yield quoted[1], quoted.end()
-            return
-        for name in self._names:
-            if self._text.startswith(name, place) and _SIGN.match(self._text, place + len(name)):
-                yield name, place + len(name)
-                return
-        if (word := _WORD.match(self._text, place)) and word[0] not in ("and", "or", "not", "in"):
-            yield word[0], word.end()
-
-    def _values(self, name: str, begin: int) -> tuple[str, int]:
-        """The text of the values that begin at a place, and where they end."""
-        ends = list(self._ends(begin))
-        for end, _ in reversed(ends):
-            if self._is_value(name, self._text[begin:end].strip()):
-                return self._text[begin:end].strip(), end
-        end = next(end for end, is_certain in ends if is_certain)
-        return self._text[begin:end].strip(), end
-
-    def _ends(self, begin: int) -> Iterator[tuple[int, bool]]:
-        """Where values that begin at a place may end, the first first, and whether they must unless they are a label."""
-        place, depth, at_value = begin, 0, True
-        while place < len(self._text):
-            if at_value and (
-                quoted := re.compile(rf"(?:{QUOTED})(?=\s*(?:\||\)|$|(?:and|or)\b))").match(self._text, place)
-            ):
-                place, at_value = quoted.end(), False
-                continue
-            sign = self._text[place]
-            if sign == "(":
-                depth += 1
-            elif sign == ")":
-                if depth == 0:
-                    yield place, True
-                depth = max(depth - 1, 0)
-            elif joined := re.compile(r"\s+(?:and|or)\b").match(self._text, place):
-                yield place, depth == 0 and self._begins_term(joined.end())
-            at_value = sign == "|" or (at_value and sign.isspace())
-            place += 1
-        yield len(self._text), True
-
-    def _begins_term(self, place: int) -> bool:
-        """Whether a condition seems to begin at a place: a name or a constant that a sign follows."""
-        before = _BEFORE_TERM.match(self._text, place)
-        place = place if before is None else before.end()
-        ends = [end for _, end in self._beginnings(place)]
-        if constant := _CONSTANT.match(self._text, place):
-            ends.append(constant.end())
-        return any(_SIGN.match(self._text, end) for end in ends)
 
 
 Values: TypeAlias = str | float | Iterable[str | float]
@@ -326,6 +142,9 @@ Values: TypeAlias = str | float | Iterable[str | float]
 
 Where: TypeAlias = Mapping[str, Values] | Sequence[str]
 """`{"age": "20-39", "race": ["White", "Black"]}`, or `["age in 20-39", "race=White|Black"]`, or one such text."""
+
+IsValue: TypeAlias = Callable[[str, str], bool]
+"""Whether a column, by its name, is known to have the values that a text means."""
 
 EXACT = 2**53
 """Whole numbers up to here are told apart by every engine."""
@@ -337,15 +156,10 @@ _LONGEST = 20_000
 """Characters of a condition."""
 
 
-def is_text(text: str) -> bool:
-    """Whether every program can take a text: it has no NUL, and UTF-8 can spell it."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
-    """The formula of a condition, or of several, all of which must hold. names: as for `parsed`.
+    """Return the formula of a condition, or of several, all of which must hold. names: as for `parsed`.
 
-    Raises InputError for what is none.
+    Raises InputError for anything else.
 
     >>> formula_of({"age": ["20-39", 50]})
     Choice(column=Column(name='age'), texts=('20-39', '50'))
@@ -354,14 +168,13 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
     if isinstance(where, Mapping):
         for name in where:
             require(name, str, "the name of an attribute", 'a text, such as {"age": "20-39"}')
-        terms = [Choice(Column(name), texts_of(name, values)) for name, values in where.items()]
+        terms = [Choice(Column(name), _texts_of(name, values)) for name, values in where.items()]
     else:
         terms = [parsed(text, names) for text in ([where] if isinstance(where, str) else where)]
     return terms[0] if len(terms) == 1 else Conjunction(tuple(terms))
 
 
-def texts_of(name: str, values: Values) -> tuple[str, ...]:
-    """The labels and ranges that are asked for, any of which will do. Raises InputError, naming the attribute."""
+def _texts_of(name: str, values: Values) -> tuple[str, ...]:
     if isinstance(values, str):
         return (values,)
     if isinstance(values, float | int | np.number):
@@ -369,14 +182,14 @@ def texts_of(name: str, values: Values) -> tuple[str, ...]:
     if isinstance(values, tuple) or not isinstance(values, Iterable):
         # A pair could be the ends of a range as well as two values.
         raise InputError(f"{name!r} is asked for by a label, a range such as '20-39', or a list of labels")
-    return tuple(text for part in values for text in texts_of(name, part))
+    return tuple(text for part in values for text in _texts_of(name, part))
 
 
-def parsed(condition: str, names: Collection[str] = (), is_value: IsValue = no_value_is_known) -> Formula:
-    """The formula in a text. Raises InputError for anything else.
+def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None = None) -> Formula:
+    """Return the formula that a text is. Raises InputError for anything else.
 
-    names: those that the table has, of any characters; other columns are words or stand between backticks. is_value: whether
-    a column has the values that a text means; such a text is a choice, whatever else it could be.
+    names: of the table's columns, of any characters; other columns are words or stand between backticks. is_value: tells
+    whether a text is a choice of a column's known values; without it the labels are not known before the rows are read.
 
     >>> parsed("ward not in [1, 2]")
     Negation(term=Membership(column=Column(name='ward'), values=(1, 2)))
@@ -385,157 +198,290 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue = no_v
     """
     if len(condition) > _LONGEST:
         raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
-    if not is_text(condition):
-        raise InputError(
-            f"the condition {in_message(condition)} is no text: a half of a surrogate pair is no character"
-        )
-    scanner = Scanner(condition, names, is_value)
-    choice = scanner.whole()
-    if choice is not None:
-        return choice
-    try:
-        return _formula(condition, Scanned(*_plain(condition), {}))
-    except InputError as error:
-        plain_error = error
-    scanned = scanner.scanned()
-    if scanned.choices or len(scanned.columns) > len(BACKTICKS.findall(condition)):
-        return _formula(condition, scanned)
-    raise plain_error
+    if not _is_text(condition):
+        raise InputError(f"the condition {in_message(condition)} has a NUL or a half of a surrogate pair")
+    return _Reader(condition, names, is_value).whole()
 
 
-def _formula(condition: str, scanned: Scanned) -> Formula:
-    """The formula in Python's notation."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # backslashes that escape nothing
-            tree = ast.parse(scanned.text.strip(), mode="eval")
-        return _Reader(condition, scanned).formula(tree.body)
-    except InputError:
-        raise
-    except (SyntaxError, ValueError, RecursionError, MemoryError, Warning):
-        raise InputError(
-            f"the condition {in_message(condition)} cannot be read; it compares columns with constants, such as "
-            "\"age > 80 and sex == 'Female'\""
-        ) from None
+def _is_text(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-_TOKEN = re.compile(rf"{QUOTED}|{BACKTICKS.pattern}|\#", re.DOTALL)
+def in_message(condition: object) -> str:
+    """Return a condition as a message quotes it."""
+    text = condition if isinstance(condition, str) else str(condition)
+    return repr(text if len(text) <= 200 else text[:200] + "...")
 
 
-def _plain(condition: str) -> tuple[str, dict[str, str]]:
-    """The condition with a word for each name between backticks, and the names that the words stand for."""
-    columns: dict[str, str] = {}
-    stem = unused_word(condition, "_column")
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+_BLANK = re.compile(r"\s*")
+_TEXT = re.compile(rf"(?:[rRuU]?(?:'''.*?'''|\"\"\".*?\"\"\"|{QUOTED})\s*)+", re.DOTALL)
+_NUMBER = re.compile(r"(?:\d[\w.]*|\.\d\w*)(?:(?<=[eE])[-+]\d+)?")
+_BACKTICKS = re.compile(r"`([^`\n]+)`")
+_WORD = re.compile(r"[^\W\d]\w*")
+_RESERVED = {"and", "or", "not", "in", "is", "None"}
+_COMPARED = re.compile(r"\s*(==|!=|<=|>=|<|>|not\s+in\b|in\b)\s*")
+_NOT = re.compile(r"not\b")
+_JOINTS: tuple[tuple[int, re.Pattern[str], type[Conjunction] | type[Disjunction]], ...] = (
+    (0, re.compile(r"\s*or\b"), Disjunction),
+    (1, re.compile(r"\s*and\b"), Conjunction),
+    (3, re.compile(r"\s*\|"), Disjunction),
+    (4, re.compile(r"\s*&"), Conjunction),
+)
+"""How strongly each joint binds, from the weakest on; `not` binds as 2 does, `~` stronger than all."""
 
-    def word(match: re.Match[str]) -> str:
-        if match[0] == "#":  # Python would take what follows for a comment
-            raise InputError(
-                f"the condition {in_message(condition)} has a # outside quotes; quote a column by backticks"
-            )
-        if match[1] is None:
-            return match[0]
-        name = f"{stem}_{len(columns)}"
-        columns[name] = match[1]
-        return name
+_NEGATED, _TIGHTEST = 2, 5
+_JOINED_TIGHTLY, _AFTER_COMPARISON = re.compile(r"\s*[&|]"), re.compile(r"\s*(?:$|\)|(?:and|or)\b)")
 
-    return _TOKEN.sub(word, condition.strip()), columns
+_SIGN = re.compile(r"\s*(?:[=!<>]=?|(?<!\w)(?:not\s+)?in\b)")
+_CHOICE = re.compile(r"\s*=(?!=)\s*|\s+(not\s+)?in\s+|\s*(?=[<>])")
+_IS_CHOICE = re.compile(rf"\s*=(?!=)|\s+(?:not\s+)?in\s+(?![\[(\s])|\s*[<>]=?\s*{PLAIN}\s*\|")
+_BEFORE_TERM = re.compile(r"(?:[\s(~]|not\b)*")
+_CONSTANT = re.compile(rf"(?:{QUOTED}|{PLAIN})", re.DOTALL)
+_QUOTED_VALUE = re.compile(rf"\s*(?:{QUOTED})(?=\s*(?:\||\)|$|(?:and|or)\b))", re.DOTALL)
+_STOP = re.compile(r"[()|]|\s+(?:and|or)\b")
 
-
-_SIGNS: Mapping[type[ast.cmpop], str] = {ast.Eq: "==", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_ENDS = 50
+"""Places at which a label that is known may end, at most: it may have parentheses, "and" and "or" within."""
 
 
 class _Reader:
-    """The reading of one condition."""
+    """The reading of one condition from the left, by recursive descent; `_place` is where the rest begins."""
 
-    def __init__(self, condition: str, scanned: Scanned) -> None:
-        self._condition = condition
-        self._lines = [line.encode() for line in re.split("\r\n|\r|\n", scanned.text.strip())]
-        self._columns, self._choices = scanned.columns, scanned.choices
+    def __init__(self, condition: str, names: Collection[str], is_value: IsValue | None) -> None:
+        self._text, self._place, self._depth = condition.strip(), 0, 0
+        self._names = sorted(names, key=len, reverse=True)
+        self._is_value = is_value
 
-    def formula(self, node: ast.expr, depth: int = 0) -> Formula:
-        if depth > _DEEPEST:
+    def whole(self) -> Formula:
+        formula = self._formula(0)
+        if self._place < len(self._text):
+            raise self._unreadable()
+        return formula
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        if (match := pattern.match(self._text, self._place)) is not None:
+            self._place = match.end()
+        return match
+
+    def _take_sign(self, sign: str) -> bool:
+        self._take(_BLANK)
+        found = self._text.startswith(sign, self._place)
+        self._place += len(sign) * found
+        return found
+
+    def _formula(self, strength: int) -> Formula:
+        formula = self._term(strength)
+        while joint := next((j for j in _JOINTS if j[0] >= strength and j[1].match(self._text, self._place)), None):
+            terms = [formula]
+            while self._take(joint[1]):
+                terms.append(self._formula(joint[0] + 1))
+            formula = joint[2](tuple(terms))
+        return formula
+
+    def _term(self, strength: int) -> Formula:
+        self._take(_BLANK)
+        start, depth = self._place, self._depth
+        if (choice := self._choice(known=True)) is not None:
+            return choice
+        if strength <= _NEGATED and self._take(_NOT):
+            return Negation(self._inside(_NEGATED))
+        if self._take_sign("~"):
+            return Negation(self._inside(_TIGHTEST))
+        try:
+            return self._comparison(strength, any_name=False)
+        except InputError as error:
+            problem, self._place, self._depth = error, start, depth
+        if (choice := self._choice(known=False)) is not None:
+            return choice
+        try:
+            return self._comparison(strength, any_name=True)
+        except InputError:
+            self._place, self._depth = start, depth
+        if not self._take_sign("("):
+            raise problem
+        formula = self._inside(0)
+        if not self._take_sign(")"):
+            raise self._unreadable()
+        return formula
+
+    def _inside(self, strength: int) -> Formula:
+        self._depth += 1
+        if self._depth > _DEEPEST:
             raise self._refusal(f"goes deeper than {_DEEPEST} parentheses; make it several rules")
-        match node:
-            case ast.Name(id=name) if name in self._choices:
-                return self._choices[name]
-            case ast.BoolOp(op=ast.And(), values=values):
-                return Conjunction(tuple(self.formula(value, depth + 1) for value in values))
-            case ast.BoolOp(op=ast.Or(), values=values):
-                return Disjunction(tuple(self.formula(value, depth + 1) for value in values))
-            case ast.BinOp(op=ast.BitAnd()):
-                return Conjunction(tuple(self.formula(value, depth + 1) for value in _chain(node, ast.BitAnd)))
-            case ast.BinOp(op=ast.BitOr()):
-                return Disjunction(tuple(self.formula(value, depth + 1) for value in _chain(node, ast.BitOr)))
-            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
-                return Negation(self.formula(operand, depth + 1))
-            case ast.Compare(left=left, ops=ops, comparators=comparators):
-                parts = [left, *comparators]
-                compared = tuple(self._compared(a, op, b) for a, op, b in zip(parts, ops, parts[1:]))
-                return compared[0] if len(compared) == 1 else Conjunction(compared)
-        raise self._refusal("may compare columns with constants and combine that, in parentheses, by and, or, not")
+        formula = self._formula(strength)
+        self._depth -= 1
+        return formula
 
-    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Formula:
-        if isinstance(op, ast.In | ast.NotIn):
-            column, values = self._operand(left), self._values(right)
-            if not isinstance(column, Column):
-                raise self._refusal("may say of a column, not of a constant, that it is in a list")
-            among = Membership(column, values)
-            return among if isinstance(op, ast.In) else Negation(among)
-        first, second = self._operand(left), self._operand(right)
-        if not isinstance(first, Column) and not isinstance(second, Column):
-            raise self._refusal("compares constants with each other; compare columns with constants")
-        if isinstance(op, ast.NotEq):
-            return Negation(Comparison(first, "==", second))
-        if type(op) not in _SIGNS:
-            raise self._refusal("may compare by == != < <= > >= and in, not by is")
-        return Comparison(first, _SIGNS[type(op)], second)
+    def _comparison(self, strength: int, *, any_name: bool) -> Formula:
+        """One comparison, or a chain of some. any_name: whether columns may have names that are no words."""
+        first: Operand | None = self._operand(any_name)
+        compared: list[Formula] = []
+        while sign := self._take(_COMPARED):
+            if sign[1][-1] == "n":
+                if not isinstance(first, Column):
+                    raise self._unreadable()
+                membership = Membership(first, self._list())
+                compared.append(membership if sign[1] == "in" else Negation(membership))
+                first = None  # with a list nothing else is compared
+                continue
+            second = self._operand(any_name)
+            if first is None:
+                raise self._unreadable()
+            if not isinstance(first, Column) and not isinstance(second, Column):
+                raise self._refusal("compares constants with each other; compare columns with constants")
+            is_negated = sign[1] == "!="
+            comparison = Comparison(first, "==" if is_negated else sign[1], second)
+            compared.append(Negation(comparison) if is_negated else comparison)
+            first = second
+        if strength > _NEGATED or (compared and _JOINED_TIGHTLY.match(self._text, self._place)):
+            raise self._refusal("combines comparisons by & or |; put each of them in parentheses")
+        if not compared or not _AFTER_COMPARISON.match(self._text, self._place):
+            raise self._unreadable()
+        return compared[0] if len(compared) == 1 else Conjunction(tuple(compared))
 
-    def _values(self, node: ast.expr) -> tuple[Constant, ...]:
-        listed = tuple(map(self._operand, node.elts)) if isinstance(node, ast.List | ast.Tuple) else ()
+    def _operand(self, any_name: bool) -> Operand:
+        self._take(_BLANK)
+        if any_name and (name := self._name()) is not None:
+            return Column(name)
+        if self._take_sign("("):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise self._refusal(f"goes deeper than {_DEEPEST} parentheses; make it several rules")
+            operand = self._operand(any_name)
+            self._depth -= 1
+            if not self._take_sign(")"):
+                raise self._unreadable()
+            return operand
+        if text := self._take(_TEXT):
+            return self._constant(text[0])
+        is_negative = self._take_sign("-")
+        self._take(_BLANK)
+        if number := self._take(_NUMBER):
+            return self._constant("-" * is_negative + number[0])
+        if quoted := self._take(_BACKTICKS):
+            return Column(quoted[1])
+        word = self._take(_WORD)
+        if word is None or is_negative or word[0] in _RESERVED:
+            raise self._unreadable()
+        if word[0] in ("True", "False"):
+            raise self._refusal(f"compares with {word[0]}; write it as the text '{word[0]}', or as the table spells it")
+        return Column(word[0])
+
+    def _name(self) -> str | None:
+        """The name that begins here, is no word, and is followed by a sign or the end."""
+        for name in self._names:
+            end = self._place + len(name)
+            if not _WORD.fullmatch(name) and self._text.startswith(name, self._place):
+                rest = self._text[end:].lstrip()
+                if not rest or rest[0] in "=!<>)&|" or re.match(r"(in|not|and|or)\b", rest):
+                    self._place = end
+                    return name
+        return None
+
+    def _list(self) -> tuple[Constant, ...]:
+        closing = "]" if self._take_sign("[") else ")"
+        if closing == ")" and not self._take_sign("("):
+            raise self._refusal("needs a list of constants after in, all numbers or all texts")
+        listed: list[Operand] = []
+        while not self._take_sign(closing):
+            if listed and not self._take_sign(","):
+                raise self._unreadable()
+            if not (listed and self._take_sign(closing)):
+                listed.append(self._operand(any_name=False))
+            else:
+                break
         constants = tuple(value for value in listed if not isinstance(value, Column))
-        is_list = isinstance(node, ast.List | ast.Tuple) and len(constants) == len(listed)
-        if not is_list or len({isinstance(value, str) for value in constants}) > 1:
+        if len(constants) < len(listed) or len({isinstance(value, str) for value in constants}) > 1:
             raise self._refusal("needs a list of constants after in, all numbers or all texts")
         return constants
 
-    def _operand(self, node: ast.expr) -> Operand:
-        match node:
-            case ast.Name(id=name) if name not in self._choices:
-                return Column(self._columns.get(name) or self._written(node))
-            case ast.Constant(value=str() as value):
-                if not is_text(value):
-                    raise self._refusal("spells a NUL or a half of a surrogate pair, which are no text")
-                return value
-            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return self._number(value)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if not isinstance(
-                value, bool
-            ):
-                return -self._number(value)
-            case ast.Constant(value=bool() as value):
-                raise self._refusal(f"compares with {value}; write it as the text '{value}', or as the table spells it")
-        raise self._refusal("may compare columns, numbers and texts in quotes with each other, nothing else")
-
-    def _written(self, name: ast.expr) -> str:
-        """A name as it is written; Python takes some characters for others. Its place is counted in bytes of UTF-8."""
-        return self._lines[name.lineno - 1][name.col_offset : name.end_col_offset].decode()
-
-    def _number(self, value: int | float) -> int | float:
+    def _constant(self, literal: str) -> Constant:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # backslashes that escape nothing
+                value = literal_eval(f"({literal})")
+        except (SyntaxError, ValueError, MemoryError, Warning):
+            raise self._unreadable() from None
+        if isinstance(value, str):
+            if not _is_text(value):
+                raise self._refusal("spells a NUL or a half of a surrogate pair, which are no text")
+            return value
+        if not isinstance(value, int | float):
+            raise self._unreadable()
         if not abs(value) < EXACT:
             raise self._refusal("has a number of 2**53 or more, beyond which not all are told apart")
         return value
 
+    def _choice(self, *, known: bool) -> "Formula | None":
+        """The choice that begins here. known: only one of values that its column is known to have."""
+        is_value = self._is_value
+        if known and is_value is None:
+            return None
+        beginning = self._beginning(self._place)
+        begin = None if beginning is None else _CHOICE.match(self._text, beginning[1])
+        if beginning is None or begin is None:
+            return None
+        name, after_name = beginning
+        start = begin.end()
+        if is_value is not None and known:
+            ends = [end for end, _ in islice(self._ends(start), _ENDS)]
+            end = next((end for end in reversed(ends) if is_value(name, self._text[start:end].strip())), -1)
+        else:
+            is_choice = _IS_CHOICE.match(self._text, after_name)
+            end = next(end for end, is_certain in self._ends(start) if is_certain) if is_choice else -1
+        if end < 0:
+            return None
+        self._place = end
+        choice = Choice(Column(name), (self._text[start:end].strip(),))
+        return Negation(choice) if begin[1] else choice
+
+    def _beginning(self, place: int) -> tuple[str, int] | None:
+        """The name that may begin at a place, and where it ends: the longest that the table has and a sign follows."""
+        if quoted := _BACKTICKS.match(self._text, place):
+            return quoted[1], quoted.end()
+        for name in self._names:
+            if self._text.startswith(name, place) and _SIGN.match(self._text, place + len(name)):
+                return name, place + len(name)
+        word = _WORD.match(self._text, place)
+        return None if word is None or word[0] in ("and", "or", "not", "in") else (word[0], word.end())
+
+    def _ends(self, begin: int) -> Iterator[tuple[int, bool]]:
+        """Where values that begin at a place may end, the first first, and whether they must unless they are a label."""
+        quoted = _QUOTED_VALUE.match(self._text, begin)
+        place, depth = quoted.end() if quoted else begin, 0
+        while stop := _STOP.search(self._text, place):
+            place, sign = stop.end(), stop[0]
+            if sign == "(":
+                depth += 1
+            elif sign == ")":
+                if depth == 0:
+                    yield stop.start(), True
+                depth = max(depth - 1, 0)
+            elif sign == "|":
+                quoted = _QUOTED_VALUE.match(self._text, place)
+                place = quoted.end() if quoted else place
+            else:
+                yield stop.start(), depth == 0 and self._begins_term(place)
+        yield len(self._text), True
+
+    def _begins_term(self, place: int) -> bool:
+        """Whether a condition seems to begin at a place: a name or a constant that a sign follows."""
+        before = _BEFORE_TERM.match(self._text, place)
+        place = place if before is None else before.end()
+        found = [self._beginning(place), _CONSTANT.match(self._text, place)]
+        ends = [each[1] if isinstance(each, tuple) else each.end() for each in found if each is not None]
+        return any(_SIGN.match(self._text, end) for end in ends)
+
     def _refusal(self, problem: str) -> InputError:
-        return InputError(f"the condition {in_message(self._condition)} {problem}")
+        return InputError(f"the condition {in_message(self._text)} {problem}")
 
-
-def _chain(node: ast.expr, op: type[ast.operator]) -> list[ast.expr]:
-    """What the same sign combines one after the other."""
-    terms: list[ast.expr] = []
-    while isinstance(node, ast.BinOp) and isinstance(node.op, op):
-        terms.append(node.right)
-        node = node.left
-    return [node, *reversed(terms)]
+    def _unreadable(self) -> InputError:
+        if self._text[self._place :].lstrip().startswith("#"):
+            return self._refusal("has a # outside quotes; quote a column by backticks")
+        return self._refusal(
+            "cannot be read; it compares columns with constants, such as \"age > 80 and sex == 'Female'\""
+        )
 
 
 # What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
@@ -548,12 +494,16 @@ def _chain(node: ast.expr, op: type[ast.operator]) -> list[ast.expr]:
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
-class NoValueError(InputError):
-    """A text that means none of the values of an attribute."""
+class ConditionError(InputError):
+    """A condition that an attribute cannot answer."""
 
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
         self.attribute = attribute
+
+
+class NoValueError(ConditionError):
+    """A text that means none of the values of an attribute."""
 
 
 class NothingInRangeError(NoValueError):
@@ -565,7 +515,7 @@ def unquoted(text: str) -> str | None:
     if not re.fullmatch(QUOTED, text.strip(), re.DOTALL):
         return None
     try:
-        return str(ast.literal_eval(text.strip()))
+        return str(literal_eval(text.strip()))
     except (SyntaxError, ValueError):
         return None
 
@@ -626,12 +576,8 @@ def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
     return np.full(size, -np.inf), np.full(size, np.inf)
 
 
-class UnjudgedError(InputError):
+class UnjudgedError(ConditionError):
     """A condition that cannot be judged of some values of an attribute."""
-
-    def __init__(self, attribute: str, message: str) -> None:
-        super().__init__(message)
-        self.attribute = attribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -779,305 +725,3 @@ def parts(text: str) -> list[str]:
         place = match.end() + 1
         if place > len(text):
             return divided
-
-
-# Which rows of a table a condition means, the same by every engine.
-#
-# A column in which every value is a number, as the column writes numbers, is compared with numbers, any other with texts in
-# quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, for a rule that
-# silently holds for nobody discloses what it should hide.
-# What is missing equals nothing and is neither less nor greater, so != and not in hold for it, as does the negation of
-# the rest.
-#
-# A choice, such as `age in 20-39`, means the labels that an attribute has, of any level, and numbers; `bound` makes
-# the comparison of it that an engine executes.
-
-
-class Kind(Enum):
-    """What the values of a column are, besides those that are missing. NOTHING: it has none, which fits everything."""
-
-    NOTHING = "nothing"
-    NUMBERS = "numbers"
-    TEXTS = "texts"
-
-    @classmethod
-    def of(cls, values: int, numbers: NumberFormat | None) -> "Kind":
-        """From the number of values that are neither missing nor the empty text, and the format in which all are numbers."""
-        if not values:
-            return cls.NOTHING
-        return cls.TEXTS if numbers is None else cls.NUMBERS
-
-
-def check_columns(condition: Where, formula: Formula, columns: Sequence[str]) -> None:
-    """Raise InputError for a formula that names a column which a table with these columns lacks, or has twice."""
-    for name in columns_of(formula):
-        if columns.count(name) != 1:
-            problem = "two columns of the table have" if name in columns else "no column of the table has"
-            raise InputError(f"the condition {in_message(condition)} names {name!r}, a name that {problem}")
-
-
-def kind_of(atom: Atom, kinds: Mapping[str, Kind]) -> Kind:
-    """As what the values are compared: numbers or texts."""
-    kinds_compared = {kinds[o.name] if isinstance(o, Column) else _kind_of_constant(o) for o in operands(atom)}
-    return Kind.NUMBERS if Kind.NUMBERS in kinds_compared else Kind.TEXTS
-
-
-def check_formula(condition: Where, formula: Formula, kinds: Mapping[str, Kind], missing: Iterable[str]) -> None:
-    """Raise InputError for a formula that would hold for nobody, or for others than meant, because of what a table is.
-
-    kinds: of the columns. missing: texts that stand for no value.
-    """
-    absent = frozenset(missing)
-    rule = f"the condition {in_message(condition)}"
-    for atom in atoms(formula):
-        parts = operands(atom)
-        of_columns = {o.name: kinds[o.name] for o in parts if isinstance(o, Column)}
-        of_constants = {_kind_of_constant(o) for o in parts if not isinstance(o, Column)}
-        for name, kind in of_columns.items():
-            if kind is Kind.NUMBERS and Kind.TEXTS in of_constants:
-                raise InputError(
-                    f"{rule} compares column {name!r}, in which every value is a number, with a text; write the number "
-                    "without quotes"
-                )
-            if kind is Kind.TEXTS and Kind.NUMBERS in of_constants:
-                raise InputError(
-                    f"{rule} compares column {name!r}, in which not every value is a number, with a number (codes with "
-                    "leading zeros are none); write it as a text in quotes, or name in data.missing what stands for no value"
-                )
-        if {Kind.NUMBERS, Kind.TEXTS} <= set(of_columns.values()):
-            raise InputError(f"{rule} compares columns {' and '.join(map(repr, of_columns))}, numbers and texts")
-        if isinstance(atom, Membership) or (isinstance(atom, Comparison) and atom.sign == "=="):
-            for constant in (o for o in parts if not isinstance(o, Column)):
-                if _is_missing(constant, absent):
-                    raise InputError(
-                        f"{rule} asks for a value of column {next(iter(of_columns))!r} that data.missing says stands for "
-                        "no value, which equals nothing"
-                    )
-
-
-def spellings(texts: Iterable[str], decimal: str = ".") -> dict[str, list[str]]:
-    """The texts of a column for each label that a table of it has.
-
-    >>> spellings(["1e+05", "100000", "refused"])
-    {'100000': ['1e+05', '100000'], 'refused': ['refused']}
-    """
-    values = list(texts)
-    number_format = NumberFormat.of([text for text in values if text], decimal)
-    result: dict[str, list[str]] = {}
-    for text in values:
-        result.setdefault(text if number_format is None else number_format.canonical(text), []).append(text)
-    return result
-
-
-def chosen_columns(formula: Formula) -> tuple[str, ...]:
-    """The columns of which a formula has choices: their labels must be known."""
-    return tuple(dict.fromkeys(atom.column.name for atom in atoms(formula) if isinstance(atom, Choice)))
-
-
-def executable(condition: Where, formula: Formula, values: "ColumnValues") -> Formula:
-    """The formula of a condition with comparisons for its choices, which holds for those who are meant.
-
-    Raises InputError for a choice of values that a column cannot have, and as `check_formula` does.
-    """
-    bound = _Binding(condition, values).bound(formula)
-    check_formula(condition, bound, values.kinds, values.missing)
-    return bound
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnValues:
-    """What is known of the values of the columns that a condition is about.
-
-    kinds: of the columns. hierarchies: of those whose labels are known; for another column of texts that has choices, the
-    texts that occur, flat. missing: texts that stand for no value. spelled: of columns in which words stand among numbers,
-    the texts for each label, since a number has one label however it is spelled.
-    """
-
-    kinds: Mapping[str, Kind]
-    hierarchies: Mapping[str, Hierarchy]
-    missing: frozenset[str]
-    spelled: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class _Binding:
-    """Comparisons for the choices of one condition."""
-
-    condition: Where
-    values: ColumnValues
-
-    def bound(self, formula: Formula) -> Formula:
-        """The formula with comparisons for its choices. Raises InputError for values that a column cannot have."""
-        match formula:
-            case Choice(column=column, texts=texts):
-                return _either([self._bound(column, text) for text in texts])
-            case Negation(term=term):
-                return Negation(self.bound(term))
-            case Conjunction(terms=terms):
-                return Conjunction(tuple(map(self.bound, terms)))
-            case Disjunction(terms=terms):
-                return Disjunction(tuple(map(self.bound, terms)))
-        return formula
-
-    def _bound(self, column: Column, text: str) -> Formula:
-        kind, labels = self.values.kinds[column.name], self._labels(column)
-        if labels is not None and (inside := labels.labelled(text)) is not None:
-            return self._among(column, labels, inside)
-        divided = parts(text) if labels is None else labels.parts(text)
-        if len(divided) > 1:
-            return _either([self._bound(column, part) for part in divided])
-        if (exact := unquoted(text)) is not None:
-            return Membership(column, (self._constant(exact, kind),))
-        if kind is Kind.NUMBERS:
-            return self._compared(column, text, labels)
-        if labels is None:  # it has no value
-            return Membership(column, (text,))
-        try:
-            meaning = labels.meant(text)
-        except InputError:  # whose sentence may quote values of rows
-            raise self._refusal(column, "that it does not have, or by a range that is not of numbers") from None
-        if meaning.cut.any():
-            raise self._refusal(column, "by a range that cuts through one of its values")
-        if unjudged := int(meaning.unjudged.sum()):
-            raise self._refusal(
-                column,
-                f"in a range, and {unjudged:,} of its different values are no numbers: list them under data.missing if they "
-                "stand for no value, or name values with | between",
-            )
-        return self._among(column, labels, meaning.surely)
-
-    def _labels(self, column: Column) -> Labels | None:
-        hierarchy = self.values.hierarchies.get(column.name)
-        return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
-
-    def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
-        """The values under a label; of several, those that do not stand for no value."""
-        texts = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
-        spelled = self.values.spelled.get(column.name, {})
-        texts = [text for label in texts for text in spelled.get(label, [label])]
-        kept_texts = texts if len(texts) == 1 else [text for text in texts if text not in self.values.missing]
-        return Membership(column, tuple(self._constant(text, self.values.kinds[column.name]) for text in kept_texts))
-
-    def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
-        """A number that the column may have, or a range of numbers, which may hold for nobody."""
-        if POINT.is_number(text):
-            if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
-                raise self._refusal(column, "that it does not have")
-            return Comparison(column, "==", self._constant(text, Kind.NUMBERS))
-        numbers = Range.of(text)
-        if numbers is None or numbers.is_empty:
-            raise self._refusal(column, "that is neither a number nor a range of numbers, such as 20-39 or >=65")
-        ends = []
-        if numbers.low.is_finite():
-            ends.append(Comparison(column, ">=" if numbers.with_low else ">", self._exact(float(numbers.low))))
-        if numbers.high.is_finite():
-            ends.append(Comparison(column, "<=" if numbers.with_high else "<", self._exact(float(numbers.high))))
-        return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
-
-    def _constant(self, text: str, kind: Kind) -> Constant:
-        return self._exact(POINT.real(text)) if kind is Kind.NUMBERS and POINT.is_number(text) else text
-
-    def _exact(self, number: float) -> int | float:
-        if not abs(number) < EXACT:
-            raise InputError(
-                f"the condition {in_message(self.condition)} has a number of 2**53 or more, beyond which not all are told "
-                "apart"
-            )
-        return int(number) if number.is_integer() else number
-
-    def _refusal(self, column: Column, problem: str) -> InputError:
-        return InputError(
-            f"the condition {in_message(self.condition)} asks column {column.name!r} for a value {problem}; a text that "
-            f"rows may have stands between quotes, `{column.name}` == 'TEXT'"
-        )
-
-
-def _either(terms: Sequence[Formula]) -> Formula:
-    return terms[0] if len(terms) == 1 else Disjunction(tuple(terms))
-
-
-def written_as(texts: Iterable[str], decimal: str = ".") -> NumberFormat | None:
-    """The format in which all values of a column are numbers, the empty text being none; None where there is none.
-
-    decimal: the sign before the fraction of a number.
-    """
-    values = [text for text in texts if text]
-    number_format = NumberFormat.of(values, decimal)
-    return number_format if number_format is not None and all(map(number_format.is_number, values)) else None
-
-
-def kind_of_texts(texts: Collection[str], decimal: str = ".") -> Kind:
-    """The kind of a column with these values, the empty text being none."""
-    return Kind.of(sum(map(bool, texts)), written_as(texts, decimal))
-
-
-@dataclass(frozen=True, eq=False)
-class CodedColumn:
-    """A column in memory. codes: positions in its texts, -1 where a value is missing; shape (rows,). format: of numbers."""
-
-    codes: "np.ndarray[tuple[int], np.dtype[np.intp]]"
-    texts: tuple[str, ...]
-    format: NumberFormat = POINT
-
-    @cached_property
-    def numbers(self) -> FloatArray:
-        """The numbers that its values are, NaN for those that are none: shape (rows,)."""
-        of_texts: FloatArray = np.array([*map(self.format.real, self.texts), np.nan])
-        return of_texts[self.codes]
-
-
-def holds(formula: Formula, columns: Mapping[str, CodedColumn], kinds: Mapping[str, Kind]) -> BoolArray:
-    """For each row of some columns whether a formula holds, which `check_formula` has let pass: shape (rows,)."""
-    truth: BoolArray
-    match formula:
-        case Negation(term=term):
-            truth = ~holds(term, columns, kinds)
-        case Conjunction(terms=terms):
-            truth = np.logical_and.reduce([holds(term, columns, kinds) for term in terms])
-        case Disjunction(terms=terms):
-            truth = np.logical_or.reduce([holds(term, columns, kinds) for term in terms])
-        case Choice():
-            raise TypeError("choices must be bound before")
-        case Membership(column=column, values=values):
-            ranked = _ranked(formula, columns, kinds)
-            truth = np.isin(ranked(column), [ranked(value) for value in values])
-        case Comparison(left=left, sign=sign, right=right):
-            ranked = _ranked(formula, columns, kinds)
-            compare = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
-            truth = compare(ranked(left), ranked(right))
-    return truth
-
-
-class _Ranking:
-    """Numbers that compare as the values of one atom do, NaN for what is missing."""
-
-    def __init__(self, columns: Mapping[str, CodedColumn], places: Mapping[str, float] | None) -> None:
-        self._columns, self._places = columns, places
-
-    def __call__(self, operand: Operand) -> FloatArray:
-        if not isinstance(operand, Column):
-            return np.asarray(self._places[str(operand)] if self._places is not None else operand, dtype=float)
-        column = self._columns[operand.name]
-        if self._places is None:
-            return column.numbers
-        ranks: FloatArray = np.array([*(self._places[text] for text in column.texts), np.nan])[column.codes]
-        return ranks
-
-
-def _ranked(atom: Atom, columns: Mapping[str, CodedColumn], kinds: Mapping[str, Kind]) -> _Ranking:
-    if kind_of(atom, kinds) is Kind.NUMBERS:
-        return _Ranking(columns, None)
-    texts = {
-        text for o in operands(atom) for text in (columns[o.name].texts if isinstance(o, Column) else (str(o),))
-    }  # fmt: skip
-    return _Ranking(columns, {text: float(place) for place, text in enumerate(sorted(texts))})
-
-
-def _kind_of_constant(constant: Constant) -> Kind:
-    return Kind.TEXTS if isinstance(constant, str) else Kind.NUMBERS
-
-
-def _is_missing(constant: Constant, missing: frozenset[str]) -> bool:
-    if isinstance(constant, str):
-        return constant in missing
-    return any(POINT.real(text) == constant for text in missing)

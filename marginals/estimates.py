@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from warnings import warn
 
 import numpy as np
@@ -20,7 +20,7 @@ from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves
 from models.inference.frechet_bounds import Box, MarginBounds
 from models.inference.marginal_model import MarginalModel, mutual_information
 from models.programs.cell_bounds import CountBounds
-from models.programs.nested_counts import Range
+from models.programs.nested_counts import UNBOUNDED, Range
 from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
@@ -41,40 +41,7 @@ _MODEL, _INDEPENDENT = "so the model takes", "to be independent, given what its 
 Frame = TypeVar("Frame", bound="pd.DataFrame | pd.Series[Any]")
 
 
-class HasBasis(Protocol):
-    """What says of itself what it rests on."""
-
-    @property
-    def basis(self) -> Basis:
-        """What it rests on."""
-
-
-Answer = TypeVar("Answer", bound="pd.DataFrame | pd.Series[Any] | HasBasis")
-
-
-class Quantity(float):
-    """A number that says which kind of answer it is: `kind`, and the whole of what it rests on, `basis`.
-
-    >>> from marginals.example import release
-    >>> release.mean("age", where="diagnosis=Gout").kind
-    'supported'
-    """
-
-    basis: Basis
-
-    def __new__(cls, value: float, basis: Basis) -> "Quantity":
-        """The number with its basis."""
-        quantity = super().__new__(cls, value)
-        quantity.basis = basis
-        return quantity
-
-    def __getnewargs__(self) -> tuple[float, Basis]:  # type: ignore[override]
-        return float(self), self.basis
-
-    @property
-    def kind(self) -> Kind:
-        """How far published tables back it."""
-        return self.basis.kind
+Answer = TypeVar("Answer", bound="pd.DataFrame | pd.Series[Any] | Quantity | Estimate")
 
 
 class Certain(NamedTuple):
@@ -85,41 +52,50 @@ class Certain(NamedTuple):
     open_labels: tuple[str, ...] = ()
 
 
-class BoundedQuantity(Quantity):
-    """A number with its certain bounds: whatever the data are, lower <= number <= upper.
+_UNBOUNDED = Certain(UNBOUNDED, sharp=False)
 
-    sharp: whether both bounds are proven to be attained, or come as near as one likes, in tables with the published
-    marginals. open_labels: published values because of which a bound is infinite or wide, since their numbers have no end.
-    All of these are worked out when they are asked for, since they take longer than the number.
+
+class Quantity(float):
+    """A number with its kind of answer, and its certain bounds: whatever the data are, lower <= number <= upper.
+
+    Bounds are worked out when they are first asked for, because they take longer than the number; those of an expected
+    count and of mutual information are infinite, because nothing is certain.
 
     >>> from marginals.example import release
-    >>> release.mean("age", where="diagnosis=Gout")
-    43.39 (38.89 to 47.89; supported)
+    >>> release.mean("age", where="diagnosis=Gout"), release.mean("age", where="diagnosis=Gout").kind
+    (43.39 (38.89 to 47.89; supported), 'supported')
     """
 
-    _work_out: Callable[[], Certain]
     _estimated: Basis
+    _source: "Certain | Callable[[], Certain]"
 
-    def __new__(cls, value: float, basis: Basis, work_out: Callable[[], Certain]) -> "BoundedQuantity":
-        """The number, what it rests on unless it is certain, and what works out its bounds."""
-        quantity = float.__new__(cls, value)
-        quantity._estimated, quantity._work_out = basis, work_out
+    def __new__(cls, value: float, basis: Basis, certain: "Certain | Callable[[], Certain]" = _UNBOUNDED) -> "Quantity":
+        """The number, what it rests on unless it is certain, and its bounds, or what works them out."""
+        quantity = super().__new__(cls, value)
+        quantity._estimated, quantity._source = basis, certain
         return quantity
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), self._estimated, _Known(self._certain)
+    def __getnewargs__(self) -> tuple[float, Basis, Certain]:  # type: ignore[override]
+        return float(self), self._estimated, self._certain
 
     def __getstate__(self) -> None:
         return None
 
-    @cached_property
+    @property
     def _certain(self) -> Certain:
-        return self._work_out()
+        if not isinstance(self._source, Certain):
+            self._source = self._source()
+        return self._source
 
     @property
-    def basis(self) -> Basis:  # type: ignore[override]
-        """What it rests on: nothing but published counts where its bounds leave one number."""
+    def basis(self) -> Basis:
+        """What it rests on: published counts alone if its bounds leave one number."""
         return CERTAIN if self.exact else self._estimated
+
+    @property
+    def kind(self) -> Kind:
+        """How far published tables back it."""
+        return self.basis.kind
 
     @property
     def may_be_assumed(self) -> bool:
@@ -128,27 +104,26 @@ class BoundedQuantity(Quantity):
 
     @property
     def lower(self) -> float:
-        """The least that it can be."""
+        """The certain lower bound."""
         return self._within(self._certain.bounds.lower, min)
 
     @property
     def upper(self) -> float:
-        """The most that it can be."""
+        """The certain upper bound."""
         return self._within(self._certain.bounds.upper, max)
 
     def _within(self, end: float, outer: Callable[[float, float], float]) -> float:
-        """An end of the bounds, which a number that was rounded may pass by so much."""
         passed = outer(end, float(self))
         return passed if passed != end and isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
 
     @property
     def sharp(self) -> bool:
-        """Whether both bounds are attained, or approached."""
+        """Whether both bounds are proven to be attained, or approached, in tables with the published marginals."""
         return self._certain.sharp
 
     @property
     def open_labels(self) -> tuple[str, ...]:
-        """Published values whose numbers have no end."""
+        """Published values whose numbers have no end, because of which a bound is infinite or wide."""
         return self._certain.open_labels
 
     @property
@@ -157,17 +132,9 @@ class BoundedQuantity(Quantity):
         return self._certain.bounds.is_known
 
     def __repr__(self) -> str:
+        if self._source is _UNBOUNDED:
+            return repr(float(self))
         return f"{float(self):.4g} ({self.lower:.4g} to {self.upper:.4g}; {self.kind.value})"
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What has been worked out, to be pickled."""
-
-    certain: Certain
-
-    def __call__(self) -> Certain:
-        return self.certain
 
 
 def distinctions(
@@ -268,7 +235,7 @@ def told(answer: Answer) -> Answer:
     """The same answer; of one that rests on an assumption, the line is warned that asked the method which calls this."""
     import pandas as pd
 
-    if isinstance(answer, BoundedQuantity) and not answer.may_be_assumed:
+    if isinstance(answer, Quantity) and not answer.may_be_assumed:
         return answer
     assumed = answer.attrs["assumed"] if isinstance(answer, pd.DataFrame | pd.Series) else answer.basis.assumed
     if assumed:
@@ -345,7 +312,6 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
 
 
 def _level(model: MarginalModel, attribute: str, level: object) -> int:
-    """A level of an attribute as an integer of Python. Raises InputError for one that it does not have."""
     require_whole_number(level, f"the level of {attribute!r}", 0, model.domain.hierarchy(attribute).height)
     return int(level)  # type: ignore[call-overload, no-any-return]
 
@@ -564,7 +530,6 @@ def expected_count(model: MarginalModel, where: Where) -> Quantity:
 
 
 def _basis(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
-    """What an answer about a margin of some rows rests on."""
     return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
 
 

@@ -282,16 +282,13 @@ def _no_range(attribute: str, text: str) -> InputError:
 
 
 def _digits(number: float) -> str:
-    """A number as a label writes it."""
     return str(int(number)) if number == number // 1 else number_text(Decimal(repr(number)))
 
 
-# One hierarchy for what several releases say of an attribute, each of which names no labels but those that it
-# publishes.
+# One hierarchy of an attribute for several releases, each of which names only labels that it publishes.
 #
-# Which levels of two hierarchies are the same follows from their labels and how many rows each has. Where neither
-# hierarchy holds the other, labels that spell out what they stand for, `20-24` and `20-29` or `148**` and `14***`, say
-# how they nest; it is taken for true only if the counts agree with it.
+# Labels, and how many rows each has, say which levels of two hierarchies are the same. If neither holds the other, labels
+# that spell out what they stand for, `20-24` and `20-29` or `148**` and `14***`, say how they nest, if the counts agree.
 
 
 def _anywhere(_level: int, _place: int) -> bool:

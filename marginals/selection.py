@@ -435,25 +435,7 @@ class ModelComparison:
     only_in_other: tuple[tuple[str, str], ...]
 
 
-def compared(one: SelectedModel, other: SelectedModel) -> ModelComparison:
-    """The comparison. Raises InputError where the tables differ."""
-    mine, its = (model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (one, other))
-    if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
-        raise InputError("the two models are of different tables, so their deviances cannot be compared")
-    lacking, added = _edges_beyond(one, other), _edges_beyond(other, one)
-    nested = not (lacking and added)
-    aic, bic = one.aic - other.aic, one.bic - other.bic
-    if not nested:
-        return ModelComparison(aic, bic, nested, None, None, None, None, lacking, added)
-    smaller, larger = (one, other) if added else (other, one)
-    deviance = max(smaller.deviance - larger.deviance, 0.0)
-    degrees = smaller.degrees_of_freedom - larger.degrees_of_freedom
-    adjusted = smaller.adjusted_degrees_of_freedom - larger.adjusted_degrees_of_freedom
-    return ModelComparison(aic, bic, nested, deviance, degrees, adjusted, p_value(deviance, degrees), lacking, added)
-
-
 def _edges_beyond(one: SelectedModel, other: SelectedModel) -> tuple[tuple[str, str], ...]:
-    """The edges of one graph that the other does not have."""
     graph = other.graph
     return tuple((a, b) for a, b in one.graph.edges if not graph.has_edge(a, b))
 
@@ -622,16 +604,42 @@ class Selection:
         return independences_in_words(self.selected.tree)
 
     def compare(self, other: "Selection") -> ModelComparison:
-        """The model beside another of the same table; tested against each other where one contains the other.
+        """The model beside another of the same table; tested against each other if one contains the other.
 
-        Raises InputError where the other is of other counts.
+        Raises InputError if the other is of other counts.
         """
-        return compared(self.selected, other.selected)
+        one, two = self.selected, other.selected
+        mine, its = (model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (one, two))
+        if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
+            raise InputError("the two models are of different tables, so their deviances cannot be compared")
+        lacking, added = _edges_beyond(one, two), _edges_beyond(two, one)
+        aic, bic = one.aic - two.aic, one.bic - two.bic
+        if lacking and added:
+            return ModelComparison(aic, bic, False, None, None, None, None, lacking, added)
+        smaller, larger = (one, two) if added else (two, one)
+        deviance = max(smaller.deviance - larger.deviance, 0.0)
+        degrees = smaller.degrees_of_freedom - larger.degrees_of_freedom
+        adjusted = smaller.adjusted_degrees_of_freedom - larger.adjusted_degrees_of_freedom
+        return ModelComparison(aic, bic, True, deviance, degrees, adjusted, p_value(deviance, degrees), lacking, added)
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """The graph, by matplotlib. axes: where to; by default a new figure. Raises InputError without matplotlib."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
+        if axes is None:
+            _, axes = pyplot.subplots()
+        graph = self.graph
+        places = nx.circular_layout(graph) if len(graph) <= 12 else nx.spring_layout(graph, seed=0)
+        nx.draw_networkx_edges(graph, places, ax=axes, edge_color="#555555")
+        style = {"boxstyle": "round,pad=0.4", "facecolor": "#eef3fb", "edgecolor": "#30508a"}
+        nx.draw_networkx_labels(graph, places, ax=axes, font_size=9, bbox=style)
         title = f"deviance {self.deviance:.1f} on {self.degrees_of_freedom} df, p = {self.p_value:.3g}"
-        return drawn_graph(self.graph, title, axes)
+        axes.set_title(title, fontsize=10)
+        axes.margins(0.2)
+        axes.set_axis_off()
+        return axes
 
     def simulate(self, rows: int, seed: int) -> pd.DataFrame:
         """Independent rows drawn from the model, values as the frame had them. These are no anonymized data."""
@@ -643,10 +651,33 @@ class Selection:
     def predict(self, rows: pd.DataFrame, target: str) -> pd.DataFrame:
         """The probability of each value of an attribute for rows that have the other ones: one column a value.
 
-        Only its neighbours in the graph matter; other columns may be missing. NaN where no row of the table has the
-        neighbours' values. Raises InputError for a missing column or an unknown value.
+        Only its neighbours in the graph matter: the distribution is proportional to the product of the cliques that hold
+        the attribute over their separators, a subtree. NaN if no row of the table has the neighbours' values. Raises
+        InputError for a missing column or an unknown value.
         """
-        return predicted(self.selected, self.rows, rows, target)
+        domain = self.rows.domain
+        level_mask = domain.mask({target: 0})
+        subtree = self.selected.tree.containing(level_mask)
+        around = MaximumEntropy(Collection.of(self.selected.collection.cube, subtree.cliques))
+        neighbours = [
+            a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~level_mask
+        ]
+        missing = [name for name in neighbours if name not in rows.columns]
+        if missing:
+            raise InputError(f"to predict {target!r} the rows need the columns {', '.join(map(repr, missing))}")
+        if rows[neighbours].isna().any(axis=None):
+            raise InputError(f"to predict {target!r} the columns {', '.join(neighbours)} must have no missing value")
+        length = len(rows)
+        codes: dict[str, CodeArray] = {a: np.zeros(length, dtype=np.intp) for a in domain.attributes}
+        codes |= {a: self.rows.codes(a, rows[a]) for a in neighbours}
+        values = range(domain.hierarchy(target).size(0))
+        logs = np.stack([around.log_probability({**codes, target: np.full(length, v)}) for v in values], axis=1)
+        highest = logs.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            weights = np.exp(logs - highest)
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        columns = self.rows.categories.get(target, pd.Index(self.rows.labels(target)))
+        return pd.DataFrame(shares, index=rows.index, columns=pd.Index(columns, name=target))
 
     def bootstrap(
         self, times: int, seed: int = 0, jobs: int = 2, time_limit: Seconds = 60.0, progress: Progress = no_progress
@@ -768,7 +799,6 @@ def _resampled(
 
 
 def _plain(move: str) -> str:
-    """A move in the words of a graph: all attributes stand at their values."""
     return move.replace(" at level 0", "")
 
 
@@ -823,32 +853,36 @@ def select(
         max_attributes,
         Unconstrained() if constraint is None else OnNames(constraint, domain),
     )
-    reselect = Search(criterion, strategy, limits, parameters, time_limit, seed)
+    reselect = partial(
+        _searched,
+        criterion=criterion,
+        strategy=strategy,
+        limits=limits,
+        parameters=parameters,
+        seconds=time_limit,
+        seed=seed,
+    )
     return Selection(reselect(rows.counts), rows, reselect)
 
 
+def _searched(
+    table: ContingencyTable,
+    *,
+    criterion: GivenObjective,
+    strategy: GivenStrategy,
+    limits: Limits,
+    parameters: str,
+    seconds: Seconds,
+    seed: int,
+) -> SelectedModel:
+    """The model of a table. The parameters are those of `select`, by which the search can be repeated."""
+    return selected(table, criterion, strategy, limits, parameters, within(seconds), seed)
+
+
 def _noted(rows: FrequencyTable) -> FrequencyTable:
-    """The counts, with a warning to who called `select` or `fit_model` of what does not count."""
     for note in rows.notes():
         warn(note, DataWarning, stacklevel=3)
     return rows
-
-
-@dataclass(frozen=True)
-class Search:
-    """A model search that can be repeated on other counts of the same attributes. The fields are those of `select`."""
-
-    criterion: GivenObjective
-    strategy: GivenStrategy
-    limits: Limits
-    parameters: str
-    time_limit: Seconds
-    seed: int
-
-    def __call__(self, table: ContingencyTable) -> SelectedModel:
-        """The model of a table."""
-        deadline = within(self.time_limit)
-        return selected(table, self.criterion, self.strategy, self.limits, self.parameters, deadline, self.seed)
 
 
 def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
@@ -873,7 +907,6 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
 
 
 def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes. Raises InputError for what is no such list, or an unknown name."""
     instead = "a list of groups of attributes, such as [('age', 'sex')]"
     groups = [groups] if isinstance(groups, str) else elements_of(groups, what, instead)
     if any(isinstance(group, str) or not isinstance(group, Iterable) for group in groups):
@@ -916,55 +949,3 @@ def _table(rows: FrequencyTable, sensitive: Sequence[str]) -> Table:
         rows.domain.index(name)
     roles = {a: Role.SENSITIVE if a in sensitive else Role.QUASI_IDENTIFIER for a in rows.domain.attributes}
     return Table(rows.counts, roles, missing=rows.dropped)
-
-
-def predicted(selected: SelectedModel, counted: FrequencyTable, rows: pd.DataFrame, target: str) -> pd.DataFrame:
-    """The distribution of an attribute given its neighbours, for each row.
-
-    It is proportional to the product of the cliques that hold the attribute over their separators, which are the
-    cliques of a subtree. Shape (rows, values of the target).
-    """
-    domain = counted.domain
-    level_mask = domain.mask({target: 0})
-    subtree = selected.tree.containing(level_mask)
-    around = MaximumEntropy(Collection.of(selected.collection.cube, subtree.cliques))
-    neighbours = [
-        a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~level_mask
-    ]
-    missing = [name for name in neighbours if name not in rows.columns]
-    if missing:
-        raise InputError(f"to predict {target!r} the rows need the columns {', '.join(map(repr, missing))}")
-    if rows[neighbours].isna().any(axis=None):
-        raise InputError(f"to predict {target!r} the columns {', '.join(neighbours)} must have no missing value")
-    length = len(rows)
-    codes: dict[str, CodeArray] = {a: np.zeros(length, dtype=np.intp) for a in domain.attributes}
-    codes |= {a: counted.codes(a, rows[a]) for a in neighbours}
-    values = range(domain.hierarchy(target).size(0))
-    logs = np.stack([around.log_probability({**codes, target: np.full(length, v)}) for v in values], axis=1)
-    highest = logs.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(logs - highest)
-    shares = weights / weights.sum(axis=1, keepdims=True)
-    columns = counted.categories.get(target, pd.Index(counted.labels(target)))
-    return pd.DataFrame(shares, index=rows.index, columns=pd.Index(columns, name=target))
-
-
-def drawn_graph(graph: "nx.Graph[str]", title: str, axes: "Axes | None" = None) -> "Axes":
-    """The graph, attributes on a circle, or by springs where they are many. axes: where to; by default a new figure.
-
-    Raises InputError where matplotlib is not installed.
-    """
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
-    if axes is None:
-        _, axes = pyplot.subplots()
-    places = nx.circular_layout(graph) if len(graph) <= 12 else nx.spring_layout(graph, seed=0)
-    nx.draw_networkx_edges(graph, places, ax=axes, edge_color="#555555")
-    style = {"boxstyle": "round,pad=0.4", "facecolor": "#eef3fb", "edgecolor": "#30508a"}
-    nx.draw_networkx_labels(graph, places, ax=axes, font_size=9, bbox=style)
-    axes.set_title(title, fontsize=10)
-    axes.margins(0.2)
-    axes.set_axis_off()
-    return axes

@@ -3,20 +3,23 @@
 Both are for whoever has the table: they tell of it what the release does not.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from marginals.anonymizers.local_recoding import LocalRecoding, tree_accuracy
 from marginals.arguments import require, require_release, require_whole_number
 from marginals.bundle.content import Published
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.estimates import drawn_base_values
+from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
-from models.arrays import FloatArray, IndexArray
+from models.arrays import CodeArray, FloatArray, IndexArray
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
@@ -134,3 +137,46 @@ def _coded(base: ContingencyTable, drawn: "pd.DataFrame") -> ContingencyTable:
         place = {label: code for code, label in enumerate(hierarchy.labels[0])}
         codes[name] = np.array([place[str(label)] for label in drawn[name]], dtype=np.intp)
     return ContingencyTable.from_cells(base.domain, dict(base.margin), codes, np.ones(len(drawn), dtype=np.int64))
+
+
+# Decision trees learn from generalized rows as from random base rows that these may be (TZ09 IV.B, TZ11 5.3.2), and may
+# split on the values of all levels.
+
+_MAX_FEATURES = 256
+"""A level with more values than this gives the tree no features; the coarser levels do."""
+
+_LEAF_SHARE = 0.001
+"""A leaf holds at least this share of the rows: ID3 without it learns the rows by heart."""
+
+
+def tree_accuracy(training: GeneralizedCells, test: ContingencyTable, target: str, rng: np.random.Generator) -> float:
+    """Share of the rows of `test` whose target a tree predicts that has learnt from `training`; splits by information.
+
+    rng: draws base rows, and breaks ties between splits. Raises InputError without scikit-learn.
+    """
+    tree = _decision_tree(rng)
+    axis = training.domain.index(target)
+    learnt, asked = training.random_base_rows(rng), np.stack(test.codes, axis=1)
+    tree.fit(_features(training.taxonomies, learnt, axis), learnt[:, axis])
+    hits = tree.predict(_features(training.taxonomies, asked, axis)) == asked[:, axis]
+    return float(test.counts @ hits / test.total)
+
+
+def _decision_tree(rng: np.random.Generator) -> Any:
+    try:
+        learner = import_module("sklearn.tree")
+    except ImportError:
+        raise InputError("classification accuracy needs scikit-learn: pip install scikit-learn") from None
+    return learner.DecisionTreeClassifier(
+        criterion="entropy", min_weight_fraction_leaf=_LEAF_SHARE, random_state=int(rng.integers(2**31))
+    )
+
+
+def _features(taxonomies: Sequence[Taxonomy], codes: CodeArray, target: int) -> NDArray[np.bool_]:
+    """Whether base rows are under each value of each attribute but the target: shape (rows, features)."""
+    blocks = [np.zeros((len(codes), 1), dtype=bool)]
+    for axis, taxonomy in enumerate(taxonomies):
+        for level, labels in enumerate(taxonomy.hierarchy.labels):
+            if axis != target and 1 < len(labels) <= _MAX_FEATURES:
+                blocks.append(taxonomy.hierarchy.lift(0, level)[codes[:, axis], None] == np.arange(len(labels)))
+    return np.concatenate(blocks, axis=1)

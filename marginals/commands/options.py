@@ -123,7 +123,7 @@ def row_order(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_order(*arguments: Any, keep_order: bool, **options: Any) -> Any:
-        from marginals.disclosure import AsRead
+        from marginals.risk.rules import AsRead
 
         return command(*arguments, order=AsRead() if keep_order else None, **options)
 

@@ -36,10 +36,10 @@ from models.deadline import Deadline
 if TYPE_CHECKING:
     from checks.risk.attackers import Records
     from checks.risk.harm import Objective
-    from marginals.disclosure import RowOrder
     from marginals.output import OutputFile
     from marginals.pages.risk_page import RiskReport
-    from marginals.risk import RiskAssessment
+    from marginals.risk.assessment import RiskAssessment
+    from marginals.risk.rules import RowOrder
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,6 @@ def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page
     """What was asked of the risk; a page has the frontier where it takes seconds."""
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.pages.risk_page import RiskReport
-    from marginals.risk import least_risk_first
 
     objective = request.objective
     on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
@@ -185,7 +184,7 @@ def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page
         assessment.of_table(),
         best,
         edge,
-        least_risk_first(releases),
+        sorted(releases, key=lambda one: (one.risk, one.release)),
         assessment.harm.warnings,
         mean,
         request.minimax,
@@ -197,7 +196,7 @@ def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
     """The rows as the bytes of a CSV file, shuffled where no order is asked for."""
     import pandas as pd
 
-    from marginals.disclosure import Shuffled, positions
+    from marginals.risk.rules import Shuffled, positions
 
     frame = pd.DataFrame(disclosed.labels())
     return csv_bytes(frame.iloc[positions(order or Shuffled(), len(frame))])
@@ -232,8 +231,8 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
       marginals disclose release.toml --out in-order.csv --keep-order
     """
     from marginals.config.release_toml import disclose_table
-    from marginals.disclosure import Shuffled
     from marginals.names import number_of
+    from marginals.risk.rules import Shuffled
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)

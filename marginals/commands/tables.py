@@ -32,13 +32,13 @@ from marginals.messages import installing
 from marginals.results import plain
 
 if TYPE_CHECKING:
-    from marginals.anonymizers.local_recoding import LocalRecoding
     from marginals.config.first_config import InitialConfig
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
     from marginals.publishing.publishing import Publication
     from marginals.publishing.searching import Progress
+    from marginals.recoding.local_recoding import LocalRecoding
     from marginals.steward import StewardFile
     from marginals.tables.table import Table
 
@@ -182,9 +182,9 @@ class _Made(NamedTuple):
 
 def _made(configured: "Config", table: "Table", progress: "Progress", asked: _Asked) -> _Made:
     """The single tables that are asked for. Raises NothingPublishableError where there is none."""
-    from marginals.anonymizers.lattice import LatticeResult, published_table
     from marginals.publishing.obstacles import no_single_table
     from marginals.publishing.single_tables import chosen_table
+    from marginals.recoding.lattice import LatticeResult, published_table
     from marginals.say.table import single_table_lines
 
     policy, domain = configured.policy, table.domain
@@ -203,7 +203,7 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
     if asked.levels is None:
         result = marginals.anonymize(table, policy, progress, asked.suppression)
     else:
-        result = LatticeResult(1, 1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
+        result = LatticeResult(1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
     best = result.best()
     if best is None:
         raise NothingPublishableError(no_single_table(table, requirements))
@@ -230,8 +230,9 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
-    from marginals.anonymizers.local_recoding import class_order, level_combinations, sweeps_all, weights_by_label
     from marginals.names import number_of
+    from marginals.recoding.local_recoding import weights_by_label
+    from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
     if (requirements.cell_size or 1) > 1:

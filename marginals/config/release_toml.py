@@ -18,20 +18,10 @@ from checks.diversity.registry import demands_nothing, parse_diversity
 from checks.errors import CriterionError
 from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
-from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
-from marginals.disclosure import (
-    DisclosedFile,
-    DisclosureRule,
-    RowOrder,
-    Shuffled,
-    disclose_file,
-    disclose_rows,
-    disclosing_engine,
-)
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, reading
 from marginals.keys import (
@@ -56,15 +46,17 @@ from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import Policy, Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
-from marginals.risk import (
-    THRESHOLD,
-    Attackers,
-    HarmModel,
-    Linkage,
-    PeopleTable,
-    RiskAssessment,
-    Similarity,
-    with_values_of,
+from marginals.recoding.recoded_file import is_file
+from marginals.risk.assessment import HarmModel, RiskAssessment
+from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
+from marginals.risk.rules import (
+    DisclosedFile,
+    DisclosureRule,
+    RowOrder,
+    Shuffled,
+    disclose_file,
+    disclose_rows,
+    disclosing_engine,
 )
 from marginals.tables.attribute import LABEL_FORMS, LABELS, LADDERS, MISSING_AS, Attribute, Role
 from marginals.tables.engines import ENGINES

@@ -13,11 +13,11 @@ import numpy as np
 from checks.risk.disclosure import Disclosure, Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
 from marginals.charts import Named, loss_histogram, releases_picture, risk_frontier
-from marginals.disclosure import selected
 from marginals.names import level_name, name_or_star, number_of
 from marginals.pages.release_page import page
 from marginals.results import plain
-from marginals.risk import BundleRisk, RiskAssessment, TableRisk, are_comparable
+from marginals.risk.assessment import BundleRisk, RiskAssessment, TableRisk, are_comparable
+from marginals.risk.rules import selected
 from models.arrays import CountArray, FloatArray
 
 _PRINTED = 11

@@ -18,7 +18,6 @@ from checks.errors import CriterionError
 from checks.finding import Finding, WorstClass
 from checks.population import bayes_optimal, delta_presence, k_map
 from checks.requirements import Requirements, diversities_by_attribute
-from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import elements_of, require, require_share, require_whole_number
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
@@ -26,6 +25,7 @@ from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, PROPOSED, SENSITIVE_MARGINS, WEIGHT
+from marginals.recoding.recoded_file import is_file
 from marginals.steward import WantedTable
 from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.source import TableSource

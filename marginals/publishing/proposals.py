@@ -4,7 +4,7 @@ from checks.claims import MaxentDiversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.anonymizers.lattice import finest_level
+from marginals.recoding.lattice import finest_level
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 

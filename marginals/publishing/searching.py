@@ -11,15 +11,15 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
-from marginals.anonymizers.lattice import Progress as Settled
-from marginals.anonymizers.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.anonymizers.recoded_file import is_file, published_base
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.best_so_far import BestSoFar, Watching
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
+from marginals.recoding.lattice import Progress as Settled
+from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
+from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline

@@ -11,13 +11,13 @@ from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, Uniqueness, reidentification, uniqueness
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
-from marginals.anonymizers.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
-from marginals.anonymizers.thinning import ThinnedTable, thinned_tables
 from marginals.arguments import require, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, Population
 from marginals.publishing.searching import Progress, no_progress
+from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
+from marginals.recoding.thinning import ThinnedTable, thinned_tables
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray

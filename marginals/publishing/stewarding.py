@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from math import log
 
 from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
-from marginals.anonymizers.lattice import stepwise_table
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import BaseTables, Prepared, Search
+from marginals.recoding.lattice import stepwise_table
 from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table
 from models.accuracy import IndependentModel, total_variation

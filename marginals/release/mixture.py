@@ -1,11 +1,9 @@
 """Mixtures: several releases of one table as one estimate of it (KG06 section 10 names sets of models as future work).
 
 Each release has its maximum-entropy distribution q_i. Their mixture is q = sum of w_i q_i, with weights that sum to 1. It
-need not have the counts of any release, unlike the distribution of all their marginals together, and is no log-linear
-model: which of the two is nearer to the data no theorem says, and rows that are not in the table can.
-
-What readers of all releases can conclude does not depend on a mixture: they hold every marginal, and are judged by these
-together. Weights tell nothing beyond them as long as the table itself had no part in their choice.
+need not have the counts of any release, and no theorem says whether it is nearer to the data than the distribution of all
+marginals together; rows that are not in the table can. Readers of all releases hold every marginal, whatever the mixture.
+Weights tell nothing beyond them as long as the table itself had no part in their choice.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,6 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,11 +19,11 @@ from marginals.bundle.content import FORMAT, BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
-from marginals.comparisons import OddsRatio, TableBounds
+from marginals.comparisons import TableBounds
 from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
-from marginals.estimates import MOST_ROWS, Attributes, BoundedQuantity, Estimate, Quantity, free_name, told
+from marginals.estimates import MOST_ROWS, Attributes, Estimate, Quantity, free_name, told
 from marginals.messages import installing
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
@@ -33,7 +32,7 @@ from models.graphs.basis import Basis, Kind
 from models.graphs.junction_tree import Collection
 from models.inference.log_linear import u_terms
 from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.two_by_two import RISK_DIFFERENCE, RISK_RATIO
 from models.tables.hierarchy import Domain, InducedAttribute, Margin
 
 if TYPE_CHECKING:
@@ -44,24 +43,82 @@ if TYPE_CHECKING:
     from marginals.bundle.writing import Entering
 
 
-class ModelAnalysis(ABC):
-    """Counts, measures of association and samples from a model; the examples ask `marginals.example.release`.
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Marginals that are published together, ready to be analysed.
 
-    Each answer says which kind it is, as `kind` and `basis`, or in `attrs` of what is pandas: "published" where it is made
-    of counts of one published table, "supported" where a published table shows the same attributes, but coarser than asked,
-    and "assumed" where none does. The last warns, with `AssumptionWarning`.
+    published: the content. source: the bundle that it was read from or written to. The examples of the methods ask
+    `marginals.example.release`, a release of 48 people.
+
+    Each answer says which kind it is, as `kind` and `basis`, or in `attrs` of what is pandas: "published" if it is made of
+    counts of one published table, "supported" if a published table shows the same attributes, but coarser than asked, and
+    "assumed" if none does. The last warns, with `AssumptionWarning`.
+
+    >>> import marginals
+    >>> import pandas as pd
+    >>> people = [("22", "f", "flu"), ("22", "m", "flu"), ("29", "f", "gout"), ("38", "m", "gout"), ("35", "m", "flu")]
+    >>> table = marginals.read_table(
+    ...     pd.DataFrame(people, columns=["age", "sex", "ill"]),
+    ...     {"age": marginals.Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "ill": "sensitive"},
+    ... )
+    >>> marginals.publish(table, marginals.Policy(k_link=2, diversity="none")).release
+    Release(5 rows, information 0 nats; age:0; sex:0; ill:0)
     """
 
-    @property
-    @abstractmethod
-    def model(self) -> MarginalModel:
-        """The maximum-entropy distribution of the marginals, and what is certain beside it."""
+    published: BundleContent
+    source: WrittenBundle | None = None
+
+    def __repr__(self) -> str:
+        stated = self.published.information
+        information = "" if stated is None else f", information {stated:.4g} nats"
+        where = f" where {self.published.where}" if self.published.where else ""
+        return f"Release({self.rows} rows{where}{information}; {'; '.join(map(str, self.margins))})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: who published what, and the published tables with their cells and smallest counts."""
+        published = self.published
+        told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
+        rows = "".join(
+            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
+            for table in self.everything.tables
+            for least in [min(table.counts.tolist(), default=0)]
+        )
+        return (
+            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.rows:,} rows"
+            f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
+        )
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw which pairs of attributes published tables show, by matplotlib. axes: by default a new figure.
+
+        Dark: published as they are; lighter: coarser values of both; white: shown by no table. Raises InputError without
+        matplotlib.
+
+        >>> from marginals.example import release
+        >>> release.plot().get_title()  # doctest: +SKIP
+        'pairs: published (dark), supported, assumed (white)'
+        """
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
+        names = list(self.domain.attributes)
+        shades = {Kind.PUBLISHED: 1.0, Kind.SUPPORTED: 0.5, Kind.ASSUMED: 0.0}
+        shown = np.full((len(names), len(names)), np.nan)
+        for (row, first), (column, second) in combinations(enumerate(names), 2):
+            shown[row, column] = shown[column, row] = shades[estimates.supported(self.model, [first, second]).kind]
+        if axes is None:
+            _, axes = pyplot.subplots()
+        axes.imshow(shown, cmap="Blues", vmin=0, vmax=1.2)
+        axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_title("pairs: published (dark), supported, assumed (white)", fontsize=10)
+        return axes
 
     def marginal(self, margin: Mapping[str, int]) -> "pd.Series[Any]":
-        """Counts over any attributes at any levels, indexed by label.
+        """Counts over any attributes at any levels, indexed by label, without cells of (expected) count 0.
 
-        A series named `count`, of whole numbers, where a published marginal shows it exactly; otherwise one named
-        `expected_count` from the maxent distribution. Cells of (expected) count 0 are left out.
+        The series is `count`, of whole numbers, if a published marginal shows it; otherwise `expected_count`.
 
         >>> from marginals.example import release
         >>> release.marginal({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
@@ -78,12 +135,10 @@ class ModelAnalysis(ABC):
         return told(estimates.marginal(self.model, margin))
 
     def supports(self, attributes: Attributes) -> Basis:
-        """How far published tables back what is said of some attributes together. It is false where that is assumed.
+        """How far published tables back a cross table of some attributes; false if it is assumed.
 
-        attributes: names, at their finest published levels, or a level for each. `kind` is that of a cross table of them,
-        `shown` are the finest margins that show them together, and `assumed` the smallest groups of them that none shows:
-        mostly pairs, between which there is independence given what the tables share, or single attributes of which
-        nothing is published.
+        attributes: names, at their finest published levels, or a level for each. `shown` are the finest margins that show
+        them together, and `assumed` the smallest groups of them that none shows, mostly pairs.
 
         >>> from marginals.example import release
         >>> release.supports(["age", "diagnosis"])
@@ -97,11 +152,10 @@ class ModelAnalysis(ABC):
         return estimates.supported(self.model, attributes)
 
     def counts(self, attributes: Attributes) -> "pd.DataFrame":
-        """A margin with how surely it is known: columns expected, lower, upper, exact; one row a cell that is possible.
+        """The possible cells of a margin: columns expected, lower, upper, exact.
 
-        attributes: names, at their finest published levels, or a level for each. Where `exact`, the published marginals
-        leave one number only; when all rows are, `expected` holds whole numbers. `attrs["sharp"]` says whether all bounds
-        are proven to be attained by tables with the published marginals.
+        attributes: names, at their finest published levels, or a level for each. If `exact`, the published marginals leave
+        one number only. `attrs["sharp"]` says whether all bounds are proven to be attained.
 
         >>> from marginals.example import release
         >>> release.counts({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
@@ -117,9 +171,9 @@ class ModelAnalysis(ABC):
     def count(self, where: Where, seconds: float = 0.0) -> Estimate:
         """Rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
 
-        The bounds hold for certain, and `sharp` says whether they are proven to be the best. Where they are not, integer
-        programming may improve them for so many seconds; for sets of values it may then leave out the expected count,
-        which need not be a whole number. Raises InputError for an attribute or label that there is not.
+        The bounds hold for certain, and `sharp` says whether they are proven to be the best. If not, integer programming
+        may improve them for so many seconds, without the expected count then. Raises InputError for an unknown attribute
+        or label.
 
         >>> from marginals.example import release
         >>> release.count({"age": "20-29", "sex": "Female"}).lower
@@ -177,9 +231,9 @@ class ModelAnalysis(ABC):
     def crosstab_bounds(
         self, rows: Attributes = (), columns: Attributes = (), where: Where = (), *, normalize: str | None = None
     ) -> TableBounds:
-        """Between which numbers each cell of a cross table lies for certain: two frames, `lower` and `upper`, and `sharp`.
+        """Certain bounds of the cells of a cross table, or of shares: two frames, `lower` and `upper`, and `sharp`.
 
-        Of shares of rows, columns or all likewise. A share is nan where its row, column or table is empty for certain.
+        A share is nan where its row, column or table is empty for certain.
 
         >>> from marginals.example import release
         >>> release.crosstab_bounds("sex", "diagnosis", where="age>=40").upper  # doctest: +NORMALIZE_WHITESPACE
@@ -204,7 +258,7 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.crosstab(self.model, given, attributes, where, "rows"))
 
-    def share(self, part: Where, where: Where = ()) -> BoundedQuantity:
+    def share(self, part: Where, where: Where = ()) -> Quantity:
         """The share of the rows of a condition, by default of all, that another one holds for, too, with certain bounds.
 
         Rows without a value of an attribute of `part` are left out, unless it means them.
@@ -217,12 +271,10 @@ class ModelAnalysis(ABC):
         """
         return told(comparisons.share(self.model, part, where))
 
-    def risk_ratio(
-        self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
-    ) -> BoundedQuantity:
+    def risk_ratio(self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None) -> Quantity:
         """The share of a group that has an outcome over that of another group, by default of everybody else, with bounds.
 
-        Rows without a value of the outcome, or of the group that others are compared with, are left out.
+        Rows without a value of the outcome, or of a group that is compared with everybody else, are left out.
 
         >>> from marginals.example import release
         >>> release.risk_ratio("diagnosis=Gout", "sex=Male")
@@ -230,20 +282,18 @@ class ModelAnalysis(ABC):
         >>> release.risk_ratio("diagnosis=Gout", "age=50-59", against="age=20-29").lower
         inf
         """
-        return told(comparisons.risk_ratio(self.model, outcome, group, against, where))
+        return told(comparisons.compared_shares(self.model, outcome, group, against, where, RISK_RATIO))
 
     def risk_difference(
         self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
-    ) -> BoundedQuantity:
-        """The share of a group that has an outcome less that of another group, by default of everybody else, with bounds.
-
-        Rows without a value of the outcome, or of the group that others are compared with, are left out.
+    ) -> Quantity:
+        """The share of a group that has an outcome less that of another group, as `risk_ratio` compares them.
 
         >>> from marginals.example import release
         >>> release.risk_difference("diagnosis=Gout", "sex=Male", where="age>=40").sharp
         False
         """
-        return told(comparisons.risk_difference(self.model, outcome, group, against, where))
+        return told(comparisons.compared_shares(self.model, outcome, group, against, where, RISK_DIFFERENCE))
 
     def mean(
         self,
@@ -253,12 +303,12 @@ class ModelAnalysis(ABC):
         *,
         limits: Limits | None = None,
         middles: Mapping[str, float] | None = None,
-    ) -> BoundedQuantity:
+    ) -> Quantity:
         """The mean over the rows that a condition means, with the bounds between which it certainly lies.
 
-        Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: the bounds hold
-        whatever they are, and the estimate takes its whole numbers to be equally likely, or its middle. A label without an
-        end, `95 and over`, or a name, leaves the mean without a bound; the estimate takes its one end, and leaves names out.
+        Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: bounds hold whatever
+        they are; the estimate takes whole numbers as equally likely, or the middle. A label without an end, `95 and over`,
+        or a name, leaves the mean without a bound; the estimate takes its one end, and leaves names out.
 
         values: the number of each label of one level, where labels are none. limits: between which numbers all values are
         known to lie, `(0, 110)`. middles: by label what the estimate takes for it, `{"95 and over": 97}`.
@@ -303,7 +353,7 @@ class ModelAnalysis(ABC):
         *,
         limits: Limits | None = None,
         middles: Mapping[str, float] | None = None,
-    ) -> BoundedQuantity:
+    ) -> Quantity:
         """The sum over the rows that a condition means, with certain bounds; as `mean`, of which it has the parameters.
 
         >>> from marginals.example import release
@@ -339,8 +389,7 @@ class ModelAnalysis(ABC):
         *,
         limits: Limits | None = None,
     ) -> "pd.DataFrame":
-        """Between which numbers each quantile lies for certain: columns lower, upper; `attrs["sharp"]` as in
-        `BoundedQuantity`.
+        """Certain bounds of each quantile: columns lower, upper; `attrs["sharp"]` as in `Quantity`.
 
         >>> from marginals.example import release
         >>> release.quantile_bounds("age", [0.1, 0.5, 0.9])  # doctest: +NORMALIZE_WHITESPACE
@@ -352,7 +401,7 @@ class ModelAnalysis(ABC):
         """
         return averages.quantile_bounds(self.model, attribute, probabilities, where, Scale(values, limits))
 
-    def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> OddsRatio:
+    def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> Quantity:
         """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
 
         >>> from marginals.example import release
@@ -373,13 +422,11 @@ class ModelAnalysis(ABC):
         return told(estimates.association(self.model, first, second, given))
 
     def u_terms(self, prior_rows: float = 0.0) -> "pd.DataFrame":
-        """The u-terms of the log-linear model, in closed form: columns `term`, a label for each attribute in it, and `u`,
-        categories but the last. Where an attribute has one of these names, the column is `term_` or `u_`.
+        """The u-terms of the log-linear model: columns `term`, a label for each attribute in it, and `u`.
 
-        The sum of the terms of a cell is the logarithm of its expected count, and each term sums to 0 over the values of
-        each of its attributes, which are at their finest published levels. prior_rows: so many rows are counted in
-        addition, spread evenly over all cells. Raises NotDecomposableError without a junction tree, NotFittedError where a
-        published marginal has an empty cell, whose logarithm is infinite, and there are no prior rows.
+        The terms of a cell sum to the logarithm of its expected count; each term sums to 0 over the values of each of its
+        attributes. prior_rows: so many rows are counted in addition, spread evenly over all cells. Raises
+        NotDecomposableError without a junction tree, NotFittedError for an empty published cell without prior rows.
 
         >>> from marginals.example import release
         >>> terms = release.u_terms(prior_rows=1)
@@ -397,8 +444,7 @@ class ModelAnalysis(ABC):
     def independences(self) -> tuple[str, ...]:
         """What the maxent distribution takes as independent, a sentence for each separator of the junction tree.
 
-        The published tables do not say that it is so: they say nothing to the contrary. Without a junction tree these are
-        the sentences of tables that hold the published ones and have one, which are true, but need not be all.
+        The published tables say nothing to the contrary. Without a junction tree the list need not be complete.
 
         >>> from marginals.example import release
         >>> release.independences()
@@ -445,84 +491,6 @@ class ModelAnalysis(ABC):
         """
         return told(estimates.drawn_base_values(self.model, rows, _generator(rows, seed)))
 
-
-def _generator(rows: object, seed: "int | np.random.Generator") -> "np.random.Generator":
-    """Random numbers for so many rows. Raises InputError for what is no number of rows, or no seed."""
-    require_whole_number(rows, "rows", 0, MOST_ROWS)
-    if not isinstance(seed, np.random.Generator):
-        require_whole_number(seed, "seed", 0)
-    return np.random.default_rng(seed)
-
-
-@dataclass(frozen=True, eq=False)
-class Release(ModelAnalysis):
-    """Marginals that are published together, ready to be analysed.
-
-    published: the content. source: the bundle that it was read from or written to.
-
-    >>> import marginals
-    >>> import pandas as pd
-    >>> people = [("22", "f", "flu"), ("22", "m", "flu"), ("29", "f", "gout"), ("38", "m", "gout"), ("35", "m", "flu")]
-    >>> table = marginals.read_table(
-    ...     pd.DataFrame(people, columns=["age", "sex", "ill"]),
-    ...     {"age": marginals.Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "ill": "sensitive"},
-    ... )
-    >>> marginals.publish(table, marginals.Policy(k_link=2, diversity="none")).release
-    Release(5 rows, information 0 nats; age:0; sex:0; ill:0)
-
-    The examples of the methods ask `marginals.example.release`, a release of 48 people.
-    """
-
-    published: BundleContent
-    source: WrittenBundle | None = None
-
-    def __repr__(self) -> str:
-        stated = self.published.information
-        information = "" if stated is None else f", information {stated:.4g} nats"
-        where = f" where {self.published.where}" if self.published.where else ""
-        return f"Release({self.rows} rows{where}{information}; {'; '.join(map(str, self.margins))})"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: who published what, and the published tables with their cells and smallest counts."""
-        published = self.published
-        told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
-        rows = "".join(
-            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
-            for table in self.everything.tables
-            for least in [min(table.counts.tolist(), default=0)]
-        )
-        return (
-            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.rows:,} rows"
-            f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
-        )
-
-    def plot(self, axes: "Axes | None" = None) -> "Axes":
-        """Which pairs of attributes published tables show, by matplotlib. axes: where to; by default a new figure.
-
-        Dark: published as they are; lighter: coarser values of both; white: no table shows the pair, which the model takes
-        to be independent, given the others. Raises InputError without matplotlib.
-
-        >>> from marginals.example import release
-        >>> release.plot().get_title()  # doctest: +SKIP
-        'pairs: published (dark), supported, assumed (white)'
-        """
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
-        names = list(self.domain.attributes)
-        shades = {Kind.PUBLISHED: 1.0, Kind.SUPPORTED: 0.5, Kind.ASSUMED: 0.0}
-        shown = np.full((len(names), len(names)), np.nan)
-        for (row, first), (column, second) in combinations(enumerate(names), 2):
-            shown[row, column] = shown[column, row] = shades[estimates.supported(self.model, [first, second]).kind]
-        if axes is None:
-            _, axes = pyplot.subplots()
-        axes.imshow(shown, cmap="Blues", vmin=0, vmax=1.2)
-        axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
-        axes.set_yticks(range(len(names)), names)
-        axes.set_title("pairs: published (dark), supported, assumed (white)", fontsize=10)
-        return axes
-
     @property
     def path(self) -> Path | None:
         """The folder that the release was read from or written to; None for one that is in no folder yet.
@@ -535,7 +503,7 @@ class Release(ModelAnalysis):
 
     @property
     def least_count(self) -> int:
-        """The largest count of rows that is claimed of anything; 1 where none is.
+        """The largest count of rows that is claimed of anything; 1 if none is.
 
         >>> from marginals.example import release
         >>> release.least_count
@@ -615,12 +583,9 @@ class Release(ModelAnalysis):
 
     @property
     def information(self) -> float:
-        """What the release tells beyond the counts of each attribute by itself, nats.
+        """The KL divergence in nats from the maxent distribution to independence of all attributes, without further tables.
 
-        The KL divergence from its maxent distribution to the one in which attributes are independent, each with its
-        published counts. It follows from the marginals. Without a junction tree it is fitted; raises NotFittedError or
-        TooManyCellsError where that is not possible. Further tables are not counted: with them it is the least that all
-        tell.
+        Without a junction tree it is fitted; raises NotFittedError or TooManyCellsError if that is not possible.
 
         >>> from marginals.example import release
         >>> round(release.information, 3)
@@ -628,26 +593,9 @@ class Release(ModelAnalysis):
         """
         return self.model.information
 
-    @property
-    def total_information(self) -> float:
-        """All that the release tells, the counts of each attribute by itself among it, nats: ln of the number of possible
-        base cells, less the entropy of the maxent distribution. Raises as `information` does.
-
-        Of two releases of one table over the same base values the one that tells more has the smaller KL divergence from
-        the data, by the difference.
-
-        >>> from marginals.example import release
-        >>> round(release.total_information, 3)
-        0.54
-        """
-        return self.model.total_information
-
     @cached_property
     def model(self) -> MarginalModel:
-        """The maxent distribution of the release, decomposable or not, as arrays; what has been asked is kept.
-
-        Where the release has further tables, the distribution of its core, fitted for each answer to all published tables
-        of the attributes that the answer needs.
+        """The maxent distribution as arrays; with further tables that of the core, fitted to them for each answer.
 
         >>> from marginals.example import release
         >>> release.model.finest_levels
@@ -655,22 +603,11 @@ class Release(ModelAnalysis):
         """
         return self.published.model
 
-    @property
-    def maximum_entropy(self) -> MaximumEntropy:
-        """The maxent distribution in closed form. Raises NotDecomposableError when it has none.
-
-        >>> from marginals.example import release
-        >>> release.maximum_entropy
-        MaximumEntropy(collection=Collection(age:1, diagnosis:0; diagnosis:0, sex:0))
-        """
-        return self.model.closed_form
-
     def plausible_tables(self, count: int = 20, seed: int = 0) -> "Iterator[pd.DataFrame]":
         """So many whole tables with every published count, one after the other: a row for each person.
 
-        In them what no published table shows is drawn as strong as what one shows, so a number that differs between them is
-        one that the release does not decide. They are no data, and no row is somebody's. Raises InputError beside further
-        tables, and where the tables have no junction tree.
+        What no published table shows is drawn as strong as what one shows, so the release does not decide a number that
+        differs between them. No row is somebody's. Raises InputError with further tables, or without a junction tree.
 
         >>> from marginals.example import release
         >>> tables = release.plausible_tables(3, seed=1)
@@ -683,11 +620,10 @@ class Release(ModelAnalysis):
     def plausible_interval(
         self, statistic: plausible.Statistic | Where, level: float = 0.95, count: int = 50, seed: int = 0
     ) -> plausible.PlausibleInterval:
-        """Between which numbers one would expect the truth, by tables with every published count.
+        """The interval of a statistic over tables with every published count; only bounds hold for certain.
 
-        statistic: a function of a frame with a row for each person, or a condition whose rows are counted. What is assumed
-        of pairs that no table shows is told by `plausible_tables`; bounds alone hold for certain. The page of yardsticks
-        says how often such intervals hold the truth. Errors as of `plausible_tables`.
+        statistic: a function of a frame with a row for each person, or a condition whose rows are counted. Assumptions and
+        errors as of `plausible_tables`.
 
         >>> from marginals.example import release
         >>> print(release.plausible_interval("age=20-29 and sex=Female"))
@@ -726,8 +662,7 @@ class Release(ModelAnalysis):
     ) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.
 
-        rules: named ones, or TOML files with one, whose demands are checked beside the claims given. Raises InputError or
-        CriterionError for text that is no claim, or no rule.
+        rules: names, or TOML files, of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
 
         >>> from marginals.example import release
         >>> release.verify().ok
@@ -747,9 +682,9 @@ class Release(ModelAnalysis):
         return demanded(self.published, claims or (), rules_of(rules))
 
     def cite(self, doi: str | None = None) -> str:
-        """What a paper says that uses the release: its title, rows and tables, the hash of its descriptor, and the program.
+        """A citation of the release: title, rows, tables, the hash of its descriptor if it is in a folder, and the program.
 
-        doi: of the place where the bundle is kept. Of a release that is in no folder yet there is no hash.
+        doi: of the place where the bundle is kept.
 
         >>> from marginals.example import release
         >>> print(release.cite("10.1234/abc"))  # doctest: +ELLIPSIS
@@ -776,9 +711,8 @@ class Release(ModelAnalysis):
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
-        sign: file of a secret key of minisign, which then signs the bundle. Raises InputError where that is not
-        installed, or does not sign; a key with a password needs a terminal to ask for it. What `publish` makes for a ledger
-        is written by its `Publication`, which enters it there.
+        sign: file of a secret key of minisign, which then signs the bundle; a key with a password needs a terminal. Raises
+        InputError if minisign is missing or fails. A release for a ledger is written by its `Publication`.
 
         >>> from marginals.example import release
         >>> from tempfile import TemporaryDirectory
@@ -806,6 +740,14 @@ class Release(ModelAnalysis):
         file.write(_report(self.published))
 
 
+def _generator(rows: object, seed: "int | np.random.Generator") -> "np.random.Generator":
+    """Random numbers for so many rows. Raises InputError for what is no number of rows, or no seed."""
+    require_whole_number(rows, "rows", 0, MOST_ROWS)
+    if not isinstance(seed, np.random.Generator):
+        require_whole_number(seed, "seed", 0)
+    return np.random.default_rng(seed)
+
+
 def write_release(
     release: Release, path: str | Path, sign: str | Path | None = None, entering: "Entering | None" = None
 ) -> Release:
@@ -819,7 +761,6 @@ def write_release(
 
 
 def _report(published: BundleContent) -> bytes:
-    """The report, whose templates and pictures most who read a release do not ask for."""
     from marginals.pages.release_page import report_html
 
     return report_html(published)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from checks.classes import Assessment, Eligibility, StrongestRequirements
     from checks.population import Reidentification, Risk, Uniqueness
     from checks.requirements import Requirements
-    from marginals.anonymizers.lattice import SingleTable
-    from marginals.anonymizers.local_recoding import LocalRecoding
-    from marginals.anonymizers.thinning import ThinnedTable
+    from marginals.recoding.lattice import SingleTable
+    from marginals.recoding.local_recoding import LocalRecoding
+    from marginals.recoding.thinning import ThinnedTable
     from marginals.tables.table import Table
     from models.tables.hierarchy import Domain
 
@@ -253,7 +253,7 @@ def single_table_lines(
 
 
 def _measures(table: "SingleTable | ThinnedTable") -> Iterator[str]:
-    from marginals.anonymizers.thinning import ThinnedTable
+    from marginals.recoding.thinning import ThinnedTable
 
     if isinstance(table, ThinnedTable):
         yield (

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import marginals
-from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.writing import identity_of, require_replaceable
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
@@ -21,6 +20,7 @@ from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.pairs import PairsShown, pairs_shown
 from marginals.pages.steward_page import renamed
+from marginals.recoding.recoded_file import is_file
 from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at

@@ -1,4 +1,4 @@
-"""DuckDB discloses what pandas does, rule by rule."""
+"""Rows that DuckDB reads block by block are disclosed as rows in memory are, rule by rule."""
 
 import json
 import os
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import marginals
-import row_conditions
 from command_line import run
 from marginals import DisclosureRule, disclose
 
@@ -122,29 +120,6 @@ def test_both_engines_disclose_the_same(
     assert by_duckdb(source, rules, missing) == by_pandas(source, rules, missing)
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_each_condition_by_both_engines(condition: Any, tmp_path: Path) -> None:
-    source, rules = tmp_path / "table.csv", [DisclosureRule("age", None, condition)]
-    FRAME.to_csv(source, index=False)
-    assert by_duckdb(source, rules, MISSING) == by_pandas(source, rules, MISSING)
-    assert not list(tmp_path.glob(".*"))
-
-
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(conditions=st.lists(row_conditions.CONDITIONS, min_size=25, max_size=25))
-def test_a_formula_holds_for_the_rows_of_brute_force(conditions: list[row_conditions.Said], tmp_path: Path) -> None:
-    names = [f"n{number}" for number in range(len(conditions))]
-    source = tmp_path / "table.parquet"
-    if not source.exists():
-        numbers = [f"row {number}" for number in range(len(row_conditions.ROWS))]
-        frame = pd.DataFrame(row_conditions.ROWS).astype({"t": object})
-        frame.assign(**dict.fromkeys(names, numbers)).to_parquet(source)
-    rules = [DisclosureRule(name, None, text) for name, (text, _) in zip(names, conditions)]
-    found = disclosed(write_config(source, rules, dict.fromkeys(names, ""), "missing = []"))
-    hidden = [tuple(label == "*" for label in row) for row in found]
-    assert hidden == [tuple(said(row) for _, said in conditions) for row in row_conditions.ROWS]
-
-
 NUMBERS = st.sampled_from(["{:f}", "{:,f}", "{:.1e}", "{:+.2f}", " {:.0f} ", "{:.2f} %"]).flatmap(
     lambda form: st.lists(st.decimals(-(10**6), 10**6, places=1).map(form.format), min_size=1, max_size=20)
 )
@@ -240,7 +215,7 @@ def test_too_little_memory_names_its_remedy(tmp_path: Path, monkeypatch: pytest.
         limits.append(arguments[0])
         raise duckdb.OutOfMemoryException("could not allocate")
 
-    monkeypatch.setattr("marginals.disclosure.connected", full)
+    monkeypatch.setattr("marginals.risk.rules.connected", full)
     monkeypatch.setattr("marginals.tables.source.machine_memory", lambda: 1 << 30)
     FRAME.to_csv(tmp_path / "table.csv", index=False)
     result = run(

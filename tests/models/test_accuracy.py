@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from brute_force import covered, dense_marginal, iterative_proportional_fitting, joint_array
 from filled_tables import counted, flat_domain, of_rows
-from marginals.anonymizers.measures import (
+from marginals.recoding.measures import (
     average_class_size,
     classification_metric,
     discernibility,

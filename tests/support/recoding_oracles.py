@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import maximum_flow
 from checks import Functional
 from dice import Dice, Thrown
 from marginals import Role, Table
-from marginals.anonymizers.local_recoding import LocalRecoding
+from marginals.recoding.local_recoding import LocalRecoding
 from models import ContingencyTable, GeneralizedCells
 from privacy_strategies import fractions_between
 from strategies import contingency_tables, domains

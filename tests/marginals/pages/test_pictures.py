@@ -27,7 +27,7 @@ from marginals.charts import (
 )
 from marginals.example import release
 from marginals.pages.pairs import pairs_shown
-from marginals.risk import BundleRisk, are_comparable
+from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import claim_title, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of

@@ -57,10 +57,10 @@ NO_ANSWERS: Final[dict[str, str]] = {
     "certain, whatever the kind of the estimates": "crosstab_bounds quantile_bounds",
     "the published marginals, the core of them": "collection", "the published labels": "domain",
     "a published count": "rows", "the folder that it is in": "path", "what is claimed": "claims least_count",
-    "names the release": "cite", "how much the marginals tell, a function of them": "information total_information",
+    "names the release": "cite", "how much the marginals tell, a function of them": "information",
     "what is published together": "interaction_graph junction_tree",
     "what the model assumes, in words": "independences",
-    "the model itself, for those who compute with it": "u_terms model maximum_entropy",
+    "the model itself, for those who compute with it": "u_terms model",
     "verdicts on the marginals": "verify", "writes the marginals": "write",
     "writes the report, which shows the kind of every pair": "write_report",
 }  # fmt: skip

@@ -220,7 +220,7 @@ def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: Stew
     shares = frame.value_counts(normalize=True).to_numpy()
     entropy = -float((shares * np.log(shares)).sum())
     base_cells = math.prod(hierarchy.size(0) for hierarchy in release.domain.hierarchies)
-    assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.total_information - entropy)
+    assert report.kl_divergence == pytest.approx(math.log(base_cells) - release.model.total_information - entropy)
 
 
 def test_a_page_names_its_release_and_publish_says_where_another_one_stands_beside_it(

@@ -24,8 +24,8 @@ from marginals import (
     sweep,
     verify_recoded,
 )
-from marginals.anonymizers.recoded_file import published_base
 from marginals.example import attributes, frame, table
+from marginals.recoding.recoded_file import published_base
 from models import Hierarchy
 from recoding_oracles import line_holds, requirements, tables
 

@@ -26,10 +26,9 @@ from checks import (
     Simple,
 )
 from command_line import main
-from marginals import InputError
-from marginals.anonymizers.lattice import MEASURES, minimal_tables, single_table, stepwise_table, table_satisfies
-from marginals.anonymizers.thinning import kept_rows, thinned_table
 from marginals.example import table
+from marginals.recoding.lattice import minimal_tables, single_table, stepwise_table, table_satisfies
+from marginals.recoding.thinning import kept_rows, thinned_table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
 from small_release import write_config
 from strategies import contingency_tables, data_cubes, domains
@@ -167,24 +166,6 @@ def test_utility_with_suppression_counts_each_row_by_its_own_value() -> None:
     model = np.array([10 / 22 + 1 / 33, 10 / 22 + 1 / 33, 1 / 33])
     data = np.array([5, 5, 1]) / 11
     assert single.kl_divergence == pytest.approx(float((data * np.log(data / model)).sum()))
-
-
-def test_the_best_table_by_each_measure() -> None:
-    domain = Domain.of({"a": Hierarchy.from_intervals(map(str, range(4)), [2]), "b": Hierarchy.flat("xyz")})
-    rng = np.random.default_rng(2)
-    codes = {"a": rng.integers(0, 4, 40), "b": rng.integers(0, 3, 40)}
-    table = ContingencyTable.from_cells(domain, {"a": 0, "b": 0}, codes, np.ones(40, dtype=np.int64))
-    result = minimal_tables(DataCube([table]), ("a", "b"), Requirements(k_link=5))
-    assert len(result.minimal) > 1
-    for measure in set(MEASURES) - {"classification_metric"}:
-        values = [getattr(single, measure) for single in result.minimal]
-        wanted = max(values) if measure in ("classes", "information_utility") else min(values)
-        best = result.best(measure)
-        assert best is not None
-        assert getattr(best, measure) == wanted
-    for measure in ("beauty", "classification_metric"):
-        with pytest.raises(InputError, match=measure):
-            result.best(measure)
 
 
 @given(data_cubes(max_cells=100), st.integers(1, 8), st.integers(1, 3))

@@ -1,12 +1,11 @@
-"""Whether a published table by itself keeps what it promises: read from its CSV file, no row of the data needed.
+"""Published single tables in CSV files: whether one keeps what it promises, and one as the base of marginals (KG06 7).
 
-For tables of local recoding (SWEEP, the Hilbert mapping), whose classes are generalized each in its own way; full-domain
-tables fit in too. A class is what shares the published values of all quasi-identifiers. Readers who cannot tell in which of
-several classes a person is know no more than of the worst of them: shares of the k commonest values are convex.
+A class shares the published values of all quasi-identifiers, each class generalized in its own way. Readers who cannot tell
+in which of several classes a person is know no more than of the worst of them: shares of the k commonest values are convex.
 
-What a generalized sensitive value tells depends on which base values occur at all (TZ09 after Def. 2: weight 1 for those
-that do). The file shows those that it has as base values. Of the others under a published value either may be true, so that
-a verdict is given only where it is the same for all of these possibilities, and is undecided otherwise.
+What a generalized sensitive value tells depends on which base values occur at all (TZ09 after Def. 2), and the file shows
+those only that it has as base values. So a verdict is given if it is the same for all possibilities, and is undecided
+otherwise.
 """
 
 import csv
@@ -31,21 +30,10 @@ from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
-# Somebody's published table as the one that marginals are injected into (KG06 section 7): a CSV file of generalized
-# rows.
-#
-# The file must hold the rows of the data, each column at one level of its hierarchy (full-domain generalization). Then
-# it is a margin of the data, and a release that contains it is judged with it: what readers of both can conclude is
-# what follows from the release alone.
-#
-# Suppressed rows are no part of that: KG06 keeps to generalizations, of which every fact is true of the data. A table
-# that leaves some rows out counts too few in some classes, beside marginals of all rows the difference tells of the
-# rows left out, and the claims of a release are about its marginals. So such a table is refused.
-#
-# Neither is a table that generalizes each class in its own way, as SWEEP and the Hilbert mapping do. It is diverse by
-# itself, but which rows of a class it shows in more detail is a choice, so it is no margin of the data, and beside
-# marginals the difference tells of rows again: the tests have a table of fourteen rows of which one man is left. Only
-# where SWEEP happens to show each column at one level is its table a margin, and can be the base.
+# A base must hold the rows of the data, each column at one level of its hierarchy: then it is a margin of the data, and a
+# release that contains it is judged with it. Tables with suppressed rows, or with classes that are generalized each in its
+# own way, are refused: they are no margin, and their difference to marginals tells of rows (the tests have fourteen rows of
+# which one man is left).
 
 
 def is_file(base: str) -> bool:
@@ -314,7 +302,6 @@ _TOO_MANY = "more base values may occur under the generalized ones, unseen, than
 def _worst(
     published: _Classes, classes: Sequence[Labels], labels: Sequence[str], counts: CountArray, judge: Diversity
 ) -> WorstClass:
-    """The class furthest beyond the bound or else nearest to it."""
     passes, slack = satisfies(judge, counts), judge.slack(counts)
     suspects = np.flatnonzero(~passes) if not passes.all() else np.arange(len(counts))
     worst = int(suspects[slack[suspects].argmin()])

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
-from checks.diversity.criteria import Functional
 from checks.diversity.criterion import satisfies
 from checks.requirements import Requirements
-from marginals.anonymizers.local_recoding import LocalRecoding
-from marginals.anonymizers.measures import average_class_size, classification_metric, discernibility
-from marginals.errors import InputError, NothingPublishableError
+from marginals.errors import InputError
+from marginals.recoding.local_recoding import LocalRecoding
+from marginals.recoding.measures import average_class_size, classification_metric, discernibility
 from marginals.tables.table import Table
 from models.arrays import BoolArray
 from models.graphs.junction_tree import Collection
@@ -35,8 +34,7 @@ Node = tuple[int, ...]
 """A level for each attribute."""
 
 _GROUP = 64
-"""Combinations of levels of neighbouring attributes that are summed over at once, at most: few products of small matrices
-are much faster than sums along many short axes."""
+"""Combinations of levels that are summed over at once, at most: few products are faster than sums along many short axes."""
 
 
 @lru_cache(maxsize=256)
@@ -106,20 +104,6 @@ Progress = Callable[[int, int], None]
 """Told how many of how many nodes are settled."""
 
 
-MEASURES = (
-    "kl_divergence",
-    "height",
-    "classes",
-    "average_class_size",
-    "discernibility",
-    "classification_metric",
-    "information_utility",
-)
-"""What single tables can be compared by."""
-
-_LARGER_IS_BETTER = ("classes", "information_utility")
-
-
 @dataclass(frozen=True)
 class SingleTable:
     """One generalized table with its measures of utility.
@@ -144,21 +128,14 @@ class SingleTable:
 
 @dataclass(frozen=True)
 class LatticeResult:
-    """All minimal tables, best KL divergence first. nodes: in the lattice. evaluated: tables that were looked at."""
+    """All minimal tables, best KL divergence first. nodes: in the lattice."""
 
     nodes: int
-    evaluated: int
     minimal: tuple[SingleTable, ...]
 
-    def best(self, by: str = "kl_divergence") -> SingleTable | None:
-        """The minimal table that is best by one of `MEASURES`; None when there is none. Ties go to the better KL.
-
-        Raises InputError for another measure, or one that the tables do not have.
-        """
-        if by not in MEASURES or any(getattr(table, by) is None for table in self.minimal):
-            raise InputError(f"the tables have no measure {by!r}; there is {', '.join(MEASURES)}")
-        sign = -1 if by in _LARGER_IS_BETTER else 1
-        return min(self.minimal, key=lambda table: sign * getattr(table, by), default=None)
+    def best(self) -> SingleTable | None:
+        """The minimal table of the least KL divergence; None if there is none."""
+        return next(iter(self.minimal), None)
 
 
 def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requirements) -> SingleTable:
@@ -325,7 +302,7 @@ def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> SettledNodes:
     return SettledNodes(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
 
 
-def _no_progress(settled: int, nodes: int) -> None:
+def no_progress(settled: int, nodes: int) -> None:
     """Ignores progress."""
 
 
@@ -333,7 +310,7 @@ def minimal_tables(
     cube: DataCube,
     attributes: tuple[str, ...],
     requirements: Requirements,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
     suppression: float = 0.0,
 ) -> LatticeResult:
     """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
@@ -351,7 +328,7 @@ def minimal_tables(
         return table_satisfies(cube, mask, requirements, spare)
 
     if not attributes:  # one table, of what is sensitive alone
-        return LatticeResult(1, 1, (single_table(cube, {}, requirements),) if passes(()) else ())
+        return LatticeResult(1, (single_table(cube, {}, requirements),) if passes(()) else ())
     lattice = _laid_out(cube, attributes)
 
     def within_spare(node: Node) -> bool:
@@ -359,19 +336,19 @@ def minimal_tables(
         return int(classes[classes < (requirements.class_size or 1)].sum()) <= spare
 
     if not spare:
-        evaluated = _settle_all(lattice, passes, progress)
+        _settle_all(lattice, passes, progress)
     else:
         # How many rows k-anonymity alone suppresses is monotone, so it tells which nodes need not be looked at.
-        _settle_all(lattice, within_spare, _no_progress)
-        evaluated = _look_at_candidates(lattice, passes, progress)
+        _settle_all(lattice, within_spare, no_progress)
+        _look_at_candidates(lattice, passes, progress)
     levels = (dict(zip(attributes, node)) for node in lattice.minimal())
     result = [single_table(cube, node, requirements) for node in levels]
     result.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
-    return LatticeResult(lattice.passes.size, evaluated, tuple(result))
+    return LatticeResult(lattice.passes.size, tuple(result))
 
 
 def minimal_levels(
-    cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = _no_progress
+    cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = no_progress
 ) -> list[Margin]:
     """All levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
     if not attributes:
@@ -381,26 +358,21 @@ def minimal_levels(
     return [Margin(dict(zip(attributes, node))) for node in lattice.minimal()]
 
 
-def _look_at_candidates(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> int:
+def _look_at_candidates(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> None:
     """Ask about the candidates, finer ones first; what is coarser than one that passes is not minimal, and not asked.
 
     The candidates are the nodes that pass; those that do not turn out to are taken back.
     """
     candidates, lattice.passes = lattice.passes, np.zeros_like(lattice.passes)
-    evaluated = 0
     for done, node in enumerate(np.ndindex(*candidates.shape), 1):
-        if candidates[node] and not lattice.passes[node]:
-            evaluated += 1
-            if passes(node):
-                lattice.settle(node, True)
+        if candidates[node] and not lattice.passes[node] and passes(node):
+            lattice.settle(node, True)
         progress(done, candidates.size)
-    return evaluated
 
 
-def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> int:
+def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> None:
     """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
     heights = tuple(length - 1 for length in lattice.passes.shape)
-    evaluated = 0
     every = tuple(range(len(heights)))
     for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
         where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
@@ -410,11 +382,9 @@ def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress:
             level = dict(zip(axes, node))
             whole = tuple(level.get(axis, heights[axis]) for axis in every)
             verdict = passes(whole)
-            evaluated += 1
             part.settle(node, verdict)
             lattice.settle(whole, verdict)
             progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
-    return evaluated
 
 
 def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
@@ -431,21 +401,6 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
     cells = cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
-
-
-def best_full_domain(table: Table, requirement: Functional, *, k: int | None = None) -> LocalRecoding:
-    """The minimal full-domain table with the highest `um`; no coarser table can have a higher one.
-
-    What the lattice search finds, as the baseline that TZ09 compares SWEEP with, here driven to the requirement itself
-    instead of a recursive (c, l)-diversity that implies it. k: each class has at least so many rows.
-    Raises NothingPublishableError when no table satisfies the requirement, not even one with everything suppressed.
-    """
-    requirements = Requirements(table.sensitive, k_link=k, diversity=requirement)
-    result = minimal_tables(table.cube, table.quasi_identifiers, requirements).minimal
-    if not result:
-        raise NothingPublishableError(f"no full-domain table satisfies {requirement}")
-    recoded = (LocalRecoding.full_domain(table, single.levels) for single in result)
-    return max(recoded, key=lambda one: one.information_utility)
 
 
 def stepwise_table(

@@ -5,7 +5,7 @@ that a person is in the table, and how many in all share its published values, c
 they have the values that are frequent. So this is no protection from such readers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,9 @@ from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, 
 from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.anonymizers.lattice import minimal_levels
-from marginals.anonymizers.local_recoding import LocalRecoding
 from marginals.errors import InputError
+from marginals.recoding.lattice import Progress, minimal_levels, no_progress
+from marginals.recoding.local_recoding import LocalRecoding
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray
@@ -26,10 +26,10 @@ from models.tables.hierarchy import Margin
 
 # The fewest rows that a class must lose.
 #
-# The criteria here depend on the shares alone, and hold the better the more even these are: what majorizes a class that
-# fails fails, too. Of all ways to keep s rows the most even one lowers the most frequent values to one height, so that only
-# heights need be tried. Whole heights t pass for all t up to some T; between T and T + 1, where some of the values are one
-# higher than others, each number of these is tried, since a few higher ones may fail where more pass.
+# The criteria here hold the better the more even the shares are: what majorizes a class that fails fails, too. Of all ways
+# to keep s rows the most even one lowers the most frequent values to one height, so only heights are tried. Whole heights t
+# pass up to some T; between T and T + 1 each number of values that are one higher is tried, since a few may fail where more
+# pass.
 
 _EVEN = (Distinct, Simple, Entropy, Recursive, Functional)
 """Criteria that depend on the shares alone, and hold the better the more even these are."""
@@ -98,15 +98,11 @@ class ThinnedTable:
         return {**told, "information_utility": self.information_utility}
 
 
-def _no_progress(settled: int, nodes: int) -> None:
-    """Ignores progress."""
-
-
 def thinned_tables(
     table: Table,
     requirements: Requirements,
     share: float,
-    progress: Callable[[int, int], None] = _no_progress,
+    progress: Progress = no_progress,
 ) -> tuple[ThinnedTable, ...]:
     """All minimal full-domain tables with at most a share of the rows left out, best KL divergence first.
 
@@ -165,7 +161,6 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
 
 
 def _shown(table: Table, levels: Mapping[str, int]) -> ContingencyTable:
-    """The cells of a table with its sensitive values as they are."""
     return table.cube.table(table.domain.mask({**levels, **dict.fromkeys(table.sensitive, 0)}))
 
 

@@ -1,0 +1,261 @@
+"""Local recoding: one anonymized table whose classes are generalized each in its own way (TZ09 section III).
+
+What SWEEP and the Hilbert mapping publish; full-domain tables fit in too, so that all are measured with one ruler.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from checks.diversity.criteria import Functional, Induction
+from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.registry import parse_diversity
+from marginals.arguments import require
+from marginals.errors import InputError, NothingPublishableError
+from marginals.recoding.measures import average_class_size, discernibility
+from marginals.tables.attribute import COUNT
+from marginals.tables.table import Table
+from models.arrays import CountArray, FloatArray, IndexArray
+from models.errors import DomainMismatchError
+from models.tables.contingency_table import group, pack
+from models.tables.generalized_cells import GeneralizedCells, Taxonomy
+from models.tables.hierarchy import Domain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Weights = Mapping[str, Sequence[Fraction | int]]
+"""For sensitive attributes the weights of their base values: what an adversary may know of their frequency."""
+
+
+def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
+    """What is required of the sensitive values of a table that is recoded locally, also from a text.
+
+    Raises InputError for a table without a sensitive attribute, for one with several and another diversity than
+    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6), and for a diversity that is about
+    certain values or compares with the whole table.
+
+    >>> from marginals.example import table
+    >>> str(requirement_of(table, "functional:0.5,2"))
+    'functional:0.5,2'
+    """
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
+    require(criterion, Diversity | None, "requirement", 'a diversity such as "functional:0.5,2"')
+    if criterion is not None and not table.sensitive:
+        raise InputError("a diversity needs an attribute whose role is sensitive")
+    if criterion is not None and criterion.is_relative:
+        raise InputError(
+            f"local recoding cannot keep {criterion}, which is about certain values or compares with the whole table; use "
+            "the method lattice"
+        )
+    if criterion is not None and not isinstance(criterion, Functional) and len(table.sensitive) > 1:
+        raise InputError(
+            f"local recoding of a table with {len(table.sensitive)} sensitive attributes needs a diversity "
+            f'"functional:tau,l", or none, not "{criterion}"'
+        )
+    return criterion
+
+
+@dataclass(frozen=True, eq=False)
+class LocalRecoding:
+    """A table as it can be published: its cells, and which attributes are quasi-identifiers and sensitive.
+
+    A class is what shares the published values of all quasi-identifiers. weights: see `Weights`; an attribute that is
+    not in it has weight 1 everywhere.
+    """
+
+    cells: GeneralizedCells
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    weights: Weights = field(default_factory=dict)
+    PLAIN: ClassVar = ("classes", "smallest_class", "average_class_size", "discernibility", "information_utility")
+
+    def __post_init__(self) -> None:
+        if sorted((*self.quasi_identifiers, *self.sensitive)) != sorted(self.domain.attributes):
+            raise DomainMismatchError("each attribute of a recoded table is a quasi-identifier or sensitive")
+
+    @classmethod
+    def full_domain(cls, table: Table, levels: Mapping[str, int]) -> "LocalRecoding":
+        """The table with each quasi-identifier at one level throughout, the sensitive values as they are."""
+        margin = {**levels, **dict.fromkeys(table.sensitive, 0)}
+        cells = GeneralizedCells.of(table.base_counts.rolled_up(margin))
+        return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies."""
+        return self.cells.domain
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.cells.total
+
+    def __len__(self) -> int:
+        """Number of classes."""
+        return len(self._classes[0])
+
+    def __repr__(self) -> str:
+        return f"LocalRecoding({self.rows} rows in {len(self)} classes)"
+
+    def _column(self, attribute: str) -> IndexArray:
+        return self.cells.nodes[:, self.domain.index(attribute)]
+
+    def _taxonomy(self, attribute: str) -> Taxonomy:
+        return self.cells.taxonomies[self.domain.index(attribute)]
+
+    @cached_property
+    def _classes(self) -> tuple[IndexArray, IndexArray]:
+        columns = [self._column(attribute) for attribute in self.quasi_identifiers]
+        sizes = [self._taxonomy(attribute).size for attribute in self.quasi_identifiers]
+        return group(*pack(columns, sizes, len(self.cells)))
+
+    @property
+    def class_of(self) -> IndexArray:
+        """The class of each cell: shape (cells,)."""
+        return self._classes[1]
+
+    @cached_property
+    def sizes(self) -> CountArray:
+        """Rows of each class: shape (classes,)."""
+        return np.bincount(self.class_of, self.cells.counts, minlength=len(self)).astype(np.int64)
+
+    def labels(self, position: int) -> dict[str, str]:
+        """The published quasi-identifier of a class."""
+        cell = self._classes[0][position]
+        return {a: self._taxonomy(a).labels[self._column(a)[cell]] for a in self.quasi_identifiers}
+
+    def levels(self, position: int) -> dict[str, int]:
+        """The levels of the published quasi-identifier of a class."""
+        cell = self._classes[0][position]
+        return {a: int(self._taxonomy(a).levels[self._column(a)[cell]]) for a in self.quasi_identifiers}
+
+    def distribution(self, position: int, sensitive: str) -> dict[str, int]:
+        """The rows of a class by the label of their published sensitive value."""
+        cells = self.class_of == position
+        labels = self._taxonomy(sensitive).labels
+        held: dict[str, int] = {}
+        for node, count in zip(self._column(sensitive)[cells].tolist(), self.cells.counts[cells].tolist()):
+            held[labels[node]] = held.get(labels[node], 0) + count
+        return held
+
+    def published_values(self, sensitive: str) -> list[tuple[int, int]]:
+        """The sensitive values that are published, as pairs of level and code, the finer ones first."""
+        taxonomy = self._taxonomy(sensitive)
+        nodes = np.unique(self._column(sensitive))
+        levels = taxonomy.levels[nodes].tolist()
+        return [(level, node - taxonomy.offsets[level]) for level, node in zip(levels, nodes.tolist())]
+
+    def class_counts(self, sensitive: str) -> CountArray:
+        """Rows by published sensitive value, in the order of `published_values`: shape (classes, values)."""
+        nodes, place = np.unique(self._column(sensitive), return_inverse=True)
+        cells = self.class_of * len(nodes) + place
+        counts = np.bincount(cells, self.cells.counts, minlength=len(self) * len(nodes))
+        return counts.reshape(len(self), len(nodes)).astype(np.int64)
+
+    def requirement_on(self, sensitive: str, requirement: Functional) -> Functional:
+        """A (tau, l) requirement that reads `class_counts`: it knows what the published values induce."""
+        weights = self.weights.get(sensitive)
+        values = self.published_values(sensitive)
+        induction = Induction.of_values(self.domain.hierarchy(sensitive), values, weights)
+        return Functional(requirement.tau, requirement.l, induction)
+
+    def induced_frequencies(self, sensitive: str, requirement: Functional) -> FloatArray:
+        """The frequency of each base value that each class induces: shape (classes, base values) (TZ09 Def. 2)."""
+        return self.requirement_on(sensitive, requirement).frequencies(self.class_counts(sensitive))
+
+    def satisfies(self, requirement: Diversity) -> bool:
+        """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly.
+
+        Of sensitive values that are generalized only (tau, l)-diversity knows what they say.
+        """
+        return all(
+            bool(
+                satisfies(
+                    self.requirement_on(a, requirement) if isinstance(requirement, Functional) else requirement,
+                    self.class_counts(a),
+                ).all()
+            )
+            for a in self.sensitive
+        )
+
+    @property
+    def information_utility(self) -> float:
+        """`um`: the share of the information of the original table that is retained (TZ09 Def. 5)."""
+        return self.cells.information_utility
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self)
+
+    @property
+    def smallest_class(self) -> int:
+        """The fewest rows of a class."""
+        return int(self.sizes.min(initial=self.rows))
+
+    @property
+    def average_class_size(self) -> float:
+        """Mean number of rows in a class."""
+        return average_class_size(self.sizes)
+
+    @property
+    def discernibility(self) -> int:
+        """Sum over the rows of how many rows are in the same class."""
+        return discernibility(self.sizes)
+
+    def kl_divergence(self, table: Table) -> float:
+        """KL divergence in nats from the original table to what this one says of it."""
+        return self.cells.kl_divergence(table.base_counts)
+
+    def frame(self) -> "pd.DataFrame":
+        """One row a cell: the published labels, in the domain's order, and `count`. The order tells nothing."""
+        import pandas as pd  # loaded here: a table that is generalized as a whole needs none
+
+        columns: dict[str, Any] = {
+            attribute: np.array(self._taxonomy(attribute).labels, dtype=object)[self._column(attribute)]
+            for attribute in self.domain.attributes
+        }
+        return pd.DataFrame({**columns, COUNT: self.cells.counts})
+
+
+def weights_by_label(table: Table, given: Mapping[str, Mapping[str, Fraction]]) -> Weights:
+    """The weights of sensitive base values that are given by their labels; of others that occur 1, of the rest 0.
+
+    Raises InputError for a label that is no base value, and for an attribute whose values that occur all have weight 0.
+    """
+    weights = {name: list(occurrence_weight) for name, occurrence_weight in occurrence_weights(table).items()}
+    for attribute, by_label in given.items():
+        labels = table.domain.hierarchy(attribute).labels[0]
+        for label, weight in by_label.items():
+            if label not in labels:
+                raise InputError(f"the weights of {attribute!r} name what is no base value of its hierarchy")
+            weights[attribute][labels.index(label)] = weight
+        held = np.bincount(table.base_counts.column(attribute, 0), minlength=len(labels)) > 0
+        if any(is_held and not weight for is_held, weight in zip(held.tolist(), weights[attribute])):
+            raise InputError(
+                f"the weights of {attribute!r} are 0 for a value that occurs; give each such value a positive one"
+            )
+    return weights
+
+
+def occurrence_weights(table: Table) -> Weights:
+    """Weight 1 for the sensitive base values that occur in a table, 0 for the others (TZ09 after Def. 2)."""
+    weights: dict[str, tuple[int, ...]] = {}
+    for attribute in table.sensitive:
+        present = np.bincount(
+            table.base_counts.column(attribute, 0), minlength=table.domain.hierarchy(attribute).size(0)
+        )
+        weights[attribute] = tuple((present > 0).astype(int).tolist())
+    return weights
+
+
+def require_rows(rows: int, k: int) -> None:
+    """Raise NothingPublishableError unless a table has as many rows as each class must have."""
+    if rows < k:
+        raise NothingPublishableError(f"the table has {rows:,} rows, fewer than the {k:,} that each class must have")

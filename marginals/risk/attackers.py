@@ -1,0 +1,307 @@
+"""Attackers: which tables of people they may hold, and how they look people up in them (LSFB09 sections 3.2 and 6).
+
+They look a disclosed record up in their dictionary, or first link it with public records and look up what both say together.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checks.risk.attackers import AlikeValues, Dictionary, Records, RecordSpace
+from checks.risk.harm import Links, as_distribution, uniform_links
+from marginals.errors import InputError
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.distinct_rows import factorized
+from marginals.tables.group_names import GroupNaming
+from marginals.tables.levels import attribute_ladder
+from marginals.tables.source import TableSource
+from marginals.tables.table import Rows
+from marginals.tables.values import NumberFormat, base_text
+from models.arrays import IndexArray
+from models.tables.generalized_cells import Taxonomy
+from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleTable:
+    """A named table with one row a person.
+
+    identifier: its column that names people, None if there is none. missing: texts that stand for no value. is_row_by_row:
+    whether its rows are about the people of the disclosed table, in the same order. decimal: the sign before the fraction of
+    a number.
+    """
+
+    name: str
+    frame: "pd.DataFrame"
+    identifier: str | None = None
+    missing: frozenset[str] = frozenset({""})
+    is_row_by_row: bool = False
+    decimal: str = "."
+
+    @classmethod
+    def of_rows(cls, rows: Rows) -> "PeopleTable":
+        """All columns of the table that is disclosed."""
+        identifier = next((name for name, role in rows.roles.items() if role is Role.IDENTIFIER), None)
+        return cls("the table", rows.frame, identifier, rows.no_value, is_row_by_row=True, decimal=rows.decimal)
+
+    @classmethod
+    def of_quasi_identifiers(cls, rows: Rows) -> "PeopleTable":
+        """The knowledge of an attacker who knows the quasi-identifiers of everybody in the table that is disclosed."""
+        columns = [name for name, role in rows.roles.items() if role in (Role.QUASI_IDENTIFIER, Role.IDENTIFIER)]
+        return replace(cls.of_rows(rows), name="the table's quasi-identifiers", frame=rows.frame[columns])
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+    def shared_columns(self, attributes: Iterable[str]) -> tuple[str, ...]:
+        """Those of some attributes that it has a column for."""
+        return tuple(name for name in attributes if name in self.frame.columns)
+
+    def values(self, column: str) -> tuple[str, ...]:
+        """The different values of a column; none if there is no such column."""
+        if column not in self.frame.columns:
+            return ()
+        return tuple(factorized(self.frame[column], {*self.missing, SUPPRESSED})[1])
+
+    def records(self, space: RecordSpace) -> Records:
+        """Its rows as records. A label may be of any level; of several levels that have it, the lowest is meant.
+
+        Missing values are suppressed, and so are attributes that the table has no column for. Raises InputError for a
+        label that no level has, naming the column and the row (from 1), never the value.
+        """
+        nodes = np.tile(space.roots, (len(self), 1))
+        for axis, (attribute, taxonomy) in enumerate(zip(space.domain.attributes, space.taxonomies)):
+            if attribute in self.frame.columns:
+                codes, labels = factorized(self.frame[attribute], {*self.missing, SUPPRESSED})
+                column = np.append(_nodes(taxonomy, labels, self.decimal), taxonomy.root)[codes]
+                if np.any(column < 0):
+                    row = int(np.argmax(column < 0)) + 1
+                    raise InputError(
+                        f"column {attribute!r} of {self.name}: the value in row {row} is in no level of its hierarchy"
+                    )
+                nodes[:, axis] = column
+        return Records(space, nodes)
+
+    def rows_about(self, people: "PeopleTable") -> IndexArray:
+        """For each row of another table the row here that is about the same person, -1 for none: shape (len(people),).
+
+        People are matched by identifier, or by their order if both tables are row by row. Raises InputError if the other
+        table has no column of identifiers, this one lacks it, or one of them names a person twice.
+        """
+        import pandas as pd
+
+        if self.is_row_by_row and people.is_row_by_row:
+            return np.arange(len(people))
+        if people.identifier is None:
+            raise InputError(f"{people.name} has no column that identifies people")
+        sought = people._identifiers(people.identifier)
+        return np.asarray(pd.Index(self._identifiers(people.identifier)).get_indexer(pd.Index(sought)))
+
+    def _identifiers(self, column: str) -> NDArray[np.object_]:
+        if column not in self.frame.columns:
+            raise InputError(f"{self.name} has no column {column!r}, which identifies people")
+        codes, labels = factorized(self.frame[column], set())
+        if np.any(codes < 0) or len(labels) < len(codes):
+            raise InputError(f"the column {column!r} of {self.name} must name each person once")
+        return np.array(labels, dtype=object)[codes]
+
+
+def _nodes(taxonomy: Taxonomy, labels: Sequence[str], decimal: str) -> IndexArray:
+    """The lowest node of each label, or of the number or date that it spells; -1 if there is none: shape (labels,)."""
+    # Read from the top down, so that the lowest of equal labels stays.
+    node_of = {label: node for node, label in reversed(list(enumerate(taxonomy.labels)))}
+    nodes = [node_of.get(label, -1) for label in labels]
+    spelled = (node_of.get(base_text(label, decimal), -1) if node < 0 else node for label, node in zip(labels, nodes))
+    return np.fromiter(spelled, dtype=np.intp, count=len(nodes))
+
+
+THRESHOLD = 0.8
+"""The similarity from which on the paper takes two values for consistent."""
+
+_BLOCK = 512
+"""Labels that are compared with all others at a time."""
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Attributes whose base values agree if their Jaro similarity is at least a threshold, in (0, 1].
+
+    Raises InputError for another threshold.
+    """
+
+    attributes: tuple[str, ...] = ()
+    threshold: float = THRESHOLD
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise InputError(f"a threshold of similarity lies above 0 and at most at 1, not at {self.threshold}")
+
+    def require_none(self, analysis: str) -> None:
+        """Raise InputError if values agree that are only similar, which an analysis does not know."""
+        if self.attributes:
+            raise InputError(f"risk.similar goes with the risk of a table only, not with {analysis}; leave it out")
+
+    def alike(self, records: Records, dictionary: Dictionary) -> Mapping[int, AlikeValues]:
+        """By axis of the attribute the pairs of base values of records and of a dictionary that are alike, or equal.
+
+        O(values * values). Raises InputError without rapidfuzz.
+        """
+        alike = {}
+        for attribute in (name for name in self.attributes if name in records.space.domain.attributes):
+            axis = records.space.domain.index(attribute)
+            labels = records.space.taxonomies[axis].labels
+            nodes = [np.unique(r.nodes[r.levels[:, axis] == 0, axis]) for r in (records, dictionary.entries)]
+            spellings = [[labels[node] for node in column.tolist()] for column in nodes]
+            first, second = _alike_labels(spellings[0], spellings[1], self.threshold)
+            alike[axis] = nodes[0][first], nodes[1][second]
+        return alike
+
+
+def _alike_labels(left: Sequence[str], right: Sequence[str], threshold: float) -> tuple[IndexArray, IndexArray]:
+    try:
+        process, distance = import_module("rapidfuzz.process"), import_module("rapidfuzz.distance")
+    except ImportError:
+        raise InputError("Jaro similarity needs rapidfuzz: pip install rapidfuzz") from None
+    firsts, seconds = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
+    for start in range(0, len(left), _BLOCK):
+        block = left[start : start + _BLOCK]
+        scores = process.cdist(block, right, scorer=distance.Jaro.similarity, dtype=np.float64, workers=-1)
+        first, second = np.nonzero(scores >= threshold)
+        firsts.append(first + start)
+        seconds.append(second)
+    return np.concatenate(firsts), np.concatenate(seconds)
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Public records that attackers link with disclosed ones. columns: those of its columns that enlarge the records."""
+
+    public: PeopleTable
+    columns: tuple[str, ...] = ()
+
+    def check(self, domain: Domain) -> None:
+        """Raise InputError if nothing can be linked with a table over this domain, or a column adds nothing to it."""
+        if not self.public.shared_columns(domain.attributes):
+            raise InputError(f"{self.public.name} has no column of the table's, so nothing could be linked with it")
+        for column in self.columns:
+            if column in domain.attributes:
+                raise InputError(
+                    f"risk.linkage.columns names {column!r}, which the table has; linking adds no column to it"
+                )
+            if not self.public.values(column):
+                raise InputError(f"risk.linkage.columns names {column!r}, of which the linked table has no value")
+
+    def enlarged_space(self, domain: Domain, dictionaries: Sequence[PeopleTable]) -> RecordSpace:
+        """The records of a domain with the added columns, flat over the values that the public table and these have."""
+        hierarchies = dict(domain.items())
+        for column in self.columns:
+            values = {value for table in (self.public, *dictionaries) for value in table.values(column)}
+            hierarchies[column] = Hierarchy.flat(sorted(values))
+        return RecordSpace(Domain.of(hierarchies))
+
+    def links(self, disclosed: Records, public: Records, people: PeopleTable) -> Links:
+        """Links of each disclosed record with all public ones that fit it, all equally likely.
+
+        people: whom the disclosed records are about, row by row. A link is right if identifiers say so; without
+        identifiers every link is taken to be right. Raises InputError for identifiers that name a person twice,
+        DisclosureRuleError for too many links.
+        """
+        links = uniform_links(disclosed, public)
+        if people.identifier is None or self.public.identifier is None:
+            return links
+        return replace(links, right=self.public.rows_about(people)[links.disclosed] == links.public)
+
+
+@dataclass(frozen=True)
+class Attackers:
+    """Attackers who hold one of some dictionaries.
+
+    dictionaries: tables of people. prior: the probability of each. linkage: what attackers link with disclosed records
+    before they look for people. similarity: which values they take for the same. Raises DisclosureRuleError unless the prior
+    is one probability for each dictionary, 1 in all.
+    """
+
+    dictionaries: tuple[PeopleTable, ...]
+    prior: tuple[float, ...] = (1.0,)
+    linkage: Linkage | None = None
+    similarity: Similarity = field(default_factory=Similarity)
+
+    def __post_init__(self) -> None:
+        as_distribution(np.asarray(self.prior, dtype=np.float64), len(self.dictionaries), "dictionary")
+
+    @property
+    def tables(self) -> tuple[PeopleTable, ...]:
+        """All tables that they look into."""
+        return self.dictionaries if self.linkage is None else (*self.dictionaries, self.linkage.public)
+
+    @property
+    def added_columns(self) -> tuple[str, ...]:
+        """The columns that linking adds to what is disclosed."""
+        return () if self.linkage is None else self.linkage.columns
+
+    def check(self, domain: Domain) -> None:
+        """Raise InputError if they could find nobody in a table over this domain, or nothing to link with it."""
+        for dictionary in self.dictionaries:
+            if not dictionary.shared_columns(domain.attributes):
+                raise InputError(f"{dictionary.name} has no column of the table's, so nobody could be found in it")
+        if self.linkage is not None:
+            self.linkage.check(domain)
+
+
+def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[PeopleTable]) -> Rows:
+    """The rows over hierarchies that hold the values of other tables too, if hierarchies are made from values.
+
+    source, k: where the rows are from, and the k with which their fitted ladders begin. A flat hierarchy takes any value of
+    the other tables; intervals, dates and prefixes take those that are of their kind. A fitted ladder with values that no
+    row has is fitted again, these counted as held by nobody.
+    """
+    domain, hierarchies = rows.domain, dict(rows.domain.items())
+    for name, hierarchy in hierarchies.items():
+        attribute = source.attributes[name]
+        if attribute.hierarchy is None and attribute.population is None and name not in source.ladders:
+            base_values = {*hierarchy.labels[0], *_values_beside(attribute, name, hierarchy, others)}
+            if len(base_values) > hierarchy.size(0):
+                hierarchies[name] = _wider(attribute, rows, name, base_values, k)
+    wider = Domain.of(hierarchies)
+    if wider == domain:
+        return rows
+    codes = {
+        name: np.array([wider.hierarchy(name).code(v, 0) for v in domain.hierarchy(name).labels[0]], dtype=np.int64)[c]
+        for name, c in rows.codes.items()
+    }
+    return replace(rows, domain=wider, codes=codes)
+
+
+def _values_beside(
+    attribute: Attribute, name: str, hierarchy: Hierarchy, others: Sequence[PeopleTable]
+) -> Iterable[str]:
+    """The base values of an attribute that other tables have, and no level of its hierarchy."""
+    labels = {label for level in hierarchy.labels for label in level}
+    has_spellings = bool(attribute.dates) or NumberFormat.of(hierarchy.labels[0]) is not None
+    for other in others:
+        for value in factorized(other.frame[name], {"", SUPPRESSED})[1] if name in other.frame.columns else ():
+            text = base_text(value, other.decimal) if has_spellings and value not in labels else value
+            if attribute.intervals or attribute.dates:
+                is_base_value = attribute.base_value(text) == text
+            else:
+                is_base_value = not attribute.prefixes or SUPPRESSED not in text
+            if text not in labels and is_base_value:
+                yield text
+
+
+def _wider(attribute: Attribute, rows: Rows, name: str, base_values: set[str], k: int) -> Hierarchy:
+    """The hierarchy of an attribute with more base values than the rows have."""
+    wider = attribute.hierarchy_of(base_values)
+    if not attribute.is_fitted:
+        return wider
+    codes = np.array([wider.code(label, 0) for label in rows.domain.hierarchy(name).labels[0]], dtype=np.intp)
+    counts = np.bincount(codes[rows.codes[name]], minlength=wider.size(0)).astype(np.int64)
+    return attribute_ladder(GroupNaming.of(name, attribute, wider), counts, k)
