@@ -17,6 +17,7 @@ import marginals
 import row_conditions
 from command_line import run
 from marginals import DisclosureRule, disclose, hide
+from marginals.risk import rules
 from models import Collection, Hierarchy
 from written_bundles import release_of
 
