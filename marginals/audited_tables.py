@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, resolved
+from marginals.files import bounded_content, open_regular, resolved
 from marginals.label_sums import TOTALS, LabelReading, read_labels
-from marginals.messages import first_few, installing, suggested
+from marginals.messages import first_few, suggested
+from marginals.tables.distinct_rows import text_of
+from marginals.tables.files import reading, require
 from marginals.tables.intervals import Range, interval
 from marginals.tables.values import Figure, NumberFormat, count_in, figure_in
+from marginals.tables.workbook import sheets_of
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
@@ -154,31 +157,15 @@ def _csv(path: Path) -> list[list[str]]:
 
 
 def _sheet(path: Path) -> list[list[str]]:
-    try:
-        import openpyxl
-    except ImportError:
-        raise InputError(f"{path.name} is a spreadsheet; reading it needs openpyxl: {installing('excel')}") from None
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = [[[_text_of(cell) for cell in line] for line in sheet.iter_rows()] for sheet in book.worksheets]
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # whatever a damaged archive raises
-        raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
+    require("python_calamine", "excel", f"{path.name} is a spreadsheet; reading it")
+    with reading(path), open_regular(path) as stream:
+        sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name)]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
     with_numbers = (
         lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
     )
     return next(with_numbers, sheets[0])
-
-
-def _text_of(cell: Any) -> str:
-    if cell.value is None:
-        return ""
-    if isinstance(cell.value, float) and cell.value.is_integer():
-        return str(int(cell.value))
-    return " " * int(cell.alignment.indent) + str(cell.value)
 
 
 def names(values: Sequence[str]) -> str:

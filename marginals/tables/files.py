@@ -38,7 +38,7 @@ from marginals.tables.distinct_rows import (
     text_of,
     texts_of,
 )
-from marginals.tables.workbook import MOST_CELLS, sheets_of
+from marginals.tables.workbook import sheets_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -455,7 +455,7 @@ def _sheet(path: Path) -> "pd.DataFrame":
     """The one sheet of a workbook that has rows."""
     import pandas as pd
 
-    require("openpyxl", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
+    require("python_calamine", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
     with reading(path), open_regular(path) as stream:
         filled = sheets_of(stream, path.name)
     if len(filled) != 1:
@@ -463,20 +463,14 @@ def _sheet(path: Path) -> "pd.DataFrame":
             f"{path.name} has {len(filled)} sheets with something in them, and must have one, whose first row names the "
             f"columns; {_AS_CSV}"
         )
-    [sheet] = filled
-    if sheet.size > MOST_CELLS:
-        raise InputError(
-            f"{path.name} has its cells in a rectangle of {sheet.size:,}, and {MOST_CELLS:,} are read; remove what stands "
-            f"far from the table, up to the cell {sheet.last}, or {_AS_CSV}"
-        )
-    if len(sheet.columns) > MOST_COLUMNS:
+    rows = [row for row in filled[0] if any(value is not None for value in row)]
+    columns = [column for column in zip(*rows) if any(value is not None for value in column)]
+    if len(columns) > MOST_COLUMNS:
         raise InputError(
             f"{path.name} has more than the {MOST_COLUMNS:,} columns that are read; leave out those that are not used"
         )
-    columns = sheet.table()
-    header = [text_of(values[0]) or "" for values in columns.values()]
-    rows = pd.DataFrame({number: values[1:] for number, values in columns.items()}, dtype=object)
-    return rows.set_axis(header, axis=1)
+    values = {number: [np.nan if v is None else v for v in column[1:]] for number, column in enumerate(columns)}
+    return pd.DataFrame(values, dtype=object).set_axis([text_of(column[0]) or "" for column in columns], axis=1)
 
 
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
@@ -911,7 +905,7 @@ _DAMAGED: tuple[type[Exception], ...] = (
 )
 
 
-_LIBRARIES = ("zstandard", "pyreadstat", "openpyxl")
+_LIBRARIES = ("zstandard", "pyreadstat")
 """Of which no error is a ValueError or the like."""
 
 
