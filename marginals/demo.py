@@ -300,7 +300,7 @@ domain = "declared"          # a coarse value stands for everything its hierarch
 # where = "age >= 20"        # publish only the part of the table where this holds; other parts need a ledger
 # person = "person_id"       # whose row it is, for a table in which a person can have several; then also
 # one_row = "first"          # which of them counts ("last", "random"), or rows_per_person = 5: at most so many of each
-engine = "auto"              # what reads the table: "pandas", "duckdb" (larger than memory), "spark"
+engine = "auto"              # what reads the table: "pandas", "duckdb" (larger than memory)
 
 # The role of a column is one of
 #   "identifier"        names a person; never read any further

@@ -496,7 +496,7 @@ class TableSource:
     Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
     missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
     attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
-    and files are large, else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the
+    and files are large, else pandas), "pandas" or "duckdb". memory: bytes to make do with; None is half of the
     machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
     or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into
     intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
@@ -602,6 +602,11 @@ class TableSource:
         """Bytes to make do with."""
         return machine_memory() // 2 if self.memory is None else self.memory
 
+    @property
+    def _most_rows(self) -> int:
+        """Distinct rows that fit into memory."""
+        return self.memory_in_bytes // 2 // _BYTES_OF_CELL
+
     def base_code(self, column: str, text: str, hierarchy: Hierarchy) -> int | None:
         """The code of the base value that a text in a column stands for, None where the hierarchy has none for it.
 
@@ -633,7 +638,7 @@ class TableSource:
         keys = [] if self.unit.stated is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
-        limit = self.memory_in_bytes // 2 // _BYTES_OF_CELL
+        limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
                 reader = PeopleReader(
@@ -752,7 +757,7 @@ class TableSource:
     def _opened(self, keys: Sequence[str] = ()) -> Source:
         """The source, which has each column that is described once. keys: columns that are looked at, too."""
         if self.path is None:
-            opened = frame_source(self.origin)
+            opened = frame_source(self.origin, self._most_rows)
             check_columns(opened, self._described)
             return opened
         files = self.files()
@@ -801,7 +806,7 @@ def read_table(
     Attribute, or just its role; columns that are not named are ignored. missing: texts that stand for no value, beside
     null and NaN; a row with one in a used column is dropped and counted. domain: "declared" takes every base value of
     the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed
-    and files are large, else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make
+    and files are large, else pandas), "pandas" or "duckdb"; every one gives the same table. memory: bytes to make
     do with, half of the machine's if None. k: rows that every published class will have, with which fitted ladders begin;
     where the distinct rows do not fit, values that are rarer are generalized before they are counted. separator: between
     the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the

@@ -53,10 +53,11 @@ def sheets_of(stream: BinaryIO, name: str) -> list[Rows]:
         kinds = [sheet.typ == SheetTypeEnum.WorkSheet for sheet in book.sheets_metadata]
         sheets = [book.get_sheet_by_index(number) for number, has_cells in enumerate(kinds) if has_cells]
         pool: dict[str, str] = {}
-        return [[[_value(cell, pool) for cell in row] for row in sheet.iter_rows()] for sheet in sheets if sheet.end]
+        values = [[[_value(cell, pool) for cell in row] for row in sheet.iter_rows()] for sheet in sheets if sheet.end]
+        return [rows for rows in values if any(value is not None for row in rows for value in row)]
     except _RefusedError as error:
         raise InputError(f"{name} {error}; {_AS_CSV}") from None
-    except (CalamineError, expat.ExpatError, LookupError, ValueError) as error:
+    except (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError) as error:
         raise _unreadable(name, error) from None
     except BaseException as error:
         if type(error).__name__ == "PanicException":  # of the library, which is written in Rust

@@ -68,7 +68,7 @@ def test_narrow_numbers_have_their_own_shortest_text(tmp_path: Path) -> None:
     assert {value for (value,), _ in table.base_counts.cells()} == {"0.1", "2.5", "2"}
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+@pytest.mark.parametrize("engine", ["duckdb"])
 def test_other_engines_do_not_read_them(engine: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"people\.dta .* engine = "):
         read_table(saved(tmp_path, ".dta"), ROLES, engine=engine)
