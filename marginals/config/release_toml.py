@@ -4,10 +4,9 @@ import csv
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 from io import TextIOWrapper
 from math import inf
@@ -22,22 +21,7 @@ from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
-from marginals.config.keys import (
-    ANY,
-    FLAG,
-    TEXTS,
-    Key,
-    are,
-    check_keys,
-    is_finite,
-    is_number,
-    is_table,
-    is_text,
-    is_whole,
-    one_of,
-    section,
-    text,
-)
+from marginals.config.keys import check_keys, section
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.disclosure import (
     DisclosedFile,
@@ -50,7 +34,6 @@ from marginals.disclosure import (
 )
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, reading
-from marginals.messages import LONGEST_WORDS, is_words
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
@@ -66,21 +49,33 @@ from marginals.risk import (
     Similarity,
     with_values_of,
 )
-from marginals.tables.attribute import LABEL_FORMS, LABELS, LADDERS, MISSING_AS, Attribute, Role
-from marginals.tables.engines import ENGINES
-from marginals.tables.files import SEPARATORS, is_encoding, read_frame
+from marginals.settings import (
+    ANY,
+    FLAG,
+    TEXTS,
+    Key,
+    are,
+    is_finite,
+    is_number,
+    is_table,
+    is_text,
+    is_whole,
+    keys_of,
+    one_of,
+    text,
+)
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
-from marginals.tables.source import DOMAINS, TableSource
+from marginals.tables.source import TableSource
 from marginals.tables.table import Rows, Table
-from marginals.tables.values import DECIMAL_SIGNS, UNITS, check_units
 from models.errors import HierarchyError, MarginalsError
-from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
+from models.tables.hierarchy import Hierarchy
 
 _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 _FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
 
-_WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} characters")
 _WEIGHT = Key(lambda value: is_number(value) and value >= 0, "be a number of 0 or more, or inf")
 _FINITE = Key(lambda value: value < inf, "be a finite number of 0 or more")
 _WEIGHT_OR_COLUMN = Key(
@@ -102,37 +97,18 @@ def _pair(low: float, high: float, strict: bool, must: str) -> Key:
     return Key(takes, must)
 
 
+_SAME = ("missing", "domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
 DATA = {
     "path": text("name the table", required=True),
     "reviewed": FLAG,
-    "separator": one_of(SEPARATORS),
-    "encoding": Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"'),
-    "decimal": one_of(DECIMAL_SIGNS),
-    "missing": TEXTS,
-    "domain": one_of(DOMAINS),
-    "engine": one_of(ENGINES, repr),
+    **{name: key for name, key in keys_of(TableSource).items() if name in _SAME},
     "memory": Key(lambda size: is_text(size) and bool(_SIZE.fullmatch(size)), 'be a size such as "500 MB" or "3 GB"'),
-    **dict.fromkeys(("person", "one_row", "rows_per_person"), ANY),
     "ladders": text("name the folder of a release"),
     "where": text(f"be a condition, {EXAMPLE}"),
 }
-ATTRIBUTE = {
-    "role": ANY,
-    "hierarchy": text("name a file"),
-    "intervals": Key(are(is_finite), "be a list of numbers"),
-    "start": Key(is_finite, "be a number"),
-    "prefixes": Key(are(is_whole), "be a list of whole numbers"),
-    "dates": Key(are(is_text), f"be a list of {', '.join(UNITS)}"),
-    "labels": one_of(LABELS),
-    "missing": one_of(MISSING_AS),
-    "description": _WORDS,
-    "values": Key(is_table, 'be a table of values and what they mean, { "1" = "yes" }'),
-    "ladder": one_of(LADDERS),
-    "population": text("name a file"),
-    "single_values": ANY,
-    "order": Key(are(is_text), "be a list of the values as texts, lowest first"),
-    "label_form": one_of(LABEL_FORMS),
-    "apart": Key(are(is_finite), "be a list of numbers"),
+ATTRIBUTE = keys_of(Attribute) | {
+    "role": replace(one_of([role.value for role in Role]), required=True),
+    **dict.fromkeys(("hierarchy", "population"), text("name a file")),
 }
 PRIVACY = dict.fromkeys(
     ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
@@ -522,13 +498,12 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """What the section [data] says of a TableSource."""
-    same = ("domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
-    settings = {key: data[key] for key in same if key in data}
+    settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
     if "where" in data:
         settings["where"] = Part(data["where"])
-    return settings | {"origin": folder / data["path"], "missing": tuple(data.get("missing", [""]))}
+    return settings | {"origin": folder / data["path"]}
 
 
 def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
@@ -568,26 +543,12 @@ def _demands_nothing(text: object) -> bool:
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
-    where = f"attributes.{name}"
-    stated = section(content, where, ATTRIBUTE)
-    if "role" not in stated:
-        raise InputError(f"the key {where}.role is missing")
-    _WORDS.of_each(f"{where}.values", stated.get("values", {}))
-    widths = [Decimal(str(width)) for width in stated.get("intervals", [])]
-    checks: Mapping[str, Callable[[Any], None]] = {
-        "intervals": check_widths, "prefixes": check_lengths, "dates": check_units
-    }  # fmt: skip
-    for key, check in checks.items():
-        try:
-            check(widths if key == "intervals" else stated.get(key, []))
-        except HierarchyError as error:
-            raise InputError(f"{where}.{key}: {error}") from None
+    stated = section(content, f"attributes.{name}", ATTRIBUTE)
     try:
-        return Attribute(
-            **{**stated, **{key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}}
-        )
+        files = {key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}
+        return Attribute(**{**stated, **files})
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"attributes.{name}: {error}") from None
 
 
 def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> RiskAssessment:

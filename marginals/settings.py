@@ -1,0 +1,94 @@
+"""What a setting takes: each field of a class of settings has its key, by which it is read from a config and checked."""
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from numbers import Number
+from typing import Any
+
+from marginals.errors import InputError
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key takes. must: the same in words that follow "the key X must". required: whether it has to be there."""
+
+    takes: Callable[[Any], bool]
+    must: str
+    required: bool = False
+
+    def check(self, where: str, value: Any) -> Any:
+        """The value. Raises InputError naming the key, which is called `where`."""
+        if not self.takes(value):
+            raise InputError(f"the key {where} must {self.must}")
+        return value
+
+    def of_each(self, where: str, table: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a table, each of which is such a one."""
+        return {name: self.check(f"{where}.{name}", value) for name, value in table.items()}
+
+
+def setting(default: Any, key: Key) -> Any:
+    """Return a field of a class of settings: its default, and what else it can be. Mappings are no part of its hash."""
+    if default == {}:
+        return field(default_factory=dict, hash=False, metadata={"key": key})
+    return field(default=default, metadata={"key": key})
+
+
+def keys_of(settings: type[Any]) -> dict[str, Key]:
+    """Return the keys of a class of settings."""
+    return {of.name: of.metadata.get("key", ANY) for of in fields(settings)}
+
+
+def check_settings(settings: Any) -> None:
+    """Raise InputError for a setting that its key does not take."""
+    for name, key in keys_of(type(settings)).items():
+        key.check(name, getattr(settings, name))
+
+
+def is_number(value: object) -> bool:
+    """Whether something is a number, and no truth value."""
+    return isinstance(value, Number) and not isinstance(value, bool | complex)
+
+
+def is_whole(value: object) -> bool:
+    """Whether something is a whole number, of Python or of NumPy, and no truth value."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def is_text(value: object) -> bool:
+    """Whether something is text."""
+    return isinstance(value, str)
+
+
+def is_table(value: object) -> bool:
+    """Whether something is a table."""
+    return isinstance(value, dict)
+
+
+def is_finite(value: object) -> bool:
+    """Whether something is a finite number."""
+    return is_number(value) and (isinstance(value, int) or isfinite(value))  # type: ignore[arg-type]
+
+
+def are(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Whether something is a list of such."""
+    return lambda values: isinstance(values, list | tuple) and all(map(kind, values))
+
+
+ANY = Key(lambda _: True, "")
+"""What is looked at elsewhere."""
+
+FLAG = Key(lambda value: isinstance(value, bool), "be true or false")
+TEXTS = Key(are(is_text), "be a list of texts")
+
+
+def text(must: str, required: bool = False) -> Key:
+    """A text."""
+    return Key(is_text, must, required)
+
+
+def one_of(choices: Collection[str], spell: Callable[[Any], str] = json.dumps) -> Key:
+    """One of some texts."""
+    return Key(lambda value: is_text(value) and value in choices, f"be {' or '.join(map(spell, choices))}")
