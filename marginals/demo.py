@@ -393,13 +393,11 @@ strategy = "auto"            # local search, in small tables with a proof that n
                              # "backward": from all that each table may show, back to what they may show together
                              # "exact": proves that no decomposable release within the policy is better; for few columns
                              #          with few levels
-start = "independence"       # where it begins, besides the table above: every column by itself; or "nothing"
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
 max_sensitive_margins = 3    # at most so many published tables hold the sensitive column; more are slower to check
 time_limit = 60.0            # seconds; then the best release found so far is taken
 # further_tables = "pairs"   # tables of more pairs of columns beside those with a junction tree; a number: so many at most;
                              # they need max_sensitive_margins = 1, no k_combinatorial and no min_cell
-# max_cells = 500            # no published table has more cells, empty ones included
 # max_attributes = 3         # ... or more columns
 # max_waiting = 0.1          # in the first release of a ledger: tables so coarse that at most this share of the people is
                              # foreseen to wait for a later release, until enough others come or leave with them

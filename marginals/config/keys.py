@@ -10,6 +10,14 @@ Hint = Callable[[str, Collection[str]], str]
 Keys = Mapping[str, Key]
 
 
+REPLACED: Mapping[str, str] = {
+    "search.start": "a search begins with every attribute by itself; Policy(start=...) in Python begins elsewhere",
+    "search.max_cells": "search.max_attributes bounds a margin",
+    "risk.step_utility": "every level below * is worth 1; leave it out",
+}
+"""Keys that were taken out, and what there is instead."""
+
+
 def known_are(_key: str, known: Collection[str]) -> str:
     """All keys that there are."""
     return f"known are {', '.join(known)}"
@@ -19,6 +27,8 @@ def check_keys(content: Mapping[str, Any], known: Iterable[str], prefix: str = "
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
     names = [prefix + key for key in known]
     for key in content:
+        if instead := REPLACED.get(prefix + key):
+            raise InputError(f"the key {prefix}{key} was taken out: {instead}")
         if prefix + key not in names:
             raise InputError(f"unknown key {prefix}{key}; {hint(prefix + key, names)}")
 

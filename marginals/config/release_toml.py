@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from io import TextIOWrapper
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
-from marginals.config.keys import check_keys, section
+from marginals.config.keys import REPLACED, check_keys, section
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.disclosure import (
     DisclosedFile,
@@ -37,7 +36,8 @@ from marginals.files import bounded_content, open_regular, reading
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import Policy, Population
+from marginals.publishing.policy import Policy
+from marginals.publishing.population import Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.risk import (
     THRESHOLD,
@@ -77,24 +77,11 @@ _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 _FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
 
 _WEIGHT = Key(lambda value: is_number(value) and value >= 0, "be a number of 0 or more, or inf")
-_FINITE = Key(lambda value: value < inf, "be a finite number of 0 or more")
 _WEIGHT_OR_COLUMN = Key(
     lambda value: is_text(value) or _WEIGHT.takes(value),
     f"{_WEIGHT.must}, or the name of a column of risk.personal_weights",
 )
 _TABLES = Key(are(is_table), "be a list of tables")
-
-
-def _pair(low: float, high: float, strict: bool, must: str) -> Key:
-    """Two numbers between bounds, the lower first."""
-
-    def takes(pair: Any) -> bool:
-        if not (are(is_finite)(pair) and len(pair) == 2):
-            return False
-        one, other = pair
-        return bool(low < one < other < high if strict else low <= one <= other <= high)
-
-    return Key(takes, must)
 
 
 _SAME = ("missing", "domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
@@ -110,15 +97,12 @@ ATTRIBUTE = keys_of(Attribute) | {
     "role": replace(one_of([role.value for role in Role]), required=True),
     **dict.fromkeys(("hierarchy", "population"), text("name a file")),
 }
-PRIVACY = dict.fromkeys(
-    ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
-     "min_published_cell"), ANY,
-)  # fmt: skip
+_OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
+               "min_published_cell")  # fmt: skip
+PRIVACY = {name: key for name, key in keys_of(Policy).items() if name in _OF_PRIVACY}
 POPULATION = {
     "path": text("name a table"),
-    "k_map": Key(lambda k: is_whole(k) and k >= 1, "be a whole number of at least 1"),
-    "delta_presence": _pair(0, 1, False, "be two shares from 0 to 1, the lower first"),
-    "bayes_optimal": _pair(0, 1, True, "be two beliefs between 0 and 1, the lower first"),
+    **{name: key for name, key in keys_of(Population).items() if name != "people"},
     "sampling_fraction": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
 }
 BASE = {
@@ -126,10 +110,11 @@ BASE = {
         lambda base: isinstance(base, str | dict), 'be "auto", "best", "none", a CSV file or a table of levels'
     )
 }
-SEARCH = dict.fromkeys(
-    ("strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting", "must_publish",
-     "must_not_publish", "alone", "wanted", "time_limit", "objective", "further_tables"), ANY,
-)  # fmt: skip
+SEARCH = {
+    name: key
+    for name, key in keys_of(Policy).items()
+    if name not in _OF_PRIVACY and name != "base" and f"search.{name}" not in REPLACED
+}
 RISK = {
     "dictionaries": TEXTS,
     "prior": Key(are(is_number), "be a list of numbers"),
@@ -142,7 +127,6 @@ RISK = {
     "linkage": ANY,
     "interactions": _TABLES,
     "rules": _TABLES,
-    "step_utility": Key(is_table, "be a table of attributes and numbers"),
     "row_weight": text("name a column of the table"),
     "clusters": Key(are(lambda cluster: are(is_text)(cluster) and cluster), "be a list of lists of attributes"),
 }
@@ -190,7 +174,6 @@ class RiskSection:
     similarity: Similarity = field(default_factory=Similarity)
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
-    step_utility: Mapping[str, float] = field(default_factory=dict)
     row_weight: str | None = None
     clusters: tuple[tuple[str, ...], ...] = ()
 
@@ -215,7 +198,6 @@ class RiskSection:
         Key(lambda _: len(set(named)) == len(named), "name each attribute once").check("risk.clusters", named)
         personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
-        worth = _FINITE.of_each("risk.step_utility", _WEIGHT.of_each("risk.step_utility", risk.get("step_utility", {})))
         return cls(
             tuple(folder / path for path in paths),
             tuple(prior),
@@ -224,7 +206,6 @@ class RiskSection:
             Similarity(tuple(risk.get("similar", [])), float(risk.get("threshold", THRESHOLD))),
             None if linkage is None else LinkageSection.of(folder, linkage),
             tuple(map(_rule, risk.get("rules", []))),
-            worth,
             risk.get("row_weight"),
             clusters,
         )
@@ -581,7 +562,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
     harm = risk.harm.with_personal(personal)
-    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels, risk.step_utility)
+    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
     return replace(assessment, row_weight=risk.row_weight, clusters=risk.clusters)
 
 

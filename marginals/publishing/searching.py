@@ -19,7 +19,8 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.best_so_far import BestSoFar, Watching
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
+from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
+from marginals.publishing.wanted import weighed
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline

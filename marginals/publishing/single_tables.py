@@ -16,7 +16,8 @@ from marginals.anonymizers.thinning import ThinnedTable, thinned_tables
 from marginals.arguments import require, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
-from marginals.publishing.policy import Policy, Population
+from marginals.publishing.policy import Policy
+from marginals.publishing.population import Population
 from marginals.publishing.searching import Progress, no_progress
 from marginals.results import plain
 from marginals.tables.table import Table

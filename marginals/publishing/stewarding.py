@@ -10,8 +10,8 @@ from marginals.anonymizers.lattice import stepwise_table
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
-from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import BaseTables, Prepared, Search
+from marginals.publishing.wanted import Wanted, wanted_tables, weighed
 from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table
 from models.accuracy import IndependentModel, total_variation

@@ -218,7 +218,7 @@ CONFIG: Tree = {
     },
     "privacy": {"k_link": 3, "k_combinatorial": 3, "diversity": "distinct:2"},
     "base": {"table": "none"},
-    "search": {"strategy": "forward", "seed": 0, "max_sensitive_margins": 2, "max_cells": 500, "time_limit": 2.0},
+    "search": {"strategy": "forward", "seed": 0, "max_sensitive_margins": 2, "max_attributes": 3, "time_limit": 2.0},
     "risk": {
         "dictionaries": ["voters.csv"],
         "prior": [1.0],
