@@ -247,5 +247,4 @@ def _tried(
 
 
 def _value(problem: Problem, result: SearchResult) -> float:
-    """The objective of a problem at what another search found."""
     return problem.value(problem.position(result.cliques))
