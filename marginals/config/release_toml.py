@@ -17,7 +17,6 @@ from marginals.anonymizers.recoded_file import is_file
 from marginals.arguments import path_of, require
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
-from marginals.config.keys import REPLACED, check_keys, section
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.disclosure import (
     DisclosedFile,
@@ -30,6 +29,24 @@ from marginals.disclosure import (
 )
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, reading
+from marginals.keys import (
+    ANY,
+    FLAG,
+    REPLACED,
+    TEXTS,
+    Key,
+    are,
+    check_keys,
+    is_finite,
+    is_number,
+    is_table,
+    is_text,
+    is_whole,
+    keys_of,
+    one_of,
+    section,
+    text,
+)
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
@@ -45,21 +62,6 @@ from marginals.risk import (
     RiskAssessment,
     Similarity,
     with_values_of,
-)
-from marginals.settings import (
-    ANY,
-    FLAG,
-    TEXTS,
-    Key,
-    are,
-    is_finite,
-    is_number,
-    is_table,
-    is_text,
-    is_whole,
-    keys_of,
-    one_of,
-    text,
 )
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import read_frame

@@ -13,10 +13,10 @@ from checks.requirements import Requirements, diversities_by_attribute
 from marginals.anonymizers.recoded_file import is_file
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
+from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, PROPOSED, SENSITIVE_MARGINS
 from marginals.publishing.wanted import NO_FURTHER, FurtherWish, Wanted
-from marginals.settings import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError

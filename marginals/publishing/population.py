@@ -11,7 +11,7 @@ from checks.claims import MOST_ROWS
 from checks.finding import Finding, WorstClass
 from checks.population import bayes_optimal, delta_presence, k_map
 from marginals.errors import InputError
-from marginals.settings import Key, check_settings, is_number, is_whole, setting
+from marginals.keys import Key, check_settings, is_number, is_whole, setting
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table

@@ -14,8 +14,8 @@ import numpy as np
 
 from marginals.arguments import elements_of
 from marginals.errors import InputError
+from marginals.keys import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.settings import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.values import (
     UNITS,

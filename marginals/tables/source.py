@@ -14,8 +14,8 @@ import numpy as np
 
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
+from marginals.keys import TEXTS, Key, check_settings, is_whole, one_of, setting
 from marginals.messages import did_you_mean
-from marginals.settings import TEXTS, Key, check_settings, is_whole, one_of, setting
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
 from marginals.tables.engines import ENGINES, file_source, frame_source, given_orders, left_to_pandas, machine_memory
