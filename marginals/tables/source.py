@@ -14,7 +14,7 @@ import numpy as np
 
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
-from marginals.keys import TEXTS, Key, check_settings, is_whole, one_of, setting
+from marginals.keys import TEXTS, Key, check_settings, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
@@ -41,7 +41,7 @@ from marginals.tables.levels import (
     population_hierarchy,
     population_sizes,
 )
-from marginals.tables.people import PeopleReader, RowsPerPerson, Unit, kept_of_each, possible_keys, repeating_keys
+from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
 from marginals.tables.table import (
     NumbersRead,
@@ -429,6 +429,8 @@ def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
     return {column: rows for column, rows in sorted(lacking.items(), key=lambda item: -item[1]) if rows}
 
 
+UNIT = keys_of(Unit)
+
 _BYTES_OF_CELL = 128
 """Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
 
@@ -472,9 +474,9 @@ class TableSource:
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     )
     decimal: str = setting(".", one_of(DECIMAL_SIGNS))
-    person: str | None = None
-    one_row: str | None = None
-    rows_per_person: RowsPerPerson = None
+    person: str | None = setting(None, UNIT["person"])
+    one_row: str | None = setting(None, UNIT["one_row"])
+    rows_per_person: RowsPerPerson = setting(None, UNIT["rows_per_person"])
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
     where: RowChoice | None = setting(
         None,
@@ -579,10 +581,15 @@ class TableSource:
         limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
-                reader = PeopleReader(
-                    self.unit, self.person, reading.complete, reading.lacking, limit // _TEXTS_OF_PEOPLE
+                people = people_rows(
+                    opened,
+                    list(self.used),
+                    self.unit,
+                    self.person,
+                    complete=reading.complete,
+                    lacking=reading.lacking,
+                    most=limit // _TEXTS_OF_PEOPLE,
                 )
-                people = reader.read(opened, list(self.used))
                 return replace(
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
