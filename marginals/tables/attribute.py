@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -64,8 +64,15 @@ class Role(Enum):
         return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
-NUMBERS = Key(are(is_finite), "be a list of finite numbers such as [5, 10]")
 WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} characters")
+
+
+def _pass(check: Callable[[Any], None], values: object) -> bool:
+    try:
+        check(values)
+    except HierarchyError:
+        return False
+    return True
 
 
 def _have_words(values: object) -> bool:
@@ -118,14 +125,32 @@ class Attribute:
             "be a hierarchy, not its file, which marginals.read_hierarchy(file) reads",
         ),
     )
-    intervals: tuple[int, ...] | tuple[Decimal, ...] = setting((), NUMBERS)
+    intervals: tuple[int, ...] | tuple[Decimal, ...] = setting(
+        (),
+        Key(
+            lambda widths: are(is_finite)(widths) and _pass(check_widths, [Decimal(str(width)) for width in widths]),
+            "be a list of widths such as [5, 10], above 0 and each a proper multiple of the one before",
+        ),
+    )
     start: int | Decimal = setting(0, Key(is_finite, "be a finite number"))
-    prefixes: tuple[int, ...] = setting((), Key(are(is_whole), "be a list of whole numbers such as [3, 2]"))
+    prefixes: tuple[int, ...] = setting(
+        (),
+        Key(
+            lambda lengths: are(is_whole)(lengths) and _pass(check_lengths, lengths),
+            "be a list of whole numbers above 0, each less than the one before, such as [3, 2]",
+        ),
+    )
     labels: str = setting("private", one_of(("private", "public")))
     missing: str = setting("drop", one_of(("drop", "as a value")))
     description: str = setting("", WORDS)
     values: Mapping[str, str] = setting({}, Key(_have_words, f'{WORDS.must} for each value, {{ "1" = "yes" }}'))
-    dates: tuple[str, ...] = setting((), Key(are(is_text), f"be a list of {', '.join(UNITS)}"))
+    dates: tuple[str, ...] = setting(
+        (),
+        Key(
+            lambda units: are(is_text)(units) and _pass(check_units, units),
+            f"be a list of {', '.join(UNITS)}, each longer than the one before",
+        ),
+    )
     ladder: str = setting("given", one_of(("given", *FITTED)))
     population: Mapping[str, int] | None = field(
         default=None, hash=False, metadata={"key": Key(_are_counts, "be a count, 0 or more, for each value")}
@@ -139,7 +164,9 @@ class Attribute:
         ),
     )
     label_form: str = setting("numbers", one_of(LABEL_FORMS))
-    apart: tuple[int, ...] | tuple[Decimal, ...] = setting((), NUMBERS)
+    apart: tuple[int, ...] | tuple[Decimal, ...] = setting(
+        (), Key(are(is_finite), "be a list of finite numbers such as [40]")
+    )
 
     def __init__(
         self,
@@ -188,11 +215,6 @@ class Attribute:
         object.__setattr__(self, "population", None if self.population is None else dict(self.population))
 
     def _check_together(self) -> None:
-        for name, check in (("intervals", check_widths), ("prefixes", check_lengths), ("dates", check_units)):
-            try:
-                check(getattr(self, name))
-            except HierarchyError as error:
-                raise InputError(f"{name}: {error}") from None
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
         ways = (has_hierarchy, self.intervals, self.prefixes, self.dates)
         refused = {

@@ -251,14 +251,16 @@ class PeopleRows:
 
 
 def people_rows(
-    source: Source, columns: Sequence[str], unit: Unit, person: str, *, complete: Complete, lacking: Lacking, most: int
+    source: Source, columns: Sequence[str], unit: Unit, *, complete: Complete, lacking: Lacking, most: int
 ) -> PeopleRows:
-    """Return the rows of a table that count. person: the column of `unit` that says whose row it is.
+    """Return the rows of a table that count. unit: with the column that says whose row it is.
 
     complete: which rows can count; the others are dropped before it is chosen which of a person count. lacking: what these
     lack. most: rows that fit into memory. Raises InputError where a person has several rows and nothing says which of them
     count, and where the order that is to decide is not known.
     """
+    person = unit.person
+    assert person is not None
     batches: list[DistinctRows] = []
     dropped = left_out = 0
     lacks: Counter[str] = Counter()

@@ -585,7 +585,6 @@ class TableSource:
                     opened,
                     list(self.used),
                     self.unit,
-                    self.person,
                     complete=reading.complete,
                     lacking=reading.lacking,
                     most=limit // _TEXTS_OF_PEOPLE,
