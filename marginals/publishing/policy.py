@@ -144,7 +144,9 @@ class Policy:
     min_cell: int | None = setting(None, _DEMAND)
     rules: str | NamedRule | Sequence[str | NamedRule] = ()
     turnover: str = setting("unknown", one_of((KNOWN, "unknown")))
-    max_waiting: float = setting(0.1, Key(lambda share: is_number(share) and 0 < share <= 1, "be a share above 0"))
+    max_waiting: float = setting(
+        0.1, Key(lambda share: is_number(share) and 0 < share <= 1, "be a share above 0 and up to 1")
+    )
     register: bool = setting(False, FLAG)
     objective: GivenObjective = CORRECTED
     further_tables: str | int | Sequence[Sequence[str]] = NO_FURTHER
