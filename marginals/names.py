@@ -174,6 +174,7 @@ def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
 
 
 def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
+    """The name of a level of intervals, None for any other. Open ones may be among them, as "85 and over"."""
     closed = []
     for label in labels:
         if (band := _ends(label)) is not None:
@@ -214,6 +215,7 @@ def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
 
 
 def _is_age(attribute: str, numbers: Iterable[Decimal]) -> bool:
+    """Whether a column of numbers counts years of people, going by its name; other columns keep to numbers alone."""
     words = set(re.findall(r"[a-z]+", attribute.lower()))
     return bool(words & {"age", "ages"}) and not words & _OTHER_UNITS and all(n <= _OLDEST for n in numbers)
 

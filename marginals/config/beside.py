@@ -203,6 +203,7 @@ def _sampling_design(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _says_sampling_design(facts: Facts) -> bool:
+    """Whether a name is that of strata or of sampling units, as `psuid` or `sample_strata`, and says nothing else."""
     units = "|".join(people_words("strata_and_units"))
     design = [word for word in facts.words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)]
     return bool(design) and facts.words <= {*design, *column_words("beside_design")}

@@ -323,6 +323,7 @@ class InitialConfig:
         return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()]))
 
     def _wanted(self, names: Sequence[str]) -> str:
+        """The section of the analysis that a release is wanted for, of the columns that are published."""
         used = [quoted(name) for name in names if name in self.guessed.used]
         out = [name for name in names if name not in self.guessed.used]
         text = "\n" if names else ""
@@ -357,6 +358,7 @@ def initial_config(
 
 
 def _format_in_words(column: Facts, numbers: NumberFormat) -> str:
+    """How a column is read whose numbers have signs between thousands, or in percent."""
     other = "," if numbers.decimal == "." else "."
     if numbers.thousands == other and NumberFormat.of(column.values, other) is not None:
         return f'{numbers}; if that sign stands before a fraction, write decimal = "{other}"'

@@ -262,6 +262,7 @@ def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[st
 
 
 def _demands(table: Table, names: Collection[str]) -> dict[str, str]:
+    """The diversity to demand of sensitive columns, such that something of them can be shown; none where nothing can."""
     demands = {name: proposed_diversity(table, name, LEAST_CELL, with_room=True) for name in names}
     return {name: demand for name, demand in demands.items() if demand is not None}
 

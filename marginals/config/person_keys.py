@@ -118,6 +118,7 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
 
 
 def _repeats_like_key(column: Facts) -> bool:
+    """Whether a column may be a key of somebody: many of its values repeat, a few times each."""
     is_other = column.says("ages", "times", "places", "codes", "categories", "weights") or column.sampling
     return (
         int((column.counts > 1).sum()) >= _FEWEST

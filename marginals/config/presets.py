@@ -147,6 +147,7 @@ def _are_too_many(columns: Collection[str]) -> bool:
 
 
 def _occurring(one: IndexArray, other: IndexArray) -> CountArray:
+    """How many rows have each combination of two values that occurs, in the order of these."""
     combined = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
     if int(combined.max(initial=0)) < _FEW_CELLS * max(len(one), 1):
         counts = np.bincount(combined)

@@ -1,6 +1,7 @@
 """The config file of a release, `release.toml`: read strictly; every refusal names the file and the key."""
 
 import csv
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from checks.diversity.registry import demands_nothing, parse_diversity
+from checks.errors import CriterionError
 from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.anonymizers.recoded_file import is_file
@@ -52,7 +55,7 @@ from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import Policy
 from marginals.publishing.population import Population
-from marginals.publishing.proposals import NO_DIVERSITY
+from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.risk import (
     THRESHOLD,
     Attackers,
@@ -211,6 +214,7 @@ class RiskSection:
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
+    """The harm without the table of personal weights."""
     weights: dict[str, Any] | None = None
     if "weights" in risk:
         weights = {}
@@ -425,6 +429,7 @@ def toml_content(path: Path, text: str) -> dict[str, Any]:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
+    """What is refused, with the name of the config that asks for it."""
     try:
         yield
     except MarginalsError as error:
@@ -475,6 +480,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
 
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the section [data] says of a TableSource."""
     settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
@@ -492,6 +498,11 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
         )
     for name, texts in (demanded if isinstance(demanded, dict) else {"": demanded}).items():
         key, by_level = f"privacy.diversity.{name}".rstrip("."), texts if isinstance(texts, list) else [texts]
+        if empty := next(filter(_demands_nothing, by_level), None):
+            raise InputError(
+                f"the key {key} = {json.dumps(empty)} demands nothing, as every table satisfies it; write"
+                f' "{PROPOSED}", or {json.dumps(NO_DIVERSITY)} to publish without a demand, on purpose'
+            )
         if name and name not in sensitive:
             raise InputError(
                 f'the key {key} names no attribute whose role is "sensitive"; these are {", ".join(sensitive)}'
@@ -501,6 +512,17 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
                 f"the key {key} demands something of coarser levels, and those of {name} are fitted to "
                 'the counts; give it a hierarchy with ladder = "given", or one text'
             )
+
+
+def _demands_nothing(text: object) -> bool:
+    """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none."""
+    if not isinstance(text, str) or text == NO_DIVERSITY:
+        return False
+    try:
+        criterion = parse_diversity(text)
+    except CriterionError:
+        return False  # which is said when the policy is made
+    return demands_nothing(criterion)
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
@@ -547,6 +569,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
+    """The table of people in a file. Raises InputError where it cannot be read or has no rows."""
     frame, source = read_frame(path, config.source.form), config.source
     if not len(frame):
         raise InputError(f"{path.name} has no rows")

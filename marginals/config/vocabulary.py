@@ -104,6 +104,7 @@ _LONG_ENOUGH = 5
 
 @cache
 def _around(length: int) -> re.Pattern[str]:
+    """What may stand before and after an abbreviation of so many letters, with a figure in its place."""
     said: dict[str, str] = sections()["abbreviations"]
     whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
     before = f"({whose}|{letters})*" if length >= _LONG_ENOUGH else f"(({letters})?({whose})+)?"

@@ -182,6 +182,7 @@ class Obstacles:
         yield from (coarser for coarser in masks if coarser)
 
     def _smallest(self, classes: ContingencyTable) -> str:
+        """The smallest class, with labels that tell of nobody by themselves; the others are counted."""
         smallest = int(classes.counts.argmin())
         values = []
         for attribute, label in classes.labels(smallest).items():

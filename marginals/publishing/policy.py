@@ -63,6 +63,7 @@ def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
 
 
 def _rows(least: int) -> Key:
+    """A number of rows, or none."""
     nothing = why_no_demand(1) if least == LEAST_DEMAND else ""
     return Key(
         lambda rows: rows is None or is_number_of_rows(rows, least),
@@ -187,6 +188,7 @@ class Policy:
             )
 
     def _require_further(self) -> None:
+        """Raise InputError where further tables go with nothing else that is demanded, or something goes with them alone."""
         if self.further is None:
             if self.no_small_certain is not None:
                 raise InputError(

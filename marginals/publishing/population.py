@@ -21,19 +21,14 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy
 
 
-def _are_numbers(pair: object) -> bool:
-    return isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair))
+def _are_shares(pair: object) -> bool:
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(is_number, pair)):
+        return pair is None
+    return bool(0 <= pair[0] <= pair[1] <= 1)
 
 
 K_MAP = Key(lambda k: k is None or (is_whole(k) and 1 <= k <= MOST_ROWS), "be a whole number of at least 1")
-SHARES = Key(
-    lambda pair: pair is None or (_are_numbers(pair) and 0 <= pair[0] <= pair[1] <= 1),
-    "be two shares from 0 to 1, the lower first",
-)
-BELIEFS = Key(
-    lambda pair: pair is None or (_are_numbers(pair) and 0 < pair[0] < pair[1] < 1),
-    "be two beliefs between 0 and 1, the lower first",
-)
+SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as (0.1, 0.5)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ class Population:
     people: Table = setting(None, Key(lambda t: isinstance(t, Table), "be what marginals.read_table(...) returns"))
     k_map: int | None = setting(None, K_MAP)
     delta_presence: tuple[float, float] | None = setting(None, SHARES)
-    bayes_optimal: tuple[float, float] | None = setting(None, BELIEFS)
+    bayes_optimal: tuple[float, float] | None = setting(None, SHARES)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -169,6 +164,7 @@ def _over(domain: Domain, table: Table) -> ContingencyTable:
 
 
 def _by_labels(classes: ContingencyTable) -> dict[tuple[str, ...], int]:
+    """The count of each combination of labels, attributes in the order of texts."""
     names = sorted(classes.attributes)
     columns = []
     for name in names:

@@ -238,6 +238,7 @@ def _in_series(
 
 
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
+    """Refuse what no search can mend: no privacy, a criterion that no reader has, turnover without a ledger."""
     if not requirements.claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
@@ -343,6 +344,7 @@ def _content(
     title: str,
     deadline: Deadline,
 ) -> BundleContent:
+    """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, margins.masks)
     judged = _judged_levels(prepared.requirements, table.domain)
     marginals = releasable(chosen, table.public, judged, named)

@@ -158,6 +158,7 @@ def best_base(
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
+    """What is required of each table."""
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
@@ -423,6 +424,7 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
+    """The search for a release that contains base tables, or for any."""
     problem, best = _problem(wish, base), wish.best_so_far
     if best is not None:
         problem = replace(problem, seen=best)
@@ -473,6 +475,7 @@ def _value(result: SearchResult) -> float:
 
 
 def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
+    """The tables that the collection must contain."""
     table, demanded = wish.table, wish.policy.base
     if demanded in ("none", "auto"):
         return None
@@ -570,6 +573,8 @@ def _why_nothing(obstacles: Obstacles) -> str:
 
 
 def _until(deadline: Deadline, progress: Progress) -> Progress:
+    """The same progress, which raises TimeOverError when it is told of work after a deadline."""
+
     def told(task: str, done: int, total: int) -> None:
         deadline.check()
         progress(task, done, total)

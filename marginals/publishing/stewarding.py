@@ -247,4 +247,5 @@ def _tried(
 
 
 def _value(problem: Problem, result: SearchResult) -> float:
+    """The objective of a problem at what another search found."""
     return problem.value(problem.position(result.cliques))

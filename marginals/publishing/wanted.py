@@ -97,6 +97,7 @@ class FurtherWish:
 
 
 def _names_several(attributes: object) -> bool:
+    """Whether this is a list of two or more different names."""
     if not isinstance(attributes, Sequence) or isinstance(attributes, str):
         return False
     return (
@@ -260,6 +261,7 @@ def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) 
 
 
 def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
+    """The tables, each in brackets, the first of many."""
     names = [f"({margin_in_words(cube.domain.margin(mask), cube.domain)})" for mask in margins[:_NAMED]]
     others = [f"{len(margins) - len(names)} more"] if len(margins) > len(names) else []
     *first, last = [*names, *others]

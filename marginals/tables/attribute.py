@@ -36,8 +36,8 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, check_lengths
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
 
-FITTED = ("fitted",)
-"""Ladders that the table decides, by how often each value occurs."""
+FITTED = ("fitted", "alike")
+"""Ladders that the table decides: by how often each value occurs, or also by which are alike."""
 
 LABEL_FORMS = ("numbers", "names")
 """Whether labels that look like numbers or intervals are such, or plain names."""
@@ -98,7 +98,8 @@ class Attribute:
     was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
     of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
     ladder: "fitted" where rare values are merged with their neighbours, step by step, as often as the table needs; then what
-    is given says from which bands on, or which values are near each other. population: public counts of each
+    is given says from which bands on, or which values are near each other; "alike" where of values that are as near those go
+    together whose rows are distributed most alike over the other quasi-identifiers. population: public counts of each
     value, which the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among
     these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
     single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`). order:
@@ -266,6 +267,11 @@ class Attribute:
     def is_fitted(self) -> bool:
         """Whether its levels are fitted to how often each value occurs."""
         return self.ladder in FITTED
+
+    @property
+    def is_by_likeness(self) -> bool:
+        """Whether other attributes decide which of its values are merged."""
+        return self.ladder == "alike"
 
     @property
     def first_merged(self) -> int:

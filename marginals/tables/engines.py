@@ -241,6 +241,7 @@ def _parquet_query(
 
 
 def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
+    """All rows of the files as texts; files whose headers differ are read one header at a time."""
     buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
     headers: dict[tuple[str, ...], list[Path]] = {}
     for path, header in files.headers.items():

@@ -396,6 +396,7 @@ class ProgramFile:
 
 
 def _read_statistics(path: Path, **settings: Any) -> "tuple[pd.DataFrame, Any]":
+    """The rows of a file of a statistics program, and what it says of them."""
     require("pyreadstat", "statistics", f"{path.name} is a file of a statistics program; reading it")
     import pyreadstat
 
@@ -427,6 +428,7 @@ def _one_line(text: object) -> str:
 
 
 def _sheet(path: Path) -> "pd.DataFrame":
+    """The one sheet of a workbook that has rows."""
     import pandas as pd
 
     require("python_calamine", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
@@ -730,6 +732,7 @@ def _line(path: Path, form: CsvForm, number: int) -> list[str]:
 
 
 def _chunks(path: Path, form: CsvForm) -> "Iterator[pd.DataFrame]":
+    """The file in pieces. Raises InputError for rows that are shorter or longer than the header."""
     is_whole = False
     for chunk in _unchecked_chunks(path, form, _CHUNK):
         if not is_whole and "" in set(chunk.iloc[:, -1]):
@@ -1023,6 +1026,7 @@ def _may_have_spaced_quote(stream: BinaryIO, separator: str) -> bool:
 
 
 def _ends_in_quotes(row: list[str], separator: str) -> bool:
+    """Whether the lines of a row end before a quoted field of it does."""
     try:
         list(csv.reader(row, delimiter=separator, strict=True))
     except csv.Error as error:
@@ -1054,6 +1058,7 @@ def require(library: str, extra: str, purpose: str) -> None:
 
 
 def _engine_errors() -> tuple[type[BaseException], ...]:
+    """The exceptions of the engines that are in use."""
     loaded = ((sys.modules[module], names) for module, names in _ERRORS.items() if module in sys.modules)
     return tuple(getattr(module, name) for module, names in loaded for name in names)
 

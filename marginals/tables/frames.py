@@ -163,6 +163,7 @@ class DuckRows:
         return self.files.place(column, text) if self.files else None
 
     def _by_number(self, columns: Sequence[str]) -> tuple[Mapping[str, Values], Mapping[str, Recoding]]:
+        """The values of columns, and a recoding of each by their numbers."""
         values = {column: texts for column, (texts, _) in self.values(columns).items()}
         return values, {column: np.arange(len(texts)) for column, texts in values.items()}
 
@@ -209,6 +210,7 @@ class DuckRows:
         return self._unpacked(pa.concat_tables(self._counted_parts(keyed)), packs)
 
     def _unpacked(self, counts: "pa.Table", packs: "Sequence[_Pack]") -> tuple[Mapping[str, CodeArray], CountArray]:
+        """The codes that keys were made of, and their counts."""
         codes = {}
         for number, pack in enumerate(packs):
             if counts.column(f"key{number}").null_count:
@@ -263,6 +265,7 @@ class DuckRows:
                     parts *= 4
 
     def _renamed(self, columns: Sequence[str]) -> "Relation":
+        """The columns v0, v1 and so on."""
         kinds = dict(zip(self.relation.columns, (kind.id for kind in self.relation.types)))
         selected = []
         for place, column in enumerate(columns):
@@ -311,6 +314,7 @@ class DuckRows:
         return keyed, packs
 
     def _lookup(self, column: str, place: int, recoding: Recoding, stride: int) -> "Lookup":
+        """What the code of each value of a column adds to the key."""
         import pyarrow as pa
 
         values = self._distinct(column).column("v0").combine_chunks()
@@ -502,6 +506,7 @@ def counted_by_first_values(rows: "Relation", columns: Sequence[str], most: int,
 
 
 def _of_keys(counts: "pa.Table", texts: Mapping[str, Values]) -> DistinctRows:
+    """The rows that keys were made of."""
     codes = {}
     keys = numbers_of(counts.column("key"))
     for column, text in texts.items():

@@ -366,6 +366,7 @@ class _Namer:
         return [frozenset(part.tolist()) for part in np.split(order, ends[:-1])]
 
     def _unique(self, name: GroupName, parts: frozenset[int], *, is_single: bool) -> GroupName:
+        """The name, with a number where it stands for something else already."""
         is_listed = len(name.values) + len(name.others) > 1
         if (is_single or not is_listed or name.text not in self._known) and self._takes(name.text, parts):
             return name
@@ -400,6 +401,7 @@ def seemingly_listed(label: str) -> int:
 
 
 def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
+    """The rows of each value of a level, by those of the base values."""
     lifted = np.zeros(hierarchy.size(level), dtype=np.int64)
     np.add.at(lifted, hierarchy.lift(0, level), counts)
     return lifted

@@ -143,6 +143,7 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
 
 
 def _occurrences(source: Source, column: str, missing: Collection[str]) -> tuple[int, int]:
+    """How many different values a column has, and how many rows have one."""
     if isinstance(source, Engine):
         return source.occurrences(column, missing)
     rows = source.distinct_rows([column])
@@ -344,6 +345,7 @@ def _drawn(rows: DistinctRows, people: IndexArray, person: str, most: int) -> Co
 
 
 def _check_spellings(texts: Values, person: str, name: str) -> None:
+    """Raise InputError where two values are the same number, as 1001 and 1001.0: one person would count as two."""
     spelled: dict[str, str] = {}
     for text in texts:
         if text is None or (other := spelled.setdefault(POINT.canonical(text), text)) == text:

@@ -34,12 +34,14 @@ from marginals.tables.files import (
 )
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.levels import (
+    CodedColumn,
     are_counted,
     attribute_ladder,
     base_counts,
     keeps_missing_apart,
     population_hierarchy,
     population_sizes,
+    profiles,
 )
 from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
@@ -163,6 +165,8 @@ class Reading:
     def _table(
         self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
     ) -> Table:
+        """The table with these counts, and what is known of its columns."""
+
         def which(holds: Callable[[Attribute], bool]) -> frozenset[str]:
             return frozenset(column for column, attribute in self.attributes.items() if holds(attribute))
 
@@ -226,12 +230,22 @@ class Reading:
         counts = rows.counts if whole else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
+        counted: dict[str, CountArray] = {}
         for column in self.attributes:
             codes = rows.codes[column] if whole else rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
-            base_codes[column] = narrow[codes]
+            base_codes[column], counted[column] = narrow[codes], sizes
+        by_likeness = {}
+        for column in self._by_likeness:
+            known = [CodedColumn(hierarchies[name], base_codes[name]) for name in self._compared_with(column)]
+            try:
+                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
+            except InputError as error:
+                raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
+            by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
+        hierarchies |= by_likeness
         return Domain.of(hierarchies), base_codes, complete
 
     def complete(self, rows: DistinctRows) -> BoolArray:
@@ -256,6 +270,11 @@ class Reading:
 
         limit: cells that fit into memory.
         """
+        if self._by_likeness:
+            raise InputError(
+                f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
+                'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
+            )
         occurring = engine.values(list(self.attributes))
         return self.grouping(occurring)._counted_out_of_core(engine, limit, k, occurring)
 
@@ -313,6 +332,17 @@ class Reading:
                 naming[column] = GroupNaming.over(column, attribute, ladder, is_observed=self.observed)
         return naming
 
+    @property
+    def _by_likeness(self) -> list[str]:
+        """The attributes whose levels are fitted by likeness to others."""
+        return [
+            name for name, attribute in self.attributes.items() if attribute.is_by_likeness and name not in self.ladders
+        ]
+
+    def _compared_with(self, column: str) -> list[str]:
+        """The attributes by which values are alike: not the sensitive ones, so that no level depends on these."""
+        return [name for name, role in self.roles.items() if name != column and role is Role.QUASI_IDENTIFIER]
+
     def _texts(self, column: str, texts: Values) -> Values:
         """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
         counts_missing = column in self.attributes and self.attributes[column].counts_missing
@@ -324,14 +354,12 @@ class Reading:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
 
     def _recoding(
-        self,
-        column: str,
-        texts: Values,
-        sizes: CountArray,
+        self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
     ) -> tuple[Hierarchy, Recoding]:
         """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
-        sizes: how many of the rows that count have each value.
+        sizes: how many of the rows that count have each value. alike: tables of the base values with other columns, by which
+        a ladder is fitted, shape (base values, columns of the tables).
         """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring, numbers = sizes > 0, self.numbers[column]
@@ -370,13 +398,13 @@ class Reading:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to)
+            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
         return hierarchy, recoding
 
-    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray) -> Hierarchy:
+    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray, alike: CountArray | None) -> Hierarchy:
         """The levels of a column that are fitted to counts of its base values, shape (given.size(0),).
 
         Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
@@ -385,10 +413,11 @@ class Reading:
         if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(given):
             known = given.restricted_to(range(given.size(0) - 1))
             naming = GroupNaming.of(column, attribute, known, is_observed=self.observed)
+            profiles = None if alike is None else alike[:-1]
             inside = None if part is None else part[:-1]
-            return attribute_ladder(naming, counts[:-1], self.k, inside).with_value_apart(MISSING)
+            return attribute_ladder(naming, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
         naming = GroupNaming.of(column, attribute, given, is_observed=self.observed)
-        return attribute_ladder(naming, counts, self.k, part)
+        return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
         """Why a text is none of the numbers or dates that are needed, without quoting it."""
@@ -409,6 +438,7 @@ class Reading:
         return "is not a number, which intervals need"
 
     def _place(self, column: str, text: str) -> str:
+        """Where a value stands, for a message that must not quote it."""
         place = self.source.place(column, text)
         return f"the value in {place}" if place else "a value"
 
@@ -418,6 +448,7 @@ def _are_values(texts: Values) -> BoolArray:
 
 
 def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
+    """The texts of each column, and how many rows have each."""
     return {
         column: (texts, np.bincount(rows.codes[column], rows.counts, minlength=len(texts)).astype(np.int64))
         for column, texts in rows.values.items()
@@ -545,6 +576,7 @@ class TableSource:
 
     @property
     def _most_rows(self) -> int:
+        """Distinct rows that fit into memory."""
         return self.memory_in_bytes // 2 // _BYTES_OF_CELL
 
     def base_code(self, column: str, text: str, hierarchy: Hierarchy) -> int | None:
@@ -622,6 +654,7 @@ class TableSource:
         return reading.counted_out_of_core(opened, limit, k)
 
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
+        """The table of the rows, or of those that are meant."""
         return reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
 
     @property
@@ -682,10 +715,12 @@ class TableSource:
 
     @property
     def _people(self) -> list[str]:
+        """The column that says whose row it is, if one is named."""
         return [] if self.person is None else [self.person]
 
     @property
     def _described(self) -> dict[str, Attribute]:
+        """The attributes, and the column that says whose row it is: what the rows must have."""
         return {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
 
     def _keys(self) -> list[str]:
@@ -717,6 +752,7 @@ class TableSource:
 
 
 def _has(files: Files, column: str) -> bool:
+    """Whether all files have a column, once and of one type."""
     try:
         files.check([column])
     except InputError:
@@ -809,6 +845,7 @@ def _source(
 
 
 def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
+    """What each column is, where it may be told by its role alone."""
     require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
     return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
 

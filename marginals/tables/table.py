@@ -113,6 +113,7 @@ class OutOfCoreCounts:
         return self.domain.margin(self.domain.mask(wide))
 
     def _recoded(self, margin: Mapping[str, int]) -> dict[str, Recoding]:
+        """Codes at the levels of a margin; columns that it lacks have one code, where they may lack a value."""
         recoded = {}
         for column, base in self.recodings.items():
             if column in margin:

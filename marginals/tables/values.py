@@ -193,6 +193,7 @@ _format = cache(NumberFormat)
 
 @lru_cache(maxsize=1 << 16)
 def _number(decimal: str, thousands: str, percent: bool, text: str) -> Decimal | None:
+    """`NumberFormat.number`: the values of a column are read again and again."""
     plain = _format(decimal, thousands, percent).plain(text)
     if plain is None:
         return None
@@ -426,6 +427,7 @@ def known_order(values: Iterable[str]) -> list[str] | None:
 
 
 def _is_below(low: Place, high: Place, kind: Callable[[Sequence[str]], list[Place] | None]) -> bool:
+    """Whether one place ends where another begins, at the latest."""
     return low < high and (kind is not _of_bands or low[1] <= high[0])
 
 

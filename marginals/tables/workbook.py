@@ -178,6 +178,7 @@ class _Counts:
             self._string_lengths[-1] += length
 
     def _place(self, name: str | None) -> None:
+        """Go to the cell of a name, or to the next of the row."""
         self._cell_row, self._column = self._row, self._column + 1
         if name is not None:
             if not (match := _CELL.fullmatch(name)):
@@ -188,6 +189,7 @@ class _Counts:
             raise ValueError("no cell has this name")
 
     def _fill(self) -> None:
+        """Count a cell with content, and the rectangle around all of the sheet."""
         self._filled += 1
         _bound(self._filled, MOST_CELLS, "cells")
         row, column = self._cell_row, self._column
