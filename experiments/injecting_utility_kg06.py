@@ -49,7 +49,7 @@ def adult(hierarchies: str) -> Table:
         )
         for name in QUASI_IDENTIFIERS
     }
-    return read_table(DATA / "adult" / "adult.csv", attributes | {SENSITIVE: "sensitive"}, ["?", ""], "observed")
+    return read_table(DATA / "adult" / "adult.csv", attributes | {SENSITIVE: "sensitive"}, ["?", ""], domain="observed")
 
 
 def policy(base: str | Mapping[str, int]) -> Policy:

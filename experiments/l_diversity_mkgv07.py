@@ -88,7 +88,7 @@ def table_of(rows: pd.DataFrame, quasi_identifiers: Sequence[str], sensitive: st
     attributes = {sensitive: Attribute(Role.SENSITIVE)}
     for attribute in quasi_identifiers:
         attributes[attribute] = Attribute(Role.QUASI_IDENTIFIER, hierarchy_of(attribute))
-    return read_table(rows, attributes, ["?", ""], "observed")
+    return read_table(rows, attributes, ["?", ""], domain="observed")
 
 
 def hierarchy_of(attribute: str) -> Hierarchy:

@@ -80,7 +80,7 @@ def adult(one_step: bool = False) -> Table:
     attributes = {
         a: Attribute(role, hierarchies[a], label_form="names" if a == "age" else "numbers") for a, role in roles.items()
     }
-    return read_table(DATA / "adult" / "adult.csv", attributes, ["?", ""], "observed")
+    return read_table(DATA / "adult" / "adult.csv", attributes, ["?", ""], domain="observed")
 
 
 def nursery(steps: int = 2) -> Table:
@@ -93,7 +93,7 @@ def nursery(steps: int = 2) -> Table:
         )
         for a, paths in NURSERY.items()
     }
-    return read_table(DATA / "nursery" / "nursery.csv", attributes, [""], "observed")
+    return read_table(DATA / "nursery" / "nursery.csv", attributes, [""], domain="observed")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from marginals.published_values import Part as Part
 from marginals.publishing.frontier import frontier as frontier
 from marginals.publishing.frontier import plot_frontier as plot_frontier
 from marginals.publishing.policy import Policy as Policy
-from marginals.publishing.policy import Population as Population
+from marginals.publishing.population import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess

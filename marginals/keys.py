@@ -1,9 +1,13 @@
-"""The keys of a TOML file as a table: what each takes, in words. A section is read by such a table, and all else refused."""
+"""The keys of a TOML file as a table: what each takes, in words. A section is read by such a table, and all else refused.
+
+A class of settings has such a table in its fields, by which configs are read and what Python hands over is checked.
+"""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from math import isfinite
+from numbers import Number
 from typing import Any
 
 from marginals.errors import InputError
@@ -33,6 +37,14 @@ class Key:
 Keys = Mapping[str, Key]
 
 
+REPLACED: Mapping[str, str] = {
+    "search.start": "a search begins with every attribute by itself; Policy(start=...) in Python begins elsewhere",
+    "search.max_cells": "search.max_attributes bounds a margin",
+    "risk.step_utility": "every level below * is worth 1; leave it out",
+}
+"""Keys that were taken out, and what there is instead."""
+
+
 def known_are(_key: str, known: Collection[str]) -> str:
     """All keys that there are."""
     return f"known are {', '.join(known)}"
@@ -42,6 +54,8 @@ def check_keys(content: Mapping[str, Any], known: Iterable[str], prefix: str = "
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
     names = [prefix + key for key in known]
     for key in content:
+        if instead := REPLACED.get(prefix + key):
+            raise InputError(f"the key {prefix}{key} was taken out: {instead}")
         if prefix + key not in names:
             raise InputError(f"unknown key {prefix}{key}; {hint(prefix + key, names)}").about(prefix + key)
 
@@ -57,14 +71,32 @@ def section(content: object, name: str, keys: Keys, hint: Hint = known_are) -> d
     return content
 
 
+def setting(default: Any, key: Key) -> Any:
+    """Return a field of a class of settings: its default, and what else it can be. Mappings are no part of its hash."""
+    if default == {}:
+        return field(default_factory=dict, hash=False, metadata={"key": key})
+    return field(default=default, metadata={"key": key})
+
+
+def keys_of(settings: type[Any]) -> dict[str, Key]:
+    """Return the keys of a class of settings."""
+    return {of.name: of.metadata.get("key", ANY) for of in fields(settings)}
+
+
+def check_settings(settings: Any) -> None:
+    """Raise InputError for a setting that its key does not take."""
+    for name, key in keys_of(type(settings)).items():
+        key.check(name, getattr(settings, name))
+
+
 def is_number(value: object) -> bool:
     """Whether something is a number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, Number) and not isinstance(value, bool | complex)
 
 
 def is_whole(value: object) -> bool:
-    """Whether something is a whole number, and no truth value."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Whether something is a whole number, of Python or of NumPy, and no truth value."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:
@@ -84,7 +116,7 @@ def is_finite(value: object) -> bool:
 
 def are(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Whether something is a list of such."""
-    return lambda values: isinstance(values, list) and all(map(kind, values))
+    return lambda values: isinstance(values, list | tuple) and all(map(kind, values))
 
 
 ANY = Key(lambda _: True, "")

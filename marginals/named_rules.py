@@ -15,6 +15,7 @@ from checks.finding import Finding, Verdict, verdict_of_all
 from checks.requirements import Requirements
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
+from marginals.keys import Key, are, check_keys, is_table, text
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.results import plain
 
@@ -194,9 +195,9 @@ class NamedRule:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InputError(f"the name of a rule has small letters, digits and -, 40 at most, not {self.name!r}")
-        texts = {"title": self.title, "source": self.source, "says": [d.says for d in self.demands]}
-        for key, text in (texts | {"unchecked": list(self.unchecked)}).items():
-            if not all(line and is_words(line) for line in ([text] if isinstance(text, str) else text)):
+        said = [("says", demand.says) for demand in self.demands] + [("unchecked", line) for line in self.unchecked]
+        for key, line in [("title", self.title), ("source", self.source), *said]:
+            if not line or not is_words(line):
                 raise InputError(f"{key} of a rule is one line of text of at most {LONGEST_WORDS} characters")
         if not 1 <= len(self.demands) <= _MOST or len(self.unchecked) > _MOST:
             raise InputError(f"a rule has 1 to {_MOST} demands, and at most {_MOST} lines that are unchecked")
@@ -273,19 +274,19 @@ def rules_of(given: object, folder: Path = Path()) -> tuple[NamedRule, ...]:
     return rules
 
 
+_RULE = {
+    **dict.fromkeys(("name", "title", "source"), text("be text", required=True)),
+    "demands": Key(are(is_table), "be sections [[demands]]"),
+    "unchecked": Key(lambda lines: isinstance(lines, list), "be a list of lines of text"),
+}
+
+
 def _rule(content: Mapping[str, Any]) -> NamedRule:
-    known = ("name", "title", "source", "demands", "unchecked")
-    for key in content:
-        if key not in known:
-            raise InputError(f"unknown key {key}; known are {', '.join(known)}")
-    for key in ("name", "title", "source"):
-        if not isinstance(content.get(key), str):
-            raise InputError(f"the key {key} must be text")
+    check_keys(content, _RULE)
+    for key, kind in _RULE.items():
+        if key in content or kind.required:
+            kind.check(key, content.get(key))
     demands, unchecked = content.get("demands", []), content.get("unchecked", [])
-    if not isinstance(demands, list) or not all(isinstance(demand, dict) for demand in demands):
-        raise InputError("demands must be sections [[demands]]")
-    if not isinstance(unchecked, list):
-        raise InputError("the key unchecked must be a list of lines of text")
     return NamedRule(
         content["name"], content["title"], content["source"], tuple(map(_demand, demands)), tuple(unchecked)
     )

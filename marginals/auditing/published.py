@@ -11,13 +11,15 @@ from io import StringIO
 from itertools import zip_longest
 from math import ceil, floor
 from pathlib import Path
-from typing import Any
 
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content
+from marginals.files import bounded_content, open_regular
 from marginals.label_sums import TOTALS
-from marginals.messages import first_few, installing
+from marginals.messages import first_few
+from marginals.tables.distinct_rows import text_of
+from marginals.tables.files import reading, require
 from marginals.tables.values import NumberFormat, count_in, figure_in
+from marginals.tables.workbook import indents_cells, sheets_of
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
@@ -67,12 +69,13 @@ def read_published(path: Path) -> PublishedFile:
     than the header.
     """
     try:
-        lines = _sheet(path) if path.suffix.lower() in _SPREADSHEETS else _csv(path)
+        is_sheet = path.suffix.lower() in _SPREADSHEETS
+        lines = _sheet(path) if is_sheet else _csv(path)
     except FileNotFoundError:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
-    indented = _indented(lines)
+    indented = _indented(lines) or ("some label" if is_sheet and indents_cells(path) else "")
     lines = _without_notes(_without_empty_columns([[text.strip() for text in line] for line in lines]))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
@@ -144,31 +147,15 @@ def _csv(path: Path) -> list[list[str]]:
 
 
 def _sheet(path: Path) -> list[list[str]]:
-    try:
-        import openpyxl
-    except ImportError:
-        raise InputError(f"{path.name} is a spreadsheet; reading it needs openpyxl: {installing('excel')}") from None
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = [[[_text_of(cell) for cell in line] for line in sheet.iter_rows()] for sheet in book.worksheets]
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # whatever a damaged archive raises
-        raise InputError(f"{path.name} cannot be read as a spreadsheet: {type(error).__name__}") from None
+    require("python_calamine", "excel", f"{path.name} is a spreadsheet; reading it")
+    with reading(path), open_regular(path) as stream:
+        sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name)]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
     with_numbers = (
         lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
     )
     return next(with_numbers, sheets[0])
-
-
-def _text_of(cell: Any) -> str:
-    if cell.value is None:
-        return ""
-    if isinstance(cell.value, float) and cell.value.is_integer():
-        return str(int(cell.value))
-    return " " * int(cell.alignment.indent) + str(cell.value)
 
 
 def quoted(values: Sequence[str]) -> str:

@@ -4,13 +4,11 @@ import csv
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 from io import TextIOWrapper
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from marginals.files import bounded_content, open_regular, reading
 from marginals.keys import (
     ANY,
     FLAG,
+    REPLACED,
     TEXTS,
     Key,
     are,
@@ -36,15 +35,16 @@ from marginals.keys import (
     is_table,
     is_text,
     is_whole,
+    keys_of,
     one_of,
     section,
     text,
 )
-from marginals.messages import LONGEST_WORDS, is_words
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import Policy, Population
+from marginals.publishing.policy import Policy
+from marginals.publishing.population import Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
@@ -58,23 +58,19 @@ from marginals.risk.rules import (
     disclose_rows,
     disclosing_engine,
 )
-from marginals.tables.attribute import LABEL_FORMS, LABELS, LADDERS, MISSING_AS, Attribute, Role
-from marginals.tables.engines import ENGINES
-from marginals.tables.files import SEPARATORS, is_encoding, read_frame
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
-from marginals.tables.source import DOMAINS, TableSource
+from marginals.tables.source import TableSource
 from marginals.tables.table import Rows, Table
-from marginals.tables.values import DECIMAL_SIGNS, UNITS, check_units
 from models.errors import HierarchyError, MarginalsError
-from models.tables.hierarchy import Hierarchy, check_lengths, check_widths
+from models.tables.hierarchy import Hierarchy
 
 _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
 _FAMILIES: Mapping[str, type[Linear] | type[Multiplicative]] = {"linear": Linear, "multiplicative": Multiplicative}
 
-_WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} characters")
 _WEIGHT = Key(lambda value: is_number(value) and value >= 0, "be a number of 0 or more, or inf")
-_FINITE = Key(lambda value: value < inf, "be a finite number of 0 or more")
 _WEIGHT_OR_COLUMN = Key(
     lambda value: is_text(value) or _WEIGHT.takes(value),
     f"{_WEIGHT.must}, or the name of a column of risk.personal_weights",
@@ -82,59 +78,25 @@ _WEIGHT_OR_COLUMN = Key(
 _TABLES = Key(are(is_table), "be a list of tables")
 
 
-def _pair(low: float, high: float, strict: bool, must: str) -> Key:
-    """Two numbers between bounds, the lower first."""
-
-    def takes(pair: Any) -> bool:
-        if not (are(is_finite)(pair) and len(pair) == 2):
-            return False
-        one, other = pair
-        return bool(low < one < other < high if strict else low <= one <= other <= high)
-
-    return Key(takes, must)
-
-
+_SAME = ("missing", "domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
 DATA = {
     "path": text("name the table", required=True),
     "reviewed": FLAG,
-    "separator": one_of(SEPARATORS),
-    "encoding": Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"'),
-    "decimal": one_of(DECIMAL_SIGNS),
-    "missing": TEXTS,
-    "domain": one_of(DOMAINS),
-    "engine": one_of(ENGINES, repr),
+    **{name: key for name, key in keys_of(TableSource).items() if name in _SAME},
     "memory": Key(lambda size: is_text(size) and bool(_SIZE.fullmatch(size)), 'be a size such as "500 MB" or "3 GB"'),
-    **dict.fromkeys(("person", "one_row", "rows_per_person"), ANY),
     "ladders": text("name the folder of a release"),
     "where": text(f"be a condition, {EXAMPLE}"),
 }
-ATTRIBUTE = {
-    "role": ANY,
-    "hierarchy": text("name a file"),
-    "intervals": Key(are(is_finite), "be a list of numbers"),
-    "start": Key(is_finite, "be a number"),
-    "prefixes": Key(are(is_whole), "be a list of whole numbers"),
-    "dates": Key(are(is_text), f"be a list of {', '.join(UNITS)}"),
-    "labels": one_of(LABELS),
-    "missing": one_of(MISSING_AS),
-    "description": _WORDS,
-    "values": Key(is_table, 'be a table of values and what they mean, { "1" = "yes" }'),
-    "ladder": one_of(LADDERS),
-    "population": text("name a file"),
-    "single_values": ANY,
-    "order": Key(are(is_text), "be a list of the values as texts, lowest first"),
-    "label_form": one_of(LABEL_FORMS),
-    "apart": Key(are(is_finite), "be a list of numbers"),
+ATTRIBUTE = keys_of(Attribute) | {
+    "role": replace(one_of([role.value for role in Role]), required=True),
+    **dict.fromkeys(("hierarchy", "population"), text("name a file")),
 }
-PRIVACY = dict.fromkeys(
-    ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
-     "min_published_cell"), ANY,
-)  # fmt: skip
+_OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
+               "min_published_cell")  # fmt: skip
+PRIVACY = {name: key for name, key in keys_of(Policy).items() if name in _OF_PRIVACY}
 POPULATION = {
     "path": text("name a table"),
-    "k_map": Key(lambda k: is_whole(k) and k >= 1, "be a whole number of at least 1"),
-    "delta_presence": _pair(0, 1, False, "be two shares from 0 to 1, the lower first"),
-    "bayes_optimal": _pair(0, 1, True, "be two beliefs between 0 and 1, the lower first"),
+    **{name: key for name, key in keys_of(Population).items() if name != "people"},
     "sampling_fraction": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
 }
 BASE = {
@@ -142,10 +104,11 @@ BASE = {
         lambda base: isinstance(base, str | dict), 'be "auto", "best", "none", a CSV file or a table of levels'
     )
 }
-SEARCH = dict.fromkeys(
-    ("strategy", "seed", "start", "max_sensitive_margins", "max_cells", "max_attributes", "max_waiting", "must_publish",
-     "must_not_publish", "alone", "wanted", "time_limit", "objective", "further_tables"), ANY,
-)  # fmt: skip
+SEARCH = {
+    name: key
+    for name, key in keys_of(Policy).items()
+    if name not in _OF_PRIVACY and name != "base" and f"search.{name}" not in REPLACED
+}
 RISK = {
     "dictionaries": TEXTS,
     "prior": Key(are(is_number), "be a list of numbers"),
@@ -158,7 +121,6 @@ RISK = {
     "linkage": ANY,
     "interactions": _TABLES,
     "rules": _TABLES,
-    "step_utility": Key(is_table, "be a table of attributes and numbers"),
     "row_weight": text("name a column of the table"),
     "clusters": Key(are(lambda cluster: are(is_text)(cluster) and cluster), "be a list of lists of attributes"),
 }
@@ -206,7 +168,6 @@ class RiskSection:
     similarity: Similarity = field(default_factory=Similarity)
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
-    step_utility: Mapping[str, float] = field(default_factory=dict)
     row_weight: str | None = None
     clusters: tuple[tuple[str, ...], ...] = ()
 
@@ -231,7 +192,6 @@ class RiskSection:
         Key(lambda _: len(set(named)) == len(named), "name each attribute once").check("risk.clusters", named)
         personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
-        worth = _FINITE.of_each("risk.step_utility", _WEIGHT.of_each("risk.step_utility", risk.get("step_utility", {})))
         return cls(
             tuple(folder / path for path in paths),
             tuple(prior),
@@ -240,7 +200,6 @@ class RiskSection:
             Similarity(tuple(risk.get("similar", [])), float(risk.get("threshold", THRESHOLD))),
             None if linkage is None else LinkageSection.of(folder, linkage),
             tuple(map(_rule, risk.get("rules", []))),
-            worth,
             risk.get("row_weight"),
             clusters,
         )
@@ -515,13 +474,12 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
 
 def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     """What the section [data] says of a TableSource."""
-    same = ("domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
-    settings = {key: data[key] for key in same if key in data}
+    settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
     if "where" in data:
         settings["where"] = Part(data["where"])
-    return settings | {"origin": folder / data["path"], "missing": tuple(data.get("missing", [""]))}
+    return settings | {"origin": folder / data["path"]}
 
 
 def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
@@ -563,22 +521,9 @@ def _demands_nothing(text: object) -> bool:
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
     stated = section(content, where, ATTRIBUTE)
-    if "role" not in stated:
-        raise InputError(f"the key {where}.role is missing").about(where)
-    _WORDS.of_each(f"{where}.values", stated.get("values", {}))
-    widths = [Decimal(str(width)) for width in stated.get("intervals", [])]
-    checks: Mapping[str, Callable[[Any], None]] = {
-        "intervals": check_widths, "prefixes": check_lengths, "dates": check_units
-    }  # fmt: skip
-    for key, check in checks.items():
-        try:
-            check(widths if key == "intervals" else stated.get(key, []))
-        except HierarchyError as error:
-            raise InputError(f"{where}.{key}: {error}").about(f"{where}.{key}") from None
     try:
-        return Attribute(
-            **{**stated, **{key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}}
-        )
+        files = {key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}
+        return Attribute(**{**stated, **files})
     except InputError as error:
         raise InputError(f"{where}: {error}").about(where) from None
 
@@ -613,7 +558,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
     harm = risk.harm.with_personal(personal)
-    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels, risk.step_utility)
+    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
     return replace(assessment, row_weight=risk.row_weight, clusters=risk.clusters)
 
 

@@ -16,8 +16,9 @@ from checks.small_combinations import CHAINS, Runs, Witnessing, one_by_one
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, WorkerLostError
 from marginals.jobs import Workers
-from marginals.publishing.policy import NO_FURTHER, Policy
+from marginals.publishing.policy import Policy
 from marginals.publishing.searching import Prepared, Progress, Search
+from marginals.publishing.wanted import NO_FURTHER
 from marginals.steward import FurtherBeside
 from marginals.tables.table import Table
 from models.deadline import Deadline

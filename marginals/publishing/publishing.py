@@ -23,10 +23,11 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, require_further
-from marginals.publishing.policy import NO_FURTHER, Policy
+from marginals.publishing.policy import Policy
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
+from marginals.publishing.wanted import NO_FURTHER
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
 from marginals.tables.attribute import MISSING

@@ -16,7 +16,8 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
 from marginals.publishing.best_so_far import BestSoFar, Watching
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer, weighed
+from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
+from marginals.publishing.wanted import weighed
 from marginals.recoding.lattice import Progress as Settled
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
 from marginals.recoding.recoded_file import is_file, published_base

@@ -14,7 +14,8 @@ from checks.requirements import Requirements
 from marginals.arguments import require, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
-from marginals.publishing.policy import Policy, Population
+from marginals.publishing.policy import Policy
+from marginals.publishing.population import Population
 from marginals.publishing.searching import Progress, no_progress
 from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.recoding.thinning import ThinnedTable, thinned_tables

@@ -9,8 +9,8 @@ from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCo
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
-from marginals.publishing.policy import Wanted, wanted_tables, weighed
 from marginals.publishing.searching import BaseTables, Prepared, Search
+from marginals.publishing.wanted import Wanted, wanted_tables, weighed
 from marginals.recoding.lattice import stepwise_table
 from marginals.steward import FurtherBeside, StewardReport, Suggestion
 from marginals.tables.table import Table

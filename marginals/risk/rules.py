@@ -437,8 +437,6 @@ def disclosing_engine(source: TableSource) -> str:
     It is the engine that reads the table; for "auto", DuckDB where it is installed and can read these files. Raises
     InputError for an engine that executes no rules, and where there are no files.
     """
-    if source.engine == "spark":
-        raise InputError('rules are executed by DuckDB or pandas; set data.engine to "duckdb", "pandas" or "auto"')
     files = source.files()
     if source.person is not None and source.engine == "duckdb":
         raise InputError(

@@ -3,19 +3,22 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from marginals.arguments import elements_of, kind_of, require, require_whole_number
+from marginals.arguments import elements_of
 from marginals.errors import InputError
+from marginals.keys import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.values import (
+    UNITS,
     NumberFormat,
     check_units,
     consecutive,
@@ -30,23 +33,14 @@ from models.errors import HierarchyError
 from models.tables import hierarchy as hierarchies
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
-LABELS = ("private", "public")
-"""Whether a hierarchy may be published as it is, or only those of its labels that a marginal shows."""
-
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
 
-MISSING_AS = ("drop", "as a value")
-"""What becomes of a row without a value: it is dropped, or counted under the value MISSING."""
+FITTED = ("fitted", "alike")
+"""Ladders that the table decides: by how often each value occurs, or also by which are alike."""
 
 LABEL_FORMS = ("numbers", "names")
 """Whether labels that look like numbers or intervals are such, or plain names."""
-
-LADDERS = ("given", "fitted", "alike")
-"""Whether the levels are those that are given, or are fitted to how often each value occurs, or also to which are alike."""
-
-FITTED = LADDERS[1:]
-"""Those that the table decides."""
 
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
@@ -68,6 +62,27 @@ class Role(Enum):
     def is_used(self) -> bool:
         """Whether columns of this role can be published."""
         return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} characters")
+
+
+def _pass(check: Callable[[Any], None], values: object) -> bool:
+    try:
+        check(values)
+    except HierarchyError:
+        return False
+    return True
+
+
+def _have_words(values: object) -> bool:
+    return isinstance(values, Mapping) and all(map(is_words, values.values()))
+
+
+def _are_counts(population: object) -> bool:
+    if not isinstance(population, Mapping):
+        return population is None
+    return all(is_text(value) and is_whole(count) and count >= 0 for value, count in population.items())
 
 
 @dataclass(frozen=True)
@@ -101,22 +116,58 @@ class Attribute:
     ('18.5', '18.5-<18.6', '18.5-<19', '*')
     """
 
-    role: Role
-    hierarchy: Hierarchy | None = None
-    intervals: tuple[int, ...] | tuple[Decimal, ...] = ()
-    start: int | Decimal = 0
-    prefixes: tuple[int, ...] = ()
-    labels: str = "private"
-    missing: str = "drop"
-    description: str = ""
-    values: Mapping[str, str] = field(default_factory=dict, hash=False)
-    dates: tuple[str, ...] = ()
-    ladder: str = "given"
-    population: Mapping[str, int] | None = field(default=None, hash=False)
-    single_values: bool = False
-    order: tuple[str, ...] = ()
-    label_form: str = "numbers"
-    apart: tuple[int, ...] | tuple[Decimal, ...] = ()
+    role: Role = setting(
+        None, Key(lambda role: isinstance(role, Role), f"be {' or '.join(role.value for role in Role)}")
+    )
+    hierarchy: Hierarchy | None = setting(
+        None,
+        Key(
+            lambda given: given is None or isinstance(given, Hierarchy),
+            "be a hierarchy, not its file, which marginals.read_hierarchy(file) reads",
+        ),
+    )
+    intervals: tuple[int, ...] | tuple[Decimal, ...] = setting(
+        (),
+        Key(
+            lambda widths: are(is_finite)(widths) and _pass(check_widths, [Decimal(str(width)) for width in widths]),
+            "be a list of widths such as [5, 10], above 0 and each a proper multiple of the one before",
+        ),
+    )
+    start: int | Decimal = setting(0, Key(is_finite, "be a finite number"))
+    prefixes: tuple[int, ...] = setting(
+        (),
+        Key(
+            lambda lengths: are(is_whole)(lengths) and _pass(check_lengths, lengths),
+            "be a list of whole numbers above 0, each less than the one before, such as [3, 2]",
+        ),
+    )
+    labels: str = setting("private", one_of(("private", "public")))
+    missing: str = setting("drop", one_of(("drop", "as a value")))
+    description: str = setting("", WORDS)
+    values: Mapping[str, str] = setting({}, Key(_have_words, f'{WORDS.must} for each value, {{ "1" = "yes" }}'))
+    dates: tuple[str, ...] = setting(
+        (),
+        Key(
+            lambda units: are(is_text)(units) and _pass(check_units, units),
+            f"be a list of {', '.join(UNITS)}, each longer than the one before",
+        ),
+    )
+    ladder: str = setting("given", one_of(("given", *FITTED)))
+    population: Mapping[str, int] | None = field(
+        default=None, hash=False, metadata={"key": Key(_are_counts, "be a count, 0 or more, for each value")}
+    )
+    single_values: bool = setting(False, FLAG)
+    order: tuple[str, ...] = setting(
+        (),
+        Key(
+            lambda order: are(is_text)(order) and len({*order}) == len(order),
+            "be a list of the values as texts, lowest first, each once",
+        ),
+    )
+    label_form: str = setting("numbers", one_of(LABEL_FORMS))
+    apart: tuple[int, ...] | tuple[Decimal, ...] = setting(
+        (), Key(are(is_finite), "be a list of finite numbers such as [40]")
+    )
 
     def __init__(
         self,
@@ -138,81 +189,59 @@ class Attribute:
         apart: Iterable[int | float | Decimal] = (),
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
-        try:
-            part = Role(role)
-        except ValueError:
-            raise InputError(f"the role {role!r} is none of {', '.join(r.value for r in Role)}") from None
-        if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
-            raise InputError("an attribute takes a hierarchy, not its file; marginals.read_hierarchy(file) reads one")
-        if hierarchy is not None and not hierarchy.height:
-            raise InputError(f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out")
-        single = elements_of(apart, "apart", "a list of numbers such as [40]")
-        zero, *numbers = _numbers(
-            [start, *single, *elements_of(intervals, "intervals", "a list of widths such as [5, 10]")]
-        )
-        widths = numbers[len(single) :]
-        object.__setattr__(self, "apart", tuple(sorted(set(numbers[: len(single)]))))
-        for name, value in (("role", part), ("hierarchy", hierarchy), ("start", zero), ("labels", labels)):
+        given = {name: value for name, value in locals().items() if name != "self"}
+        for name in ("intervals", "prefixes", "dates", "order", "apart"):
+            given[name] = tuple(elements_of(given[name], name, "a list"))
+        if role in [part.value for part in Role]:
+            given["role"] = Role(role)
+        given["values"] = {} if values is None else values
+        for name, value in given.items():
             object.__setattr__(self, name, value)
-        for key, text in (("missing", missing), ("description", description), ("ladder", ladder)):
-            object.__setattr__(self, key, text)
-        for name, by_value in (("values", values), ("population", population)):
-            if by_value is not None:
-                require(by_value, Mapping, name, 'something for each value, such as {"1": ...}')
-        object.__setattr__(self, "values", dict(values or {}))
-        object.__setattr__(self, "single_values", single_values)
-        object.__setattr__(self, "label_form", label_form)
-        object.__setattr__(
-            self, "order", tuple(elements_of(order, "order", 'a list of the values, lowest first, ["mild", "severe"]'))
-        )
-        object.__setattr__(self, "population", None if population is None else dict(population))
-        object.__setattr__(self, "intervals", tuple(widths))
-        lengths = elements_of(prefixes, "prefixes", "a list of lengths such as [3, 2]")
-        for length in lengths:
-            require_whole_number(length, "the length of a prefix", -(10**9), 10**9)
-        object.__setattr__(self, "prefixes", tuple(lengths))
-        object.__setattr__(
-            self, "dates", tuple(elements_of(dates, "dates", 'a list of units such as ["month", "year"]'))
-        )
-        for name, check in (("intervals", check_widths), ("prefixes", check_lengths), ("dates", check_units)):
-            try:
-                check(getattr(self, name))
-            except HierarchyError as error:
-                raise InputError(f"{name}: {error}") from None
-        if (hierarchy is not None) + bool(self.intervals) + bool(self.prefixes) + bool(self.dates) > 1:
-            raise InputError("an attribute takes one of hierarchy, intervals, prefixes and dates, not several")
-        if self.apart and not self.intervals:
-            raise InputError("apart names numbers that are no part of intervals; give intervals, or leave it out")
-        if labels not in LABELS:
-            raise InputError(f"labels is {' or '.join(map(repr, LABELS))}, not {labels!r}")
-        if self.has_public_labels and hierarchy is None:
-            raise InputError(
-                'labels = "public" needs a hierarchy that was made without the rows; these would decide which values there '
-                "are otherwise"
-            )
+        check_settings(self)
+        self._make_exact()
+        self._check_together()
 
-        if missing not in MISSING_AS:
-            raise InputError(f"missing is {' or '.join(map(repr, MISSING_AS))}, not {missing!r}")
-        if ladder not in LADDERS:
-            raise InputError(f"ladder is {' or '.join(map(repr, LADDERS))}, not {ladder!r}")
-        if population is not None:
-            _check_population(population, ladder)
-        if label_form not in LABEL_FORMS:
-            raise InputError(f"label_form is {' or '.join(map(repr, LABEL_FORMS))}, not {label_form!r}")
-        if self.order:
-            self._check_order()
-        if hierarchy is not None and not self.has_names:
-            check_intervals(hierarchy)
-        if not isinstance(single_values, bool) or (single_values and part is not Role.SENSITIVE):
-            raise InputError(
-                "single_values is true or false, and says of a sensitive attribute whether its numbers or dates are "
-                "published one by one; leave it out for other roles"
-            )
-        for words in (description, *self.values.values()):
-            if not is_words(words):
-                raise InputError(
-                    f"description and values are for readers: one line of text of at most {LONGEST_WORDS} characters each"
-                )
+    def _make_exact(self) -> None:
+        """Have whole numbers as they are where all are, else all numbers as decimals, a float as it is written."""
+        numbers = (self.start, *self.intervals, *self.apart)
+        is_exact = all(map(is_whole, numbers))
+
+        def exact(number: Any) -> Any:
+            return int(number) if is_exact else Decimal(str(number))
+
+        object.__setattr__(self, "start", exact(self.start))
+        object.__setattr__(self, "intervals", tuple(map(exact, self.intervals)))
+        object.__setattr__(self, "apart", tuple(sorted({*map(exact, self.apart)})))
+        object.__setattr__(self, "values", dict(self.values))
+        object.__setattr__(self, "population", None if self.population is None else dict(self.population))
+
+    def _check_together(self) -> None:
+        has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
+        ways = (has_hierarchy, self.intervals, self.prefixes, self.dates)
+        refused = {
+            f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out": (
+                self.hierarchy is not None and not self.hierarchy.height
+            ),
+            "an attribute takes one of hierarchy, intervals, prefixes and dates, not several": sum(map(bool, ways)) > 1,
+            "apart names numbers that are no part of intervals; give intervals, or leave it out": (
+                self.apart and not self.intervals
+            ),
+            'labels = "public" needs a hierarchy that was made without the rows; these would decide which values there '
+            "are otherwise": self.has_public_labels and not has_hierarchy,
+            'population is what a ladder is fitted to: it needs ladder = "fitted"': (
+                self.population is not None and self.ladder != "fitted"
+            ),
+            "the population counts nobody": self.population is not None and not any(self.population.values()),
+            "intervals and dates lie in an order by themselves; leave out the key order, or them": (
+                self.order and is_in_order
+            ),
+            "single_values says of a sensitive attribute whether its numbers or dates are published one by one; leave it "
+            "out for other roles": self.single_values and self.role is not Role.SENSITIVE,
+        }
+        if problem := next((text for text, is_so in refused.items() if is_so), None):
+            raise InputError(problem)
+        if self.hierarchy is not None and not self.has_names:
+            check_intervals(self.hierarchy)
 
     @property
     def has_public_labels(self) -> bool:
@@ -233,13 +262,6 @@ class Attribute:
         """Whether the categories of a frame, lowest first, say in which order its sensitive values lie."""
         has_own = bool(self.order or self.intervals or self.dates) or self.role is not Role.SENSITIVE
         return not has_own and (self.hierarchy is None or set(self.hierarchy.labels[0]) <= {*order})
-
-    def _check_order(self) -> None:
-        """Raise InputError for an order that is none, or that the values have by themselves."""
-        if not all(isinstance(value, str) for value in self.order) or len(set(self.order)) < len(self.order):
-            raise InputError("order is a list of the values as texts, lowest first, each once")
-        if self.intervals or self.dates:
-            raise InputError("intervals and dates lie in an order by themselves; leave out the key order, or them")
 
     @property
     def is_fitted(self) -> bool:
@@ -368,34 +390,6 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
     labels = [label for label in hierarchy.labels[0] if label != MISSING]
     ordered = known_order(labels)
     return hierarchy if ordered is None else hierarchy.ordered_by(ordered)
-
-
-def _check_population(population: Mapping[str, int], ladder: str) -> None:
-    """Raise InputError for counts that no ladder can be fitted to."""
-    if ladder != "fitted":
-        raise InputError('population is what a ladder is fitted to: it needs ladder = "fitted"')
-    for value, count in population.items():
-        if not isinstance(value, str):
-            raise InputError("the values of a population are texts, as in the table")
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise InputError("the counts of a population are whole numbers from 0 on")
-    if not any(population.values()):
-        raise InputError("the population counts nobody")
-
-
-def _numbers(given: Sequence[int | float | Decimal]) -> tuple[int, ...] | tuple[Decimal, ...]:
-    """The numbers exactly: whole numbers as they are where all are, else all as decimals, a float as it is written."""
-    for number in given:
-        if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating | Decimal):
-            raise InputError(
-                f"intervals and start are numbers, such as intervals=[5, 10], start=0, not {kind_of(number)}"
-            )
-    if all(isinstance(number, int | np.integer) for number in given):
-        return tuple(map(int, given))
-    exact = tuple(number if isinstance(number, Decimal) else Decimal(str(number)) for number in given)
-    if not all(number.is_finite() for number in exact):
-        raise InputError("intervals and start are numbers, not infinity or what is no number")
-    return exact
 
 
 @dataclass(frozen=True)

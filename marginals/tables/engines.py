@@ -1,11 +1,11 @@
-"""Engines that read tables, DuckDB inside this process or Spark, and which of them reads what."""
+"""DuckDB inside this process as what reads files, and which files it reads."""
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import reduce
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas, te
 from marginals.tables.files import (
     LONGEST_HEADER,
     CsvFiles,
-    CsvForm,
     Files,
     ParquetFiles,
     ProgramFile,
@@ -28,12 +27,11 @@ from marginals.tables.files import (
     reading,
     require,
 )
-from marginals.tables.frames import EagerFrame, LazyFrame, sql_name, sql_text
+from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 _NO_TEXT = "\x01"
@@ -53,25 +51,13 @@ def beyond_duckdb(files: Files) -> str:
     if isinstance(files, ParquetFiles):
         return ""
     for path in files.paths:
-        if reason := _beyond_engine(path, files.form, "DuckDB"):
-            return reason
+        if not (path.suffix.lower() == ".gz" or _is_unpacked(path)):
+            return f"{path.name} is compressed, and DuckDB unpacks gzip only"
+        if (encoding := files.form.recoded_from(path)) is not None:
+            return f"{path.name} is in {encoding}, and DuckDB reads UTF-8 only"
         if _begins_empty(path):
             return f"{path.name} begins with an empty line, where DuckDB needs the header"
     return ""
-
-
-def _beyond_engine(path: Path, form: CsvForm, engine: str) -> str:
-    """Why no engine but pandas can read a CSV file; empty where others can."""
-    if not _is_plain(path):
-        return f"{path.name} is compressed, and {engine} unpacks gzip only"
-    if (encoding := form.recoded_from(path)) is not None:
-        return f"{path.name} is in {encoding}, and {engine} reads UTF-8 only"
-    return ""
-
-
-def _is_plain(path: Path) -> bool:
-    """Whether a CSV file is compressed by nothing but gzip."""
-    return path.suffix.lower() == ".gz" or _is_unpacked(path)
 
 
 def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
@@ -89,12 +75,8 @@ def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
     if isinstance(files, ProgramFile):
         raise InputError(f"{files.name} is read by pandas only, and DuckDB is needed here; save it as CSV")
     if reason := beyond_duckdb(files):
-        raise InputError(_read_by_pandas(reason))
+        raise InputError(f'{reason}; read it with engine = "pandas", or change the file')
     return files
-
-
-def _read_by_pandas(reason: str) -> str:
-    return f'{reason}; read it with engine = "pandas", or change the file'
 
 
 def _begins_empty(path: Path) -> bool:
@@ -102,7 +84,7 @@ def _begins_empty(path: Path) -> bool:
         return not lines.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf").strip()
 
 
-def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
+def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> DuckRows:
     """Some columns of files, for DuckDB to count in at most `memory` bytes.
 
     No row is written to a file that has a name. CSV files are parsed once, into a Parquet file without one, in memory where
@@ -112,7 +94,6 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
     """
     require_duckdb(files, 'engine = "duckdb"')
     import duckdb
-    import narwhals as nw
 
     files.check(columns)
     held = ExitStack()
@@ -123,14 +104,14 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
             query = rows_query(files, columns, memory)
             if isinstance(files, CsvFiles):
                 query = _parsed_once(connection, held, files, columns, memory)
-            frame = LazyFrame(nw.from_native(connection.sql(query)), files.name, files)
+            rows = DuckRows(connection.sql(query), files.name, files)
         except BaseException as error:
             held.close()
             if isinstance(error, duckdb.Error):
                 raise refusal_of(files, error) from None
             raise
-    finalize(frame, held.close)
-    return frame
+    finalize(rows, held.close)
+    return rows
 
 
 def _parsed_once(
@@ -235,7 +216,7 @@ _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 
 
 def _zones(files: ParquetFiles) -> dict[str, str]:
-    """The zones of the columns whose times have one. DuckDB and Spark keep instants, and would write them in their own."""
+    """The zones of the columns whose times have one. DuckDB keeps instants, and would write them in its own."""
     fields = [field for schema in files.schemas.values() for field in schema]
     return {field.name: zone for field in fields if (zone := getattr(field.type, "tz", None))}
 
@@ -304,73 +285,7 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
     )
 
 
-_SPARK_CONFIGURED = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DRIVER_MEMORY"}
-"""Variables by which somebody says how Spark is configured; what PYSPARK_SUBMIT_ARGS says goes first in any case."""
-
-_SPARK_MEMORY = 1 << 30
-"""Bytes that the Java machine of Spark takes by default; with half of that it does not start."""
-
-
-def with_spark(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> LazyFrame:
-    """Some columns of files, for Spark to count: in the session that is active, or a new one as Spark is configured.
-
-    memory: bytes that its Java machine may take where nothing is configured; not less than Spark's own default. Raises
-    InputError where pyspark or Java is missing.
-    """
-    require("pyspark", "spark", 'engine = "spark"')
-    import narwhals as nw
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    files.check(columns)
-    if isinstance(files, CsvFiles):
-        # Spark takes a quoted field to end where its file ends.
-        for path in files.paths:
-            if reason := _beyond_engine(path, files.form, "Spark"):
-                raise InputError(_read_by_pandas(reason))
-            if broken := broken_row(path, files.form):
-                raise broken
-    try:
-        builder = SparkSession.builder.appName("marginals")
-        if not _SPARK_CONFIGURED & os.environ.keys():
-            builder = builder.config("spark.driver.memory", f"{max(memory, _SPARK_MEMORY) >> 20}m")
-        session = builder.getOrCreate()
-    except (PySparkException, OSError):
-        raise InputError('engine = "spark" could not start Spark, which needs Java 17') from None
-    with engine_refusals(files.name):
-        paths = [str(path.absolute()) for path in files.paths]
-        rows = _spark_csv(session, files, columns) if isinstance(files, CsvFiles) else session.read.parquet(*paths)
-        zones = _zones(files) if isinstance(files, ParquetFiles) else {}
-        selected = rows.select(*(_spark_column(column, zones.get(column)) for column in columns))
-        return LazyFrame(nw.from_native(selected), files.name, files)
-
-
-def _spark_column(column: str, zone: str | None) -> "Column":
-    """A column for Spark; times with a zone as the local time that is written there, not in the zone of the session."""
-    from pyspark.sql import functions
-
-    name = f"`{column.replace('`', '``')}`"
-    if zone is None:
-        return functions.col(name)
-    return functions.expr(f"convert_timezone({sql_text(zone)}, CAST({name} AS TIMESTAMP_NTZ))").alias(column)
-
-
-def _spark_csv(session: "SparkSession", files: CsvFiles, columns: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions
-
-    def rows(path: Path) -> "DataFrame":
-        header = files.headers[path]
-        schema = ", ".join(f"c{i} STRING" for i in range(len(header)))
-        form: dict[str, Any] = {"sep": files.form.separator, "header": True, "quote": '"', "escape": '"'}
-        form |= {"mode": "FAILFAST", "multiLine": True}
-        read = session.read.csv(str(path.absolute()), schema, nullValue=_NO_TEXT, enforceSchema=True, **form)
-        texts = (functions.coalesce(f"c{header.index(column)}", functions.lit("")) for column in columns)
-        return read.select(*(text.alias(column) for text, column in zip(texts, columns)))
-
-    return reduce(lambda a, b: a.unionAll(b), map(rows, files.paths))
-
-
-ENGINES = ("auto", "pandas", "duckdb", "spark")
+ENGINES = ("auto", "pandas", "duckdb")
 """What can read files; "auto" is DuckDB where it is installed and the files are large, else pandas."""
 
 LARGE = 8 << 20
@@ -388,8 +303,11 @@ def machine_memory() -> int:
         return 4 << 30
 
 
-def frame_source(frame: object) -> Source:
-    """The source for a frame of any library that narwhals knows. Raises InputError for anything else."""
+def frame_source(frame: object, most: float = inf) -> Source:
+    """Return the source for a frame of any library that narwhals knows. Raises InputError for anything else.
+
+    most: distinct rows that fit into memory, of a frame whose rows are not there.
+    """
     if is_of_pandas(frame):
         return PandasFrame(frame)
     import narwhals as nw
@@ -403,7 +321,9 @@ def frame_source(frame: object) -> Source:
         ) from None
     library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
-    return LazyFrame(opened) if isinstance(opened, nw.LazyFrame) else EagerFrame(opened)
+    if isinstance(opened, nw.DataFrame):
+        return EagerFrame(opened)
+    return DuckRows(opened.to_native()) if opened.implementation.is_duckdb() else LazyFrame(opened, most)
 
 
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
@@ -455,17 +375,15 @@ def has_duckdb() -> bool:
 
 
 def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
-    """The source for some columns of files. memory: bytes that DuckDB, or a Spark that nobody configured, may take.
+    """The source for some columns of files. memory: bytes that DuckDB may take.
 
     Small files and what DuckDB's strict CSV reader refuses, "auto" leaves to pandas, which gives the same table. Raises
     InputError.
     """
     if isinstance(files, ProgramFile):
-        if engine in ("duckdb", "spark"):
-            raise InputError(f'{files.name} is read by pandas only; leave out engine = "{engine}", or save it as CSV')
+        if engine == "duckdb":
+            raise InputError(f'{files.name} is read by pandas only; leave out engine = "duckdb", or save it as CSV')
         return files
-    if engine == "spark":
-        return with_spark(files, columns, memory)
     if engine == "duckdb":
         return with_duckdb(files, columns, memory)
     if engine == "pandas" or not _for_duckdb(files, memory) or beyond_duckdb(files):

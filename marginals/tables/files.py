@@ -38,7 +38,7 @@ from marginals.tables.distinct_rows import (
     text_of,
     texts_of,
 )
-from marginals.tables.workbook import MOST_CELLS, sheets_of
+from marginals.tables.workbook import sheets_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,8 +117,7 @@ class CsvForm:
         """The bytes of a file in UTF-8, decompressed. InputError for a line without end, others as of `decompressed`."""
         encoding = self.recoded_from(path)
         with decompressed(path) as stream:
-            recoded = stream if encoding is None else cast("BinaryIO", _Recoded(stream, encoding, path.name))
-            yield cast("BinaryIO", BufferedReader(_Lines(recoded, path.name), _BLOCK))
+            yield cast("BinaryIO", BufferedReader(_Text(stream, path.name, encoding), _BLOCK))
 
 
 def is_encoding(name: object) -> bool:
@@ -145,34 +144,6 @@ def is_encoding(name: object) -> bool:
 
 COMMAS = CsvForm()
 """What is taken for granted."""
-
-
-class _Recoded(RawIOBase):
-    """The bytes of a stream in UTF-8. Raises InputError, naming the file, for bytes that its encoding does not have."""
-
-    def __init__(self, stream: BinaryIO, encoding: str, name: str) -> None:
-        self._stream, self._encoding, self._name = stream, encoding, name
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._ready = b""
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready and not self._ended:
-            block = self._stream.read(_BLOCK)
-            self._ended = not block
-            try:
-                self._ready = self._decoder.decode(block, final=self._ended).encode()
-            except UnicodeError:
-                raise InputError(
-                    f"{self._name} is not in {self._encoding}; name another data.encoding, or convert it to UTF-8"
-                ) from None
-        view = memoryview(buffer).cast("B")
-        taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
-        view[: len(taken)] = taken
-        return len(taken)
 
 
 LONGEST_LINE = 1 << 24
@@ -207,22 +178,39 @@ def _refuse_hole(path: Path) -> None:
         raise InputError(f"{path.name} has a hole, zeros instead of text: it was not written to its end; get it whole")
 
 
-class _Lines(RawIOBase):
-    """The bytes of a stream whose lines have an end. Raises InputError, naming the file, for one that has none."""
+class _Text(RawIOBase):
+    """The bytes of a stream in UTF-8, whose lines have an end. encoding: of the stream; None for UTF-8.
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._stream, self._name = stream, name
-        self._since_break = 0
+    Raises InputError, naming the file, for bytes that the encoding does not have, and for a line without an end.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, encoding: str | None = None) -> None:
+        self._stream, self._name, self._encoding = stream, name, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
+        self._ready, self._ended, self._since_break = b"", False, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        block = self._stream.read(len(view))
-        self.note(block)
-        view[: len(block)] = block
-        return len(block)
+        while not self._ready and not self._ended:
+            block = self._stream.read(len(view))
+            self._ended = not block
+            self._ready = self._recoded(block) if self._decoder else block
+        taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
+        self.note(taken)
+        view[: len(taken)] = taken
+        return len(taken)
+
+    def _recoded(self, block: bytes) -> bytes:
+        assert self._decoder is not None
+        try:
+            return self._decoder.decode(block, final=self._ended).encode()
+        except UnicodeError:
+            raise InputError(
+                f"{self._name} is not in {self._encoding}; name another data.encoding, or convert it to UTF-8"
+            ) from None
 
     def note(self, block: bytes) -> None:
         """Raise InputError where a line is too long with what comes now."""
@@ -236,30 +224,26 @@ class _Lines(RawIOBase):
 
 
 def likely_encoding(path: Path) -> str:
-    """The encoding that a CSV file most likely has: "auto" where that reads it, else a guess that people must check.
+    """Return the encoding that a CSV file most likely has: "auto" where that reads it, else a guess that people must check.
 
     Codes of other scripts are told apart by charset-normalizer where it is installed. Of those of Latin letters cp1252,
     that of Windows in Western Europe and America, is taken before others unless words look wrong in it.
     """
     if COMMAS.recoded_from(path) is not None:
         return AUTO
-    sample = b""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    fits = True
+    sample, decoder = b"", codecs.getincrementaldecoder("utf-8")()
+    fits, block = True, b"-"
     with reading(path), decompressed(path) as stream:
-        lines = _Lines(stream, path.name)
-        while len(sample) < _BLOCK and (block := stream.read(_BLOCK)):
-            lines.note(block)
-            sample += b"".join(_telling(block))
-            if fits:
-                fits = _decodes(decoder, block)
-        while fits and (block := stream.read(_BLOCK)):
-            lines.note(block)
-            if not (fits := _decodes(decoder, block)):
-                sample = block
-    if fits and _decodes(decoder, b"", final=True):
+        lines = _Text(stream, path.name)
+        while block and (fits or len(sample) < _BLOCK):
+            lines.note(block := stream.read(_BLOCK))
+            did_fit, fits = fits, fits and _decodes(decoder, block)
+            told = b"".join(line for line in block.splitlines(keepends=True) if not line.isascii())
+            # Of a long file that fits but for its end, what tells is there.
+            sample = told if did_fit and not fits and len(sample) >= _BLOCK else sample + told[:_BLOCK]
+    if fits:
         return AUTO
-    sample = b"".join(_telling(sample))[:_BLOCK]
+    sample = sample[:_BLOCK]
     guess = _best(sample)
     few = sum(byte > 0x7F for byte in sample) < _FEW
     return "cp1252" if (few or guess in _LATIN) and _reads_well(sample, "cp1252") else guess
@@ -268,20 +252,14 @@ def likely_encoding(path: Path) -> str:
 _FEW = 8
 """Bytes beyond ASCII, fewer of which tell no script."""
 
-
-def _telling(block: bytes) -> Iterator[bytes]:
-    """The lines with bytes beyond ASCII."""
-    return (line for line in block.splitlines(keepends=True) if not line.isascii())
-
-
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
 _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
 """Encodings of CSV files, as Python calls them."""
 
 
-def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
     try:
-        decoder.decode(block, final)
+        decoder.decode(block, final=not block)
     except UnicodeDecodeError:
         return False
     return True
@@ -298,17 +276,15 @@ def _best(sample: bytes) -> str:
 
 def _reads_well(sample: bytes, encoding: str) -> bool:
     """Whether no word has a sign like ³ or „ inside, or a capital letter that ASCII lacks after a small one."""
-    try:
-        text = sample.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return not _ODD.search(text) and not any(
-        before.islower() and after.isupper() and not after.isascii() for before, after in zip(text, text[1:])
-    )
+    text = sample.decode(encoding, errors="replace")
+    return "\ufffd" not in text and not _ODD.search(text)
 
 
-_ODD = re.compile("[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]")
-"""A letter, a sign other than an apostrophe or a dot, and a letter; or figures and currencies beside letters, but for m²."""
+_ODD = re.compile(
+    "[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]|[a-zß-öø-ÿ][À-ÖØ-Þ]"
+)
+"""A letter, a sign other than an apostrophe or a dot, and a letter; figures and currencies beside letters, but for m²; or a
+capital letter that ASCII lacks after a small one."""
 
 
 # Files of statistics programs (SPSS, Stata, SAS) and spreadsheets: tables of one file, read into memory by pandas.
@@ -389,12 +365,8 @@ class ProgramFile:
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise InputError for a column that the file lacks, or has twice."""
-        names = self.columns
         for column in columns:
-            if names.count(column) > 1:
-                raise InputError(f"{self.name} has two columns of the name {column!r}")
-            if column not in names:
-                raise InputError(f"{self.name} has no column {column!r}")
+            _check_column(self.path, column, self.columns, self.path)
 
     def first_rows(self, count: int) -> "pd.DataFrame":
         """Rows at the beginning, at most so many, as texts."""
@@ -404,19 +376,23 @@ class ProgramFile:
         texts = [[text_of(value) or "" for value in first.iloc[:, number]] for number in range(first.shape[1])]
         return pd.DataFrame(dict(enumerate(texts))).set_axis(list(self.columns), axis=1)
 
+    @property
+    def _rows(self) -> PandasFrame:
+        return PandasFrame(self.frame, self.name)
+
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """The distinct rows of some columns."""
+        """Return the distinct rows of some columns."""
         self.check(columns)
-        return PandasFrame(self.frame, self.name).distinct_rows(columns)
+        return self._rows.distinct_rows(columns)
 
     def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """All rows of some columns, in one part."""
+        """Return all rows of some columns, in one part."""
         self.check(columns)
-        return PandasFrame(self.frame, self.name).rows_in_order(columns)
+        return self._rows.rows_in_order(columns)
 
     def place(self, column: str, text: str) -> str | None:
-        """The first row with a value."""
-        return PandasFrame(self.frame, self.name).place(column, text)
+        """Return the first row with a value."""
+        return self._rows.place(column, text)
 
 
 def _read_statistics(path: Path, **settings: Any) -> "tuple[pd.DataFrame, Any]":
@@ -455,7 +431,7 @@ def _sheet(path: Path) -> "pd.DataFrame":
     """The one sheet of a workbook that has rows."""
     import pandas as pd
 
-    require("openpyxl", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
+    require("python_calamine", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
     with reading(path), open_regular(path) as stream:
         filled = sheets_of(stream, path.name)
     if len(filled) != 1:
@@ -463,20 +439,14 @@ def _sheet(path: Path) -> "pd.DataFrame":
             f"{path.name} has {len(filled)} sheets with something in them, and must have one, whose first row names the "
             f"columns; {_AS_CSV}"
         )
-    [sheet] = filled
-    if sheet.size > MOST_CELLS:
-        raise InputError(
-            f"{path.name} has its cells in a rectangle of {sheet.size:,}, and {MOST_CELLS:,} are read; remove what stands "
-            f"far from the table, up to the cell {sheet.last}, or {_AS_CSV}"
-        )
-    if len(sheet.columns) > MOST_COLUMNS:
+    rows = [row for row in filled[0] if any(value is not None for value in row)]
+    columns = [column for column in zip(*rows) if any(value is not None for value in column)]
+    if len(columns) > MOST_COLUMNS:
         raise InputError(
             f"{path.name} has more than the {MOST_COLUMNS:,} columns that are read; leave out those that are not used"
         )
-    columns = sheet.table()
-    header = [text_of(values[0]) or "" for values in columns.values()]
-    rows = pd.DataFrame({number: values[1:] for number, values in columns.items()}, dtype=object)
-    return rows.set_axis(header, axis=1)
+    values = {number: [np.nan if v is None else v for v in column[1:]] for number, column in enumerate(columns)}
+    return pd.DataFrame(values, dtype=object).set_axis([text_of(column[0]) or "" for column in columns], axis=1)
 
 
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
@@ -867,27 +837,22 @@ def decompressed(path: Path) -> Iterator[BinaryIO]:
 
     Raises InputError where what decompresses it is not installed, and what its library raises for damaged bytes.
     """
-    with open_regular(path) as stream:
-        match path.suffix.lower():
-            case ".gz":
-                with gzip.open(stream) as raw:
-                    yield cast("BinaryIO", raw)
-            case ".bz2":
-                with bz2.open(stream) as raw:
-                    yield cast("BinaryIO", raw)
-            case ".xz":
-                with lzma.open(stream) as raw:
-                    yield cast("BinaryIO", raw)
-            case ".zst":
-                yield _zstandard(path, stream)
-            case ".zip":
-                with zipfile.ZipFile(stream) as archive:
-                    if len(archive.namelist()) != 1:
-                        raise InputError(f"{path.name} must hold one file, a CSV file")
-                    with archive.open(archive.namelist()[0]) as only:
-                        yield cast("BinaryIO", only)
-            case _:
-                yield stream
+    suffix = path.suffix.lower()
+    with ExitStack() as held:
+        stream: Any = held.enter_context(open_regular(path))
+        if suffix == ".zip":
+            archive = held.enter_context(zipfile.ZipFile(stream))
+            if len(archive.namelist()) != 1:
+                raise InputError(f"{path.name} must hold one file, a CSV file")
+            stream = held.enter_context(archive.open(archive.namelist()[0]))
+        elif suffix == ".zst":
+            stream = _zstandard(path, stream)
+        elif suffix in _OPENERS:
+            stream = held.enter_context(_OPENERS[suffix](stream))
+        yield stream
+
+
+_OPENERS: Mapping[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def _zstandard(path: Path, stream: BinaryIO) -> BinaryIO:
@@ -911,7 +876,7 @@ _DAMAGED: tuple[type[Exception], ...] = (
 )
 
 
-_LIBRARIES = ("zstandard", "pyreadstat", "openpyxl")
+_LIBRARIES = ("zstandard", "pyreadstat")
 """Of which no error is a ValueError or the like."""
 
 
@@ -1098,15 +1063,6 @@ def _engine_errors() -> tuple[type[BaseException], ...]:
     return tuple(getattr(module, name) for module, names in loaded for name in names)
 
 
-def _says_that_spark_ended(error: Exception) -> bool:
-    """Whether an error is about the connection to a Java machine that is gone, which can say no more of its own errors."""
-    try:
-        _ = str(error)
-    except Exception:
-        return True
-    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
-
-
 @contextmanager
 def engine_refusals(name: str) -> Iterator[None]:
     """Failures of engines as InputErrors; name: what messages call the table."""
@@ -1115,10 +1071,9 @@ def engine_refusals(name: str) -> Iterator[None]:
     except MemoryError:
         raise TooLittleMemoryError(name) from None
     except Exception as error:
-        if "pyspark" in sys.modules and _says_that_spark_ended(error):
+        if "pyspark" in sys.modules and isinstance(error, ConnectionError):
             raise InputError(
-                f"{name} was not counted: Spark ended, as it does when memory is short; raise the setting data.memory, or "
-                "spark.driver.memory where Spark is configured"
+                f"{name} was not counted: Spark ended, as it does when memory is short; raise spark.driver.memory"
             ) from None
         if not isinstance(error, _engine_errors()):
             raise

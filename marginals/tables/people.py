@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError, TooLittleMemoryError
+from marginals.keys import Key, check_settings, is_text, setting
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
@@ -181,21 +182,23 @@ class Unit:
     (1, 'any', None)
     """
 
-    person: str | None = None
-    one_row: str | None = None
-    rows_per_person: RowsPerPerson = None
+    person: str | None = setting(
+        None, Key(lambda name: name is None or is_text(name), "name the column that says whose row it is")
+    )
+    one_row: str | None = setting(
+        None, Key(lambda row: row is None or row in ONE_ROW, f"be {' or '.join(map(json.dumps, ONE_ROW))}")
+    )
+    rows_per_person: RowsPerPerson = setting(
+        None,
+        Key(
+            lambda most: most in (None, ANY) or (type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON),
+            f'be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}" where rows are what is counted',
+        ),
+    )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         most = self.rows_per_person
-        if self.person is not None and not isinstance(self.person, str):
-            raise InputError(f"person is the name of the column that says whose row it is, not {self.person!r}")
-        if self.one_row is not None and self.one_row not in ONE_ROW:
-            raise InputError(f"one_row is {', '.join(map(repr, ONE_ROW))}, not {self.one_row!r}")
-        if most is not None and most != ANY and (type(most) is not int or not 1 <= most <= MOST_ROWS_OF_A_PERSON):
-            raise InputError(
-                f'rows_per_person is a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}" where rows are what is '
-                f"counted, not {most!r}"
-            )
         if self.one_row is not None and self.person is None:
             raise InputError("one_row needs person, the column that says whose row it is")
         if self.one_row is not None and most is not None:
@@ -248,54 +251,46 @@ class PeopleRows:
     left_out: int
 
 
-@dataclass(frozen=True, eq=False)
-class PeopleReader:
-    """How the rows of people are read. person: the column of `unit` that says whose row it is.
+def people_rows(
+    source: Source, columns: Sequence[str], unit: Unit, *, complete: Complete, lacking: Lacking, most: int
+) -> PeopleRows:
+    """Return the rows of a table that count. unit: with the column that says whose row it is.
 
     complete: which rows can count; the others are dropped before it is chosen which of a person count. lacking: what these
-    lack. most: rows that fit into memory.
+    lack. most: rows that fit into memory. Raises InputError where a person has several rows and nothing says which of them
+    count, and where the order that is to decide is not known.
     """
+    person = unit.person
+    assert person is not None
+    batches: list[DistinctRows] = []
+    dropped = left_out = 0
+    lacks: Counter[str] = Counter()
+    for part in _parts(source, columns, unit, person, most):
+        rows = part.taken(np.where(complete(part), part.counts, 0))
+        dropped += int(part.counts.sum() - rows.counts.sum())
+        lacks.update(lacking(part))
+        if unit.needs_order and batches:
+            rows = concatenated(batches.pop(), rows)
+        chosen = rows.taken(kept_of_each(rows, unit, person, source.name))
+        left_out += int(rows.counts.sum() - chosen.counts.sum())
+        batches = [chosen] if unit.needs_order else [merged([*batches, chosen.without(person)])]
+    if not batches:
+        raise InputError(f"{source.name} has no row")
+    only = batches[0].without(person) if unit.needs_order else batches[0]
+    return PeopleRows(only, dropped, lacks, left_out)
 
-    unit: Unit
-    person: str
-    complete: Complete
-    lacking: Lacking
-    most: int
 
-    def read(self, source: Source, columns: Sequence[str]) -> PeopleRows:
-        """The rows of a table that count.
-
-        Raises InputError where a person has several rows and nothing says which of them count, and where the order that is
-        to decide is not known.
-        """
-        batches: list[DistinctRows] = []
-        dropped = left_out = 0
-        lacking: Counter[str] = Counter()
-        for part in self._parts(source, [self.person, *columns]):
-            rows = part.taken(np.where(self.complete(part), part.counts, 0))
-            dropped += int(part.counts.sum() - rows.counts.sum())
-            lacking.update(self.lacking(part))
-            if self.unit.needs_order and batches:
-                rows = concatenated(batches.pop(), rows)
-            chosen = rows.taken(kept_of_each(rows, self.unit, self.person, source.name))
-            left_out += int(rows.counts.sum() - chosen.counts.sum())
-            batches = [chosen] if self.unit.needs_order else [merged([*batches, chosen.without(self.person)])]
-        if not batches:
-            raise InputError(f"{source.name} has no row")
-        only = batches[0].without(self.person) if self.unit.needs_order else batches[0]
-        return PeopleRows(only, dropped, lacking, left_out)
-
-    def _parts(self, source: Source, columns: Sequence[str]) -> Iterable[DistinctRows]:
-        if not self.unit.needs_order:
-            if isinstance(source, Divisible):
-                return source.rows_by(self.person, columns[1:], self.most)
-            return [source.distinct_rows(columns)]
-        if not isinstance(source, InOrder):
-            raise InputError(
-                f"the rows of {source.name} have no order, so nothing tells which is the {self.unit.one_row} of a person; "
-                'take one_row = "random"'
-            )
-        return source.rows_in_order(columns)
+def _parts(source: Source, columns: Sequence[str], unit: Unit, person: str, most: int) -> Iterable[DistinctRows]:
+    if not unit.needs_order:
+        if isinstance(source, Divisible):
+            return source.rows_by(person, columns, most)
+        return [source.distinct_rows([person, *columns])]
+    if not isinstance(source, InOrder):
+        raise InputError(
+            f"the rows of {source.name} have no order, so nothing tells which is the {unit.one_row} of a person; "
+            'take one_row = "random"'
+        )
+    return source.rows_in_order([person, *columns])
 
 
 def kept_of_each(rows: DistinctRows, unit: Unit, person: str, name: str) -> CountArray:

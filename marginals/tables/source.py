@@ -2,23 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from marginals.arguments import elements_of, kind_of, require, require_whole_number
+from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
+from marginals.keys import TEXTS, Key, check_settings, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
 from marginals.tables.engines import ENGINES, file_source, frame_source, given_orders, left_to_pandas, machine_memory
 from marginals.tables.files import (
+    SEPARATORS,
     CsvFiles,
     CsvForm,
     Files,
@@ -28,6 +30,7 @@ from marginals.tables.files import (
     files_of,
     frame_of,
     is_about_a_line_without_end,
+    is_encoding,
 )
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.levels import (
@@ -40,7 +43,7 @@ from marginals.tables.levels import (
     population_sizes,
     profiles,
 )
-from marginals.tables.people import PeopleReader, RowsPerPerson, Unit, kept_of_each, possible_keys, repeating_keys
+from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
 from marginals.tables.table import (
     NumbersRead,
@@ -78,9 +81,6 @@ class Ladder(Protocol):
 
     def __call__(self, given: Hierarchy, /) -> Hierarchy:
         """The base values of a hierarchy, and above them these levels."""
-
-
-"""What gives the base values of a hierarchy other levels; they stay in their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,16 +152,6 @@ class Reading:
                 attributes[column] = replace(attribute, values=words)
         return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
 
-    @property
-    def _numbers_read(self) -> dict[str, NumbersRead]:
-        """How numbers are read of which somebody should be told."""
-        read = {
-            name: NumbersRead(number, self.unreadable[name])
-            for name, number in self.numbers.items()
-            if number is not None
-        }
-        return {name: column for name, column in read.items() if column.format.is_grouped or column.unreadable}
-
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
         return self.grouping(_occurring(rows))._counted(rows)
@@ -170,20 +160,34 @@ class Reading:
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
-        dropped = int(rows.counts.sum() - counts.sum())
-        words = Codebook.of(self.attributes)
+        return self._table(table, int(rows.counts.sum() - counts.sum()), self.lacking(rows))
+
+    def _table(
+        self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
+    ) -> Table:
+        """The table with these counts, and what is known of its columns."""
+
+        def which(holds: Callable[[Attribute], bool]) -> frozenset[str]:
+            return frozenset(column for column, attribute in self.attributes.items() if holds(attribute))
+
+        read = {
+            name: NumbersRead(number, self.unreadable[name])
+            for name, number in self.numbers.items()
+            if number is not None
+        }
         return Table(
-            table,
+            counts,
             self.roles,
             dropped,
-            public=self._public,
-            missing_in=where_some(self.lacking(rows)),
-            codebook=words,
+            rest,
+            public=which(lambda attribute: attribute.has_public_labels),
+            missing_in=where_some(lacking),
+            codebook=Codebook.of(self.attributes),
             ladders=self._ladders,
-            naming=self._naming(domain),
-            fitted=self._fitted,
-            counts_missing=frozenset(name for name, attribute in self.attributes.items() if attribute.counts_missing),
-            numbers=self._numbers_read,
+            naming=self._naming(counts.domain),
+            fitted=which(lambda attribute: attribute.is_fitted),
+            counts_missing=which(lambda attribute: attribute.counts_missing),
+            numbers={name: column for name, column in read.items() if column.format.is_grouped or column.unreadable},
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
@@ -303,21 +307,7 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        left_out, words = rows - out_of_core.total, Codebook.of(self.attributes)
-        return Table(
-            table,
-            self.roles,
-            left_out,
-            out_of_core,
-            self._public,
-            where_some(lacking),
-            codebook=words,
-            ladders=self._ladders,
-            naming=self._naming(domain),
-            fitted=self._fitted,
-            counts_missing=frozenset(name for name, attribute in self.attributes.items() if attribute.counts_missing),
-            numbers=self._numbers_read,
-        )
+        return self._table(table, rows - out_of_core.total, lacking, out_of_core)
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
@@ -352,14 +342,6 @@ class Reading:
     def _compared_with(self, column: str) -> list[str]:
         """The attributes by which values are alike: not the sensitive ones, so that no level depends on these."""
         return [name for name, role in self.roles.items() if name != column and role is Role.QUASI_IDENTIFIER]
-
-    @property
-    def _fitted(self) -> frozenset[str]:
-        return frozenset(column for column, attribute in self.attributes.items() if attribute.is_fitted)
-
-    @property
-    def _public(self) -> frozenset[str]:
-        return frozenset(column for column, attribute in self.attributes.items() if attribute.has_public_labels)
 
     def _texts(self, column: str, texts: Values) -> Values:
         """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
@@ -478,8 +460,7 @@ def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
     return {column: rows for column, rows in sorted(lacking.items(), key=lambda item: -item[1]) if rows}
 
 
-DOMAINS = ("declared", "observed")
-"""Which base values a domain holds: all those of the hierarchies, or those that occur."""
+UNIT = keys_of(Unit)
 
 _BYTES_OF_CELL = 128
 """Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
@@ -496,7 +477,7 @@ class TableSource:
     Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
     missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
     attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
-    and files are large, else pandas), "pandas", "duckdb" or "spark". memory: bytes to make do with; None is half of the
+    and files are large, else pandas), "pandas" or "duckdb". memory: bytes to make do with; None is half of the
     machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
     or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into
     intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
@@ -515,49 +496,33 @@ class TableSource:
 
     origin: Any
     attributes: Mapping[str, Attribute]
-    missing: tuple[str, ...] = ("",)
-    domain: str = "declared"
-    engine: str = "auto"
-    memory: int | None = None
-    separator: str = ","
-    encoding: str = "auto"
-    decimal: str = "."
-    person: str | None = None
-    one_row: str | None = None
-    rows_per_person: RowsPerPerson = None
+    missing: tuple[str, ...] = setting(("",), TEXTS)
+    domain: str = setting("declared", one_of(("declared", "observed")))
+    engine: str = setting("auto", one_of(ENGINES))
+    memory: int | None = setting(None, Key(lambda size: size is None or (is_whole(size) and size >= 0), "be in bytes"))
+    separator: str = setting(",", one_of(SEPARATORS))
+    encoding: str = setting(
+        "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
+    )
+    decimal: str = setting(".", one_of(DECIMAL_SIGNS))
+    person: str | None = setting(None, UNIT["person"])
+    one_row: str | None = setting(None, UNIT["one_row"])
+    rows_per_person: RowsPerPerson = setting(None, UNIT["rows_per_person"])
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
-    where: RowChoice | None = None
+    where: RowChoice | None = setting(
+        None,
+        Key(
+            lambda where: where is None or callable(getattr(where, "values", None)),
+            'be a part of the table, where=marginals.Part("age >= 21")',
+        ),
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
-        object.__setattr__(self, "missing", _texts(self.missing))
+        object.__setattr__(self, "missing", tuple(elements_of(self.missing, *_MISSING)))
         object.__setattr__(self, "attributes", _described(self.attributes))
-        if self.where is not None and not callable(getattr(self.where, "values", None)):
-            raise InputError(
-                f'where is a part of the table, not {kind_of(self.where)}; write where=marginals.Part("age >= 21")'
-            )
-        if self.memory is not None:
-            require_whole_number(self.memory, "memory", 0)
-        if self.engine not in ENGINES:
-            raise InputError(f"engine is {', '.join(map(repr, ENGINES))}, not {self.engine!r}")
-        if self.domain not in DOMAINS:
-            raise InputError(f"domain is {' or '.join(map(repr, DOMAINS))}, not {self.domain!r}")
-        public = next((name for name, attribute in self.used.items() if attribute.has_public_labels), None)
-        if public is not None and self.domain == "observed":
-            raise InputError(
-                f'the labels of {public!r} cannot be public where the domain is "observed", for the rows then decide which '
-                'there are; leave out labels, or set the domain to "declared"'
-            )
-        of_population = next((name for name, a in self.used.items() if a.population is not None), None)
-        if of_population is not None and self.domain == "observed":
-            raise InputError(
-                f"the ladder of {of_population!r} is fitted to a population so that it tells nothing of the rows; with the "
-                'domain "observed" they decide which values there are: set it to "declared"'
-            )
-        _ = self.form
-        if self.decimal not in DECIMAL_SIGNS:
-            raise InputError(f"the decimal sign is {' or '.join(map(repr, DECIMAL_SIGNS))}, not {self.decimal!r}")
+        check_settings(self)
         self.unit.check(self.used)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -565,6 +530,13 @@ class TableSource:
             raise InputError(
                 f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
             )
+        for name, attribute in self.used.items():
+            if self.domain == "observed" and (attribute.has_public_labels or attribute.population is not None):
+                tells = "public labels" if attribute.has_public_labels else "a population"
+                raise InputError(
+                    f'{name!r} has {tells}, which tell nothing of the rows; with the domain "observed" these decide which '
+                    'values there are: set it to "declared"'
+                )
 
     @property
     def used(self) -> dict[str, Attribute]:
@@ -602,6 +574,11 @@ class TableSource:
         """Bytes to make do with."""
         return machine_memory() // 2 if self.memory is None else self.memory
 
+    @property
+    def _most_rows(self) -> int:
+        """Distinct rows that fit into memory."""
+        return self.memory_in_bytes // 2 // _BYTES_OF_CELL
+
     def base_code(self, column: str, text: str, hierarchy: Hierarchy) -> int | None:
         """The code of the base value that a text in a column stands for, None where the hierarchy has none for it.
 
@@ -633,13 +610,17 @@ class TableSource:
         keys = [] if self.unit.stated is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
-        limit = self.memory_in_bytes // 2 // _BYTES_OF_CELL
+        limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
-                reader = PeopleReader(
-                    self.unit, self.person, reading.complete, reading.lacking, limit // _TEXTS_OF_PEOPLE
+                people = people_rows(
+                    opened,
+                    list(self.used),
+                    self.unit,
+                    complete=reading.complete,
+                    lacking=reading.lacking,
+                    most=limit // _TEXTS_OF_PEOPLE,
                 )
-                people = reader.read(opened, list(self.used))
                 return replace(
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
@@ -752,7 +733,7 @@ class TableSource:
     def _opened(self, keys: Sequence[str] = ()) -> Source:
         """The source, which has each column that is described once. keys: columns that are looked at, too."""
         if self.path is None:
-            opened = frame_source(self.origin)
+            opened = frame_source(self.origin, self._most_rows)
             check_columns(opened, self._described)
             return opened
         files = self.files()
@@ -779,79 +760,72 @@ def _has(files: Files, column: str) -> bool:
     return True
 
 
+_MISSING = ("missing", "a list of texts that stand for no value, such as ['?', '']")
+"""The name of an argument, and what it takes."""
+
+
+class TableSettings(TypedDict, total=False):
+    """How a table is read, as `TableSource` says."""
+
+    domain: str
+    engine: str
+    memory: int | None
+    separator: str
+    encoding: str
+    decimal: str
+    person: str | None
+    one_row: str | None
+    rows_per_person: RowsPerPerson
+    where: RowChoice | None
+
+
 def read_table(
     source: Any,
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
-    domain: str = "declared",
-    engine: str = "auto",
-    memory: int | None = None,
+    *,
     k: int = 1,
-    separator: str = ",",
-    encoding: str = "auto",
-    decimal: str = ".",
-    person: str | None = None,
-    one_row: str | None = None,
-    rows_per_person: RowsPerPerson = None,
-    where: RowChoice | None = None,
+    **settings: Unpack[TableSettings],
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
-    source: a frame, or the path of a CSV or Parquet file, a folder or a glob of them. attributes: for each column an
-    Attribute, or just its role; columns that are not named are ignored. missing: texts that stand for no value, beside
-    null and NaN; a row with one in a used column is dropped and counted. domain: "declared" takes every base value of
-    the hierarchies, "observed" only those that occur. engine: what reads files, "auto" (DuckDB where it is installed
-    and files are large, else pandas), "pandas", "duckdb" or "spark"; every one gives the same table. memory: bytes to make
-    do with, half of the machine's if None. k: rows that every published class will have, with which fitted ladders begin;
-    where the distinct rows do not fit, values that are rarer are generalized before they are counted. separator: between
-    the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8, or what the mark at the
-    beginning says), or named, such as "cp1252". decimal: the sign before the fraction of numbers that are put into
-    intervals, "." or ",". person: the column that says whose row it is, where a person can have several; one_row: which of
-    them counts, "first", "last" or "random"; rows_per_person: instead, how many of them count at most; "any" says that
-    claims count rows. where: the part of the table that is meant, such as `marginals.Part("age >= 21")`; it is taken of the
-    rows that count of each person. Raises InputError, naming the column and, where rows have an order, the number of the row
-    (from 1), never the value.
+    Parameters
+    ----------
+    source:
+        A frame, or the path of a CSV or Parquet file, a folder or a glob of them.
+    attributes:
+        For each column an Attribute, or just its role; columns that are not named are ignored.
+    missing:
+        Texts that stand for no value, beside null and NaN; a row with one in a used column is dropped and counted.
+    k:
+        Rows that every published class will have, with which fitted ladders begin; where the distinct rows do not fit,
+        values that are rarer are generalized before they are counted.
+    settings:
+        domain, engine, memory, separator, encoding, decimal, person, one_row, rows_per_person and where, the keys of the
+        section [data] of a config; `TableSource` says what each means, and holds them as one value.
 
-    Its parameters are as many as the settings of the section [data] of a config, so that a notebook names those that it
-    needs; `TableSource` holds them as one value.
+    Raises
+    ------
+    InputError
+        Naming the column and, where rows have an order, the number of the row (from 1), never the value.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
-    return TableSource(
-        origin=source,
-        attributes=_described(attributes),
-        missing=_texts(missing),
-        domain=domain,
-        engine=engine,
-        memory=memory,
-        separator=separator,
-        encoding=encoding,
-        decimal=decimal,
-        person=person,
-        one_row=one_row,
-        rows_per_person=rows_per_person,
-        where=where,
-    ).table(k)
+    return _source(source, attributes, missing, settings).table(k)
 
 
 def read_rows(
     source: "str | Path | pd.DataFrame",
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
-    domain: str = "declared",
-    separator: str = ",",
-    encoding: str = "auto",
-    decimal: str = ".",
-    person: str | None = None,
-    one_row: str | None = None,
-    rows_per_person: RowsPerPerson = None,
+    **settings: Unpack[TableSettings],
 ) -> Rows:
-    """The rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory.
-
-    Arguments, which are as many parameters as there are settings, and errors as for `read_table`.
+    """Return the rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory, as `read_table` reads them.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "diagnosis": ["flu", "", "gout"]})
@@ -859,24 +833,15 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
+    return _source(source, attributes, missing, settings).rows()
+
+
+def _source(
+    origin: Any, attributes: Mapping[str, Attribute | str], missing: Iterable[str], settings: TableSettings
+) -> TableSource:
     return TableSource(
-        origin=source,
-        attributes=_described(attributes),
-        missing=_texts(missing),
-        domain=domain,
-        separator=separator,
-        encoding=encoding,
-        decimal=decimal,
-        person=person,
-        one_row=one_row,
-        rows_per_person=rows_per_person,
-    ).rows()
-
-
-def _texts(missing: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(missing, str):  # its characters would each stand for no value
-        raise InputError(f"missing is a list of texts that stand for no value, such as ['?', ''], not {missing!r}")
-    return tuple(elements_of(missing, "missing", "a list of texts that stand for no value, such as ['?', '']"))
+        origin=origin, attributes=_described(attributes), missing=tuple(elements_of(missing, *_MISSING)), **settings
+    )
 
 
 def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:

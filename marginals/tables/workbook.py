@@ -1,33 +1,26 @@
-"""Workbooks of Excel (.xlsx), read within bounds: what is unpacked, how many cells there are, how much text they hold.
+"""Workbooks of Excel (.xlsx), read by python-calamine after all that they hold was counted.
 
-Such a file is a zip archive of XML. Nothing of it is laid out before it is counted: each part is unpacked and parsed a piece
-at a time, cells without content cost nothing wherever they stand, and a document type, by which a few bytes of XML can
-stand for gigabytes, is refused. Which values cells have, dates above all, is what openpyxl says of them.
+A workbook is a zip archive of XML. Each part is unpacked and parsed a piece at a time, within bounds, and a document type,
+by which a few bytes can stand for gigabytes, is refused. The parts that passed go into a new archive, so that what is read
+is what was counted, whatever the directory of the old one says.
 """
 
-import posixpath
 import re
 import zipfile
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Mapping
+from functools import reduce
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
 from xml.parsers import expat
-
-import numpy as np
 
 from marginals.errors import InputError
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 MOST_UNPACKED = 512 << 20
-"""Bytes of all parts that are read of a workbook."""
+"""Bytes of all parts of a workbook."""
 
-MOST_TEXT = 64 << 20
-"""Characters of all shared strings, and of all texts in cells."""
+MOST_TEXT = 256 << 20
+"""Characters of all cells and of all shared strings."""
 
 MOST_STRINGS = 3_000_000
 """Shared strings."""
@@ -35,405 +28,192 @@ MOST_STRINGS = 3_000_000
 MOST_CELLS = 10_000_000
 """Cells of the rectangle around everything in a sheet, and all that hold something."""
 
+MOST_STYLES = 16 << 20
+"""Bytes of the styles that are looked at."""
+
 _MOST_ELEMENTS = 200_000
 """Elements of parts that are no rows and no strings."""
 
-_DEEPEST = 100
 _LONGEST_TAG = 1 << 20
 _PIECE = 1 << 16
-_ROWS, _COLUMNS = 1 << 20, 1 << 14
-"""Of a sheet, as Excel has them."""
-
+_LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
+_INDENT = re.compile(rb"""\balignment\b[^>]*\bindent=["'][1-9]""")
+_CELL = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
 _AS_CSV = "save the sheet as CSV and name that file"
 
-_AGAIN = f"save it again with a spreadsheet program, or {_AS_CSV}"
-
-Attributes = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """What stands in a sheet.
-
-    columns: for each column with something in it, by its number, the numbers of the rows and the values there.
-    """
-
-    columns: Mapping[int, tuple["array[int]", list[object]]]
-
-    @cached_property
-    def rows(self) -> "npt.NDArray[np.int32]":
-        """The numbers of the rows with something in them, in order."""
-        return np.unique(np.concatenate([np.frombuffer(rows, np.int32) for rows, _ in self.columns.values()]))
-
-    @property
-    def size(self) -> int:
-        """Cells of the rectangle around everything."""
-        return int(self.rows[-1] - self.rows[0] + 1) * (max(self.columns) - min(self.columns) + 1)
-
-    @property
-    def last(self) -> str:
-        """The name of the last cell of the rectangle."""
-        return f"{_letters(max(self.columns))}{self.rows[-1]}"
-
-    def table(self) -> dict[int, "npt.NDArray[np.object_]"]:
-        """For each column with something in it, by its number, its values in all rows with something; NaN for nothing."""
-        result = {}
-        for number in sorted(self.columns):
-            rows, values = self.columns[number]
-            result[number] = np.full(len(self.rows), np.nan, dtype=object)
-            for place, value in zip(np.searchsorted(self.rows, np.frombuffer(rows, np.int32)), values):
-                result[number][place] = value
-        return result
+Rows = list[list[object]]
+"""The values of a sheet, row by row; None for nothing and for an error such as #N/A."""
 
 
-def sheets_of(stream: BinaryIO, name: str) -> list[Sheet]:
-    """The sheets of a workbook that hold something. name: what messages call the file.
+def sheets_of(stream: BinaryIO, name: str) -> list[Rows]:
+    """Return the sheets of a workbook that hold something, hidden ones too. name: what messages call the file.
 
-    Raises InputError for what is larger than is read, a document type, and parts that are missing or no XML; and what
+    Raises InputError for what is larger than is read, a document type, and for parts that are missing or no XML; and what
     zipfile raises for no archive.
     """
-    with zipfile.ZipFile(stream) as archive:
-        return _Workbook(archive, name).sheets()
+    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+
+    try:
+        book = CalamineWorkbook.from_filelike(_counted(stream))
+        kinds = [sheet.typ == SheetTypeEnum.WorkSheet for sheet in book.sheets_metadata]
+        sheets = [book.get_sheet_by_index(number) for number, has_cells in enumerate(kinds) if has_cells]
+        pool: dict[str, str] = {}
+        values = [[[_value(cell, pool) for cell in row] for row in sheet.iter_rows()] for sheet in sheets if sheet.end]
+        return [rows for rows in values if any(value is not None for row in rows for value in row)]
+    except _RefusedError as error:
+        raise InputError(f"{name} {error}; {_AS_CSV}") from None
+    except (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError) as error:
+        raise _unreadable(name, error) from None
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # of the library, which is written in Rust
+            raise _unreadable(name, error) from None
+        raise
 
 
-@dataclass
-class _Parser:
-    """Parses one part, telling of each element, its text, and its end.
+def indents_cells(path: Path) -> bool:
+    """Whether a style of a workbook that was read moves cells to the right, as those of the parts of a total."""
+    with zipfile.ZipFile(path) as archive:
+        styles = [part for part in archive.namelist() if part.lower().endswith("styles.xml")]
+        return any(_INDENT.search(archive.open(part).read(MOST_STYLES)) for part in styles)
 
-    begin, end: get local names. texts: of the elements whose text is wanted.
-    """
 
-    begin: Callable[[str, Attributes], None]
-    end: Callable[[str, str], None] = lambda _name, _text: None
-    wanted: frozenset[str] = frozenset()
-    _depth: int = 0
-    _heard: int = 0
-    _text: list[str] = field(default_factory=list)
-    _listens: bool = False
+def _unreadable(name: str, error: BaseException) -> InputError:
+    return InputError(
+        f"{name} has a part that is no XML of a spreadsheet, or lacks one ({type(error).__name__}); save it again with a "
+        f"spreadsheet program, or {_AS_CSV}"
+    )
 
-    def parse(self, pieces: Iterator[bytes]) -> None:
-        """Parse all pieces of a part. Raises expat.ExpatError, and _RefusedError for what is refused."""
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._refuse
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._stop
-        parser.CharacterDataHandler = self._hear
-        fed = 0
-        for piece in pieces:
-            parser.Parse(piece, False)
-            fed += len(piece)
-            if fed - parser.CurrentByteIndex > _LONGEST_TAG:
-                raise _RefusedError("has a tag that is longer than any")
-        parser.Parse(b"", True)
 
-    def _refuse(self, *_: object) -> None:
-        raise _RefusedError("has a document type or entities in its XML, which no spreadsheet program writes")
-
-    def _start(self, name: str, attributes: Attributes) -> None:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise _RefusedError(f"has XML that is nested more than {_DEEPEST} deep")
-        local = _local(name)
-        self._listens = local in self.wanted
-        self._text.clear()
-        self._heard = 0
-        self.begin(local, attributes)
-
-    def _stop(self, name: str) -> None:
-        self._depth -= 1
-        self._listens = False
-        self.end(_local(name), "".join(self._text))
-        self._text.clear()
-
-    def _hear(self, text: str) -> None:
-        if self._listens:
-            self._heard += len(text)
-            if self._heard > _LONGEST_TAG:
-                raise _RefusedError("has a text that is longer than any that fits into a cell")
-            self._text.append(text)
+def _value(cell: object, pool: dict[str, str]) -> object:
+    """The value of a cell: whole numbers without a fraction, equal texts once."""
+    if isinstance(cell, float):
+        return int(cell) if cell.is_integer() else cell
+    if isinstance(cell, str):
+        return pool.setdefault(cell, cell) or None
+    return cell
 
 
 class _RefusedError(Exception):
     """Its text says what a workbook has, without the workbook's name."""
 
 
-def _local(name: str) -> str:
-    return name.rpartition(":")[2]
+def _counted(stream: BinaryIO) -> BytesIO:
+    """The parts of a workbook that are XML, each counted, in a new archive."""
+    copy, counts = BytesIO(), _Counts()
+    with zipfile.ZipFile(stream) as archive, zipfile.ZipFile(copy, "w") as kept:
+        parts = [part for part in archive.namelist() if part.lower().endswith((".xml", ".rels"))]
+        if len({part.lower() for part in parts}) < len(parts):
+            raise _RefusedError("has two parts of one name")
+        for part in sorted(parts, key=lambda part: not part.lower().endswith("sharedstrings.xml")):
+            parser, fed = counts.parser(), 0
+            with archive.open(part) as packed, kept.open(part, "w") as unpacked:
+                while piece := packed.read(_PIECE):
+                    counts.unpacked += len(piece)
+                    _bound(counts.unpacked, MOST_UNPACKED, "bytes when it is unpacked")
+                    parser.Parse(piece, False)
+                    fed += len(piece)
+                    if fed - parser.CurrentByteIndex > _LONGEST_TAG:
+                        raise _RefusedError("has a tag that is longer than any")
+                    unpacked.write(piece)
+                parser.Parse(b"", True)
+    copy.seek(0)
+    return copy
 
 
-class _Workbook:
-    """A workbook whose parts are read one after the other, within the bounds of all."""
+def _refuse_document_type(*_: object) -> None:
+    raise _RefusedError("has a document type or entities in its XML, which no spreadsheet program writes")
 
-    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
-        self._archive, self._name = archive, name
-        self._unpacked = self._elements = self._characters = self._filled = 0
 
-    def sheets(self) -> list[Sheet]:
-        main = next(
-            (target for kind, target in self._relations("", "_rels/.rels").values() if kind == "officeDocument"),
-            "xl/workbook.xml",
-        )
-        folder, _, file = main.rpartition("/")
-        relations = self._relations(folder, posixpath.join(folder, "_rels", f"{file}.rels"))
-        listed, epoch_of_1904 = self._listed(main)
-        named = dict(relations.values())
-        strings = self._strings(named["sharedStrings"]) if "sharedStrings" in named else []
-        formats = self._formats(named["styles"]) if "styles" in named else _Formats({}, epoch_of_1904)
-        formats = _Formats(formats.codes, epoch_of_1904)
-        result = []
-        for relation in listed:
-            kind, target = relations.get(relation, ("worksheet", ""))
-            if kind == "worksheet":
-                sheet = self._sheet(target, strings, formats)
-                if sheet.columns:
-                    result.append(sheet)
-        return result
+def _bound(number: int, most: int, what: str) -> None:
+    if number > most:
+        raise _RefusedError(f"has more than the {most:,} {what} that are read")
 
-    def _relations(self, folder: str, part: str) -> dict[str, tuple[str, str]]:
-        """What a part refers to, by its key: of which kind it is, and its path in the archive."""
-        result: dict[str, tuple[str, str]] = {}
 
-        def begin(name: str, attributes: Attributes) -> None:
-            self._count_element()
-            if name == "Relationship" and attributes.get("TargetMode") != "External":
-                target = attributes.get("Target", "")
-                path = posixpath.normpath(target[1:] if target.startswith("/") else posixpath.join(folder, target))
-                result[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], path
+class _Counts:
+    """What stands in the parts of a workbook, one after the other; that of shared strings first."""
 
-        if part in self._archive.namelist():
-            self._parse(part, _Parser(begin))
-        return result
+    def __init__(self) -> None:
+        self.unpacked = 0
+        self._elements = self._characters = self._filled = 0
+        self._string_lengths: list[int] = []
 
-    def _listed(self, part: str) -> tuple[list[str], bool]:
-        """The keys of the sheets, and whether days are counted from 1904 on."""
-        keys: list[str] = []
-        from_1904 = False
+    def parser(self) -> expat.XMLParserType:
+        """Return a parser that counts one part. It raises _RefusedError for what is too much or is no part of a workbook."""
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = _refuse_document_type
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._hear
+        self._row = self._cell_row = self._column = 0
+        self._corners: tuple[int, int, int, int] | None = None
+        self._is_shared = self._listens = False
+        self._text = ""
+        return parser
 
-        def begin(name: str, attributes: Attributes) -> None:
-            nonlocal from_1904
-            self._count_element()
-            if name == "sheet":
-                keys.append(next((value for key, value in attributes.items() if _local(key) == "id"), ""))
-            elif name == "workbookPr":
-                from_1904 = attributes.get("date1904", "0") in ("1", "true", "on")
-
-        self._parse(part, _Parser(begin))
-        return keys, from_1904
-
-    def _strings(self, part: str) -> list[str]:
-        strings: list[str] = []
-        pieces: list[str] = []
-        phonetic = 0
-
-        def begin(name: str, _attributes: Attributes) -> None:
-            nonlocal phonetic
-            self._elements += name not in ("si", "t", "r")
-            self._bound_elements()
-            phonetic += name == "rPh"
-            if name == "si":
-                if len(strings) >= MOST_STRINGS:
-                    raise _RefusedError(f"has more than the {MOST_STRINGS:,} shared strings that are read")
-                pieces.clear()
-
-        def end(name: str, text: str) -> None:
-            nonlocal phonetic
-            phonetic -= name == "rPh"
-            if name == "t" and not phonetic:
-                self._count_text(text)
-                pieces.append(text)
-            elif name == "si":
-                strings.append("".join(pieces).replace("x005F_", ""))
-
-        self._parse(part, _Parser(begin, end, frozenset("t")))
-        return strings
-
-    def _formats(self, part: str) -> "_Formats":
-        codes: dict[str, str] = {}
-        formats: list[str] = []
-        inside = False
-
-        def begin(name: str, attributes: Attributes) -> None:
-            nonlocal inside
-            self._count_element()
-            if name == "cellXfs":
-                inside = True
-            elif name == "xf" and inside:
-                formats.append(attributes.get("numFmtId", "0"))
-            elif name == "numFmt":
-                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")
-
-        def end(name: str, _text: str) -> None:
-            nonlocal inside
-            if name == "cellXfs":
-                inside = False
-
-        self._parse(part, _Parser(begin, end))
-        from openpyxl.styles.numbers import BUILTIN_FORMATS
-
-        builtin = {str(number): code for number, code in BUILTIN_FORMATS.items()}
-        return _Formats({str(place): codes.get(key) or builtin.get(key) or "" for place, key in enumerate(formats)})
-
-    def _sheet(self, part: str, strings: Sequence[str], formats: "_Formats") -> Sheet:
-        """The filled cells of a sheet."""
-        columns: dict[int, tuple[array[int], list[object]]] = {}
-        row = column = 0
-        cell: Attributes = {}
-        value: str | None = None
-        inline: list[str] = []
-        phonetic = 0
-
-        def begin(name: str, attributes: Attributes) -> None:
-            nonlocal row, column, cell, value, phonetic
-            if name == "row":
-                row, column = _row_number(attributes.get("r"), row), 0
-            elif name == "c":
-                column = _column_number(attributes.get("r"), column)
-                cell, value = attributes, None
-                inline.clear()
-            elif name not in ("v", "t", "is", "f", "r"):
-                self._count_element()
-                phonetic += name == "rPh"
-
-        def end(name: str, text: str) -> None:
-            nonlocal value, phonetic
-            if name == "v":
-                value = text
-            elif name == "t" and not phonetic:
-                inline.append(text)
-            elif name == "rPh":
-                phonetic -= 1
-            elif name == "c":
-                known = "".join(inline) if cell.get("t") == "inlineStr" else value
-                if known and (read := self._value(known, cell, strings, formats)) not in (None, ""):
-                    self._filled += 1
-                    if self._filled > MOST_CELLS:
-                        raise _RefusedError(f"has more than the {MOST_CELLS:,} cells that are read")
-                    if column not in columns:
-                        columns[column] = array("i"), []
-                    columns[column][0].append(row)
-                    columns[column][1].append(read)
-
-        self._parse(part, _Parser(begin, end, frozenset("vt")))
-        return Sheet(columns)
-
-    def _value(self, text: str, cell: Attributes, strings: Sequence[str], formats: "_Formats") -> object:
-        """The value of a cell, None for an error."""
-        match cell.get("t", "n"):
-            case "n":
-                number = float(text) if set(text) & set(".eE") else int(text)
-                return formats.value(number, cell.get("s", "0"))
-            case "s":
-                return strings[int(text)] if int(text) >= 0 else None
-            case "b":
-                return bool(int(text))
-            case "e":
-                return None
-            case "d":
-                from openpyxl.utils.datetime import from_ISO8601
-
-                return from_ISO8601(text)
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._listens, self._text = False, ""
+        match name.rpartition(":")[2]:
+            case "row":
+                self._row, self._column = int(attributes.get("r", self._row + 1)), 0
+            case "c":
+                self._place(attributes.get("r"))
+                self._is_shared = attributes.get("t") == "s"
+            case "v" | "t":
+                self._listens = True
+            case "si":
+                self._string_lengths.append(0)
+                _bound(len(self._string_lengths), MOST_STRINGS, "shared strings")
+            case "f" | "is" | "r":
+                pass
             case _:
-                self._count_text(text)
-                return text
+                self._elements += 1
+                _bound(self._elements, _MOST_ELEMENTS, "styles, names and other things beside its cells")
 
-    def _count_element(self) -> None:
-        self._elements += 1
-        self._bound_elements()
+    def _hear(self, text: str) -> None:
+        if self._listens:
+            self._text += text
+            if len(self._text) > _LONGEST_TAG:
+                raise _RefusedError("has a text that is longer than any that fits into a cell")
 
-    def _bound_elements(self) -> None:
-        if self._elements > _MOST_ELEMENTS:
-            raise _RefusedError(f"has more than {_MOST_ELEMENTS:,} styles, names and other things beside its cells")
+    def _end(self, name: str) -> None:
+        local, text = name.rpartition(":")[2], self._text
+        self._listens, self._text = False, ""
+        if not text or local not in ("v", "t"):
+            return
+        length = self._string_lengths[int(text)] if self._is_shared and local == "v" else len(text)
+        self._characters += length
+        _bound(self._characters, MOST_TEXT, "characters of text")
+        if self._row:
+            self._fill()
+        else:
+            self._string_lengths[-1] += length
 
-    def _count_text(self, text: str) -> None:
-        self._characters += len(text)
-        if self._characters > MOST_TEXT:
-            raise _RefusedError(f"has more than the {MOST_TEXT:,} characters of text that are read")
+    def _place(self, name: str | None) -> None:
+        """Go to the cell of a name, or to the next of the row."""
+        self._cell_row, self._column = self._row, self._column + 1
+        if name is not None:
+            if not (match := _CELL.fullmatch(name)):
+                raise ValueError("no cell has this name")
+            self._cell_row = int(match[2])
+            self._column = reduce(lambda number, letter: 26 * number + ord(letter) - 64, match[1], 0)
+        if not (1 <= self._row <= _LAST_ROW and 1 <= self._cell_row <= _LAST_ROW and self._column <= _LAST_COLUMN):
+            raise ValueError("no cell has this name")
 
-    def _parse(self, part: str, parser: _Parser) -> None:
-        try:
-            parser.parse(self._pieces(part))
-        except _RefusedError as error:
-            raise InputError(f"{self._name} {error}; {_AS_CSV}") from None
-        except KeyError:
-            raise InputError(f"{self._name} has no part {_shown(part)}, which it says to have; {_AGAIN}") from None
-        except (expat.ExpatError, IndexError, ArithmeticError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{_shown(part)} in {self._name} is no XML of a spreadsheet; {_AGAIN}") from None
-
-    def _pieces(self, part: str) -> Iterator[bytes]:
-        with self._archive.open(part) as stream:
-            while piece := stream.read(_PIECE):
-                self._unpacked += len(piece)
-                if self._unpacked > MOST_UNPACKED:
-                    raise _RefusedError(
-                        f"is larger than the {MOST_UNPACKED >> 20} MB that are read when it is unpacked"
-                    )
-                yield piece
-
-
-@dataclass(frozen=True)
-class _Formats:
-    """How the cells of each style show numbers, and so whether these are dates."""
-
-    codes: Mapping[str, str]
-    from_1904: bool = False
-    _known: dict[str, tuple[bool, bool]] = field(default_factory=dict)
-
-    def value(self, number: int | float, style: str) -> object:
-        """The date, time or number that a cell holds; None for a date that there is not."""
-        is_date, is_duration = self._kind(style)
-        if not is_date:
-            return int(number) if number == int(number) else number
-        from openpyxl.utils.datetime import CALENDAR_MAC_1904, WINDOWS_EPOCH, from_excel
-
-        epoch: datetime = CALENDAR_MAC_1904 if self.from_1904 else WINDOWS_EPOCH
-        try:
-            return from_excel(number, epoch, timedelta=is_duration)
-        except (OverflowError, ValueError):
-            return None
-
-    def _kind(self, style: str) -> tuple[bool, bool]:
-        if style not in self._known:
-            from openpyxl.styles.numbers import is_date_format, is_timedelta_format
-
-            code = self.codes.get(style) or None
-            self._known[style] = bool(is_date_format(code)), bool(code and is_timedelta_format(code))
-        return self._known[style]
-
-
-_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
-
-
-def _row_number(text: str | None, before: int) -> int:
-    number = before + 1 if text is None else int(float(text)) if len(text) < 20 else 0
-    if not 1 <= number <= _ROWS:
-        raise ValueError("no row has this number")
-    return number
-
-
-def _column_number(name: str | None, before: int) -> int:
-    if name is None:
-        number = before + 1
-    elif match := _CELL.fullmatch(name):
-        number = 0
-        for letter in match[1].upper():
-            number = 26 * number + ord(letter) - ord("A") + 1
-    else:
-        number = 0
-    if not 1 <= number <= _COLUMNS:
-        raise ValueError("no cell has this name")
-    return number
-
-
-def _letters(number: int) -> str:
-    letters = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
-def _shown(part: str) -> str:
-    return part if part.isprintable() and 0 < len(part) < 100 else "a sheet"
+    def _fill(self) -> None:
+        """Count a cell with content, and the rectangle around all of the sheet."""
+        self._filled += 1
+        _bound(self._filled, MOST_CELLS, "cells")
+        row, column = self._cell_row, self._column
+        top, left, bottom, right = self._corners or (row, column, row, column)
+        self._corners = top, left, bottom, right = (
+            min(top, row),
+            min(left, column),
+            max(bottom, row),
+            max(right, column),
+        )
+        if (size := (bottom - top + 1) * (right - left + 1)) > MOST_CELLS:
+            raise _RefusedError(
+                f"has its cells in a rectangle of {size:,}, and {MOST_CELLS:,} are read; remove what stands far from the "
+                f"table, up to row {bottom} and column {right}"
+            )

@@ -123,17 +123,6 @@ def test_weights_of_each_person_by_identifier(tmp_path: Path) -> None:
     assert best["impossible"] == 0
 
 
-def test_steps_of_attributes_may_be_worth_more_than_others(tmp_path: Path) -> None:
-    """Where town is what analysts need, it is shown, and what follows from no loss is shown too."""
-    plain = answer(project(tmp_path), "--utility", 1)["optimum"]
-    weighed = answer(project(tmp_path, "\n[risk]\nstep_utility = { town = 3.0 }\n"), "--utility", 3)
-    best, table = weighed["optimum"], weighed["table"]
-    assert table["utility"] == 7.0
-    assert best["utility"] >= 3
-    # The illness is in no dictionary: it costs nothing, so that it is always shown.
-    assert plain["levels"]["illness"][0] == best["levels"]["illness"][0] == 8
-
-
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
     found = answer(config, "--utility", 3, "--frontier", "--out", tmp_path / "out.csv")

@@ -252,7 +252,6 @@ def test_the_command_gives_the_same_by_either_engine(ending: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (('engine = "duckdb"', 'engine = "spark"'), "data.engine"),
         (("age > 35", "height > 35"), "names 'height', a name that no column"),
         (("attributes.\"code\"", "attributes.town"), "no column 'town'"),
     ],

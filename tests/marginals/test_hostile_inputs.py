@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Case, str]] = {
     "no quasi-identifier": (lambda f: [str((f / "release.toml").write_text(NO_QUASI)) and "anonymize", "release.toml"],
                             "nothing to generalize"),
     "no row of Parquet": (no_rows, "has no row without a missing value"),
-    "no sheet": (no_sheet, "has no part xl/worksheets/sheet1.xml"),
+    "no sheet": (no_sheet, "that is no XML of a spreadsheet, or lacks one"),
     "nested config": (nested_config, "nested too deeply"),
     "deep hierarchy": (deep_hierarchy, "at most 1,000 levels, not 100,001"),
     "many widths": (key("[5, 10]", str([2**n for n in range(1500)])), "at most 1,000 levels"),

@@ -29,7 +29,6 @@ WAYS = (
     "parquet by duckdb",
     "duckdb",
     "ibis",
-    "csv by spark",
     "spark",
 )
 
@@ -90,7 +89,7 @@ def run_out_of_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
 
     def short_of_memory(rows: Any, name: str) -> Any:
         asked.append(name)
-        if len(collected(rows.select(rows.collect_schema().names()[0]), name)) > most:
+        if len(collected(rows.project(frames.sql_name(rows.columns[0])), name)) > most:
             raise TooLittleMemoryError(name)
         return collected(rows, name)
 
@@ -122,7 +121,6 @@ def handed_over(frame: pd.DataFrame, way: str, folder: Path) -> Way:
         "parquet by duckdb": lambda: (pytest.importorskip("duckdb") and parquet, "duckdb"),
         "duckdb": lambda: (pytest.importorskip("duckdb").sql(f"FROM read_parquet('{parquet}')"), "auto"),
         "ibis": lambda: (_ibis_duckdb().read_parquet(parquet), "auto"),
-        "csv by spark": lambda: (spark_session() and csv, "spark"),
         "spark": lambda: (spark_session().read.parquet(str(parquet)), "auto"),
     }
     return ways[way]()

@@ -195,7 +195,6 @@ CYCLE_OF_FOUR = ", ".join(f"{{ {a} = {i}, {b} = {j} }}" for a, i, b, j in CYCLE)
         ("must_publish = [{ age = 0, town = 0, sex = 0 }]", 1, "fewer than 4 rows"),
         ("must_publish = [{ age = 1, sex = 0 }]\nmust_not_publish = [{ sex = 0 }]", 1, "to be withheld"),
         ("must_publish = [{ age = 1, sex = 0 }]\nmax_attributes = 1", 1, "more than 1 attributes"),
-        ("max_cells = 1", 1, "more than 1 cells"),
         ('max_sensitive_margins = 0\n[base]\ntable = "best"', 1, "more than 0 margins"),
     ],
 )

@@ -16,7 +16,7 @@ from checks import PrivacyConstraint
 from command_line import run
 from marginals import Policy
 from marginals.example import table
-from marginals.publishing.policy import Wanted, finest_passing, wanted_tables
+from marginals.publishing.wanted import Wanted, finest_passing, wanted_tables
 from models import Collection, DataCube, Refusal, RefusalScope
 from small_release import write_config
 

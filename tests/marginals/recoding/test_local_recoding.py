@@ -225,7 +225,7 @@ def adult(shared_data: Path) -> Table:
         for n in names
     }
     secret = Attribute(Role.SENSITIVE, read_hierarchy(folder / "hierarchies" / "occupation.csv"))
-    return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], "observed")
+    return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], domain="observed")
 
 
 @pytest.fixture(scope="session")

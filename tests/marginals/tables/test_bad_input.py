@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from marginals import Attribute, InputError, example, read_config, read_hierarchy, read_rows, read_table
-from table_readers import set_limit, spark_session
+from table_readers import set_limit
 
 ATTRIBUTES: dict[str, Attribute | str] = {"age": "quasi-identifier", "disease": "sensitive"}
 PEOPLE = pd.DataFrame({"age": ["31", "32", "33"], "disease": ["flu", "secret", "flu"]})
@@ -103,12 +103,10 @@ BROKEN = {
 """A text, the line at which its broken row begins, and what is said of it."""
 
 
-@pytest.mark.parametrize("engine", ["pandas", "duckdb", "auto", "spark"])
+@pytest.mark.parametrize("engine", ["pandas", "duckdb", "auto"])
 def test_a_file_that_is_cut_off_is_refused_by_every_engine_with_one_sentence(tmp_path: Path, engine: str) -> None:
     """Nothing is taken from it: which columns are used makes no difference."""
-    if engine == "spark":
-        spark_session()
-    elif engine == "auto":
+    if engine == "auto":
         pytest.importorskip("duckdb")
     for name, (text, line, what) in BROKEN.items():
         (tmp_path / "people.csv").write_text(text, newline="")
@@ -156,13 +154,10 @@ def test_what_the_strict_reader_refuses_is_read_by_pandas_unless_duckdb_is_asked
         assert f"{name}.csv" in refusal(path, "duckdb")
 
 
-@pytest.mark.parametrize(("engine", "library"), [("duckdb", "duckdb"), ("spark", "pyspark")])
-def test_an_engine_that_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, library: str
-) -> None:
-    monkeypatch.setitem(sys.modules, library, None)
+def test_an_engine_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     path = write(tmp_path / "people.csv", PEOPLE)
-    assert f'engine = "{engine}" needs {library}: pip install ".[{engine}]"' in refusal(path, engine)
+    assert 'engine = "duckdb" needs duckdb: pip install ".[duckdb]"' in refusal(path, "duckdb")
     assert read_table(path, ATTRIBUTES, engine="pandas").rows == 3
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from command_line import run
 from marginals import InputError, read_config, read_rows, read_table
-from table_readers import run_init, set_limit, spark_session
+from table_readers import run_init, set_limit
 
 ROLES = {"age": "quasi-identifier", "wörk": "quasi-identifier"}
 TEXT = 'age;wörk\n31;Ärztin\n"32";"Maß; nehmen"\n33;20 €\n31;Ärztin\n'
@@ -42,13 +42,11 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.compress,
     ".zst": lambda content: bytes(pytest.importorskip("zstandard").compress(content)),
 }
-engines = pytest.mark.parametrize("engine", ["pandas", "duckdb", "spark"])
+engines = pytest.mark.parametrize("engine", ["pandas", "duckdb"])
 
 
 def require(engine: str) -> None:
-    if engine == "spark":
-        spark_session()
-    elif engine != "pandas":
+    if engine != "pandas":
         pytest.importorskip("duckdb")
 
 
@@ -83,14 +81,13 @@ def test_no_letter_is_lost_where_a_large_file_is_cut_into_pieces(encoding: str, 
     assert dict(table.counts.cells()) == {(text,): count for text, count in Counter(texts).items()}
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
 @pytest.mark.parametrize("way", ["utf-16 big", "cp1252"])
-def test_engines_that_read_utf_8_only_say_so(way: str, engine: str, tmp_path: Path) -> None:
-    pytest.importorskip("duckdb" if engine == "duckdb" else "pyspark")
+def test_duckdb_reads_utf_8_only_and_says_so(way: str, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
     encoding, content = ENCODED[way]
     (tmp_path / "people.csv").write_bytes(content)
     with pytest.raises(InputError, match=r'^people\.csv is in (utf-16.*|cp1252), and .* engine = "pandas"'):
-        read_table(tmp_path / "people.csv", ROLES, engine=engine, separator=";", encoding=encoding)
+        read_table(tmp_path / "people.csv", ROLES, engine="duckdb", separator=";", encoding=encoding)
 
 
 @pytest.mark.parametrize("engine", ["auto", "pandas", "duckdb"])

@@ -127,7 +127,7 @@ def read(source: object, engine: str, memory: int | None = None) -> Table:
     return read_table(source, attributes, ["", "-9", ".", "NA"], engine=engine, memory=memory, k=5)
 
 
-@pytest.mark.parametrize("way", ["polars lazy", "csv by duckdb", "parquet by duckdb", "duckdb", "ibis"])
+@pytest.mark.parametrize("way", ["csv by duckdb", "parquet by duckdb", "duckdb"])
 def test_tables_out_of_core_count_missing_values_too(way: str, tmp_path: Path) -> None:
     frame = people()
     source, engine = handed_over(frame.where(~frame.isin(["-9", "."]), None), way, tmp_path)

@@ -143,7 +143,7 @@ def adult_bundle(folder: Path, data: Path, source: object, engine: str) -> dict[
         )
         for name in ("race", "sex", "age", "marital-status")
     }
-    table = read_table(source, attributes | {"occupation": "sensitive"}, ["?", ""], "observed", engine)
+    table = read_table(source, attributes | {"occupation": "sensitive"}, ["?", ""], domain="observed", engine=engine)
     publish(table, Policy(k_link=6, k_combinatorial=6, diversity="entropy:6")).write(folder)
     return bundle(folder)
 

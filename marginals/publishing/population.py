@@ -1,0 +1,173 @@
+"""Everybody whom the rows of a single table could be about, and what is demanded of a sample of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from checks.claims import MOST_ROWS
+from checks.finding import Finding, WorstClass
+from checks.population import bayes_optimal, delta_presence, k_map
+from marginals.errors import InputError
+from marginals.keys import Key, check_settings, is_number, is_whole, setting
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.source import TableSource
+from marginals.tables.table import Table
+from models.arrays import CountArray
+from models.errors import HierarchyError
+from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Domain, Hierarchy
+
+
+def _are_shares(pair: object) -> bool:
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(is_number, pair)):
+        return pair is None
+    return bool(0 <= pair[0] <= pair[1] <= 1)
+
+
+K_MAP = Key(lambda k: k is None or (is_whole(k) and 1 <= k <= MOST_ROWS), "be a whole number of at least 1")
+SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as (0.1, 0.5)")
+
+
+@dataclass(frozen=True)
+class Population:
+    """Everybody, one row a person, by the quasi-identifiers of a table, and what is demanded of a sample of them.
+
+    people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
+    delta_presence: between which two shares the probability of being in the table must be for everybody. bayes_optimal:
+    rho1 and rho2, where people have the sensitive attributes too: somebody who knows how often each sensitive value occurs
+    among people with the same nonsensitive values must not come from a belief below rho1 to one above rho2, nor the other
+    way round (MKGV07 section 3).
+
+    >>> import marginals
+    >>> from marginals.example import table
+    >>> everybody = Population(table, k_map=4, delta_presence=(0.0, 0.5))  # all of them are in the table
+    >>> assessed = marginals.assess(table, marginals.Policy(), {"age": 2}, everybody)
+    >>> [(check.criterion, check.holds) for check in assessed.checks]
+    [('k-map', True), ('delta-presence', False)]
+    """
+
+    people: Table = setting(None, Key(lambda t: isinstance(t, Table), "be what marginals.read_table(...) returns"))
+    k_map: int | None = setting(None, K_MAP)
+    delta_presence: tuple[float, float] | None = setting(None, SHARES)
+    bayes_optimal: tuple[float, float] | None = setting(None, SHARES)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        like: TableSource,
+        k_map: int | None = None,
+        delta_presence: tuple[float, float] | None = None,
+        bayes_optimal: tuple[float, float] | None = None,
+    ) -> "Population":
+        """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError.
+
+        With bayes_optimal it has the columns of the sensitive attributes, too.
+        """
+        roles = [Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if bayes_optimal is not None else [])]
+        used = {name: a for name, a in like.attributes.items() if a.role in roles}
+        for name, attribute in used.items():
+            if attribute.is_fitted and attribute.population is None:
+                raise InputError(
+                    f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
+                    "intervals"
+                )
+        columns: Mapping[str, Attribute] = used
+        source = replace(like, origin=Path(path), attributes=columns, person=None, one_row=None, rows_per_person="any")
+        return cls(source.table(1), k_map, delta_presence, bayes_optimal)
+
+    def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
+        """For each combination of values that is in a table or the population, the rows of the table and the people.
+
+        classes: of the quasi-identifiers alone; those of the table come first. Raises InputError for an attribute that the
+        population lacks, or a level that its hierarchy does not have.
+        """
+        for name, level in classes.margin.items():
+            if name not in self.people.domain.attributes:
+                raise InputError(f"the population has no column {name!r}, which is a quasi-identifier of the table")
+            if self.people.domain.hierarchy(name).height < level:
+                raise InputError(f"the hierarchy of {name!r} has no level {level} in the population")
+        everybody = self.people.base_counts.rolled_up(dict(classes.margin))
+        rows, people = _by_labels(classes), _by_labels(everybody)
+        keys = list(dict.fromkeys([*rows, *people]))
+        return (
+            np.array([rows.get(key, 0) for key in keys], dtype=np.int64),
+            np.array([people.get(key, 0) for key in keys], dtype=np.int64),
+        )
+
+    def findings(self, classes: ContingencyTable) -> tuple[Finding, ...]:
+        """On what is demanded of the classes of a table."""
+        sizes, people = self.sizes(classes)
+        span = slice(len(classes))
+        result = [] if self.k_map is None else [k_map(sizes[span], people[span], self.k_map)]
+        if self.delta_presence is not None:
+            low, high = (Fraction(str(bound)) for bound in self.delta_presence)
+            result.append(delta_presence(sizes, people, (low, high)))
+        return tuple(result)
+
+    def beliefs(self, table: Table, levels: Mapping[str, int]) -> tuple[Finding, ...]:
+        """On what people learn who know the population, of each sensitive attribute; of no person's values a word.
+
+        levels: at which the quasi-identifiers are published. Raises InputError where the population lacks an attribute, or
+        has other levels; ContradictionError where the table is no sample of it.
+        """
+        if self.bayes_optimal is None:
+            return ()
+        low, high = (Fraction(str(rho)) for rho in self.bayes_optimal)
+        result = []
+        for sensitive in table.sensitive:
+            columns = [*table.quasi_identifiers, sensitive]
+            rows, people = _in_one_domain(table, self.people, columns)
+            finding = bayes_optimal(rows, people, sensitive, levels, low, high)
+            belief = None if finding.worst is None else WorstClass(reached=float(finding.worst.as_json()["posterior"]))
+            result.append(replace(finding, worst=belief))
+        return tuple(result)
+
+
+def _in_one_domain(table: Table, population: Table, names: Sequence[str]) -> tuple[ContingencyTable, ContingencyTable]:
+    """The counts of both by some attributes, over base values that either has. Raises InputError where levels differ."""
+    for name in names:
+        if name not in population.domain.attributes:
+            raise InputError(
+                f"the population has no column {name!r}, which an adversary would know the distribution of"
+            )
+    domains = [table.domain, population.domain]
+    hierarchies = {}
+    for name in names:
+        rows = [row for domain in domains for row in domain.hierarchy(name).rows()]
+        try:
+            hierarchies[name] = Hierarchy.from_rows(dict.fromkeys(rows))
+        except HierarchyError:
+            raise InputError(
+                f"the population has other levels of {name!r} than the table; give both one hierarchy file, or intervals"
+            ) from None
+    together = Domain.of(hierarchies)
+    return _over(together, table), _over(together, population)
+
+
+def _over(domain: Domain, table: Table) -> ContingencyTable:
+    """The base counts of a table by the attributes of another domain, which has its base values."""
+    base = dict.fromkeys(domain.attributes, 0)
+    counts = table.base_counts.rolled_up(base)
+    codes = {}
+    for name in domain.attributes:
+        place = {label: code for code, label in enumerate(domain.hierarchy(name).labels[0])}
+        codes_of = np.array([place[label] for label in table.domain.hierarchy(name).labels[0]], dtype=np.intp)
+        codes[name] = codes_of[counts.column(name, 0)]
+    return ContingencyTable.from_cells(domain, base, codes, counts.counts)
+
+
+def _by_labels(classes: ContingencyTable) -> dict[tuple[str, ...], int]:
+    """The count of each combination of labels, attributes in the order of texts."""
+    names = sorted(classes.attributes)
+    columns = []
+    for name in names:
+        labels = classes.domain.hierarchy(name).labels[classes.margin[name]]
+        columns.append([labels[code] for code in classes.column(name, classes.margin[name]).tolist()])
+    return dict(zip(zip(*columns) if columns else [()] * len(classes), classes.counts.tolist()))

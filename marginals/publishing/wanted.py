@@ -1,0 +1,272 @@
+"""What a release is for: analyses that its search weighs beside the whole, and further tables that are wanted."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from checks.claims import is_number_of_rows, shown
+from marginals.errors import InputError
+from marginals.names import margin_in_words
+from marginals.publishing.obstacles import as_written
+from marginals.publishing.proposals import PAIRS, WEIGHT
+from marginals.steward import WantedTable
+from models.graphs.junction_tree import Collection, maximal_masks
+from models.search.problem import Constraint, Refusal, RefusalScope
+from models.search.wanted import Measure, WantedAnalyses, WantedMargin
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Domain, Mask
+
+MEASURES = tuple(measure.value for measure in Measure)
+"""By which an analysis can be judged."""
+
+_KEYS = ("attributes", "weight", "measure")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Attributes that are wanted in one table, how much that counts besides all else, and how their table is judged.
+
+    Raises InputError for no attribute, one that is named twice, a weight that is not above 0, or an unknown measure.
+
+    >>> Wanted(("dead", "age")).weight
+    100.0
+    """
+
+    attributes: tuple[str, ...]
+    weight: float = WEIGHT
+    measure: str = Measure.DIVERGENCE.value
+
+    def __post_init__(self) -> None:
+        names = self.attributes
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise InputError("the attributes of a wanted analysis are a list of different names")
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < inf:
+            raise InputError("the weight of a wanted analysis is a number above 0")
+        if self.measure not in MEASURES:
+            raise InputError(f"the measure of a wanted analysis is {' or '.join(map(repr, MEASURES))}")
+
+    @classmethod
+    def of(cls, entry: object) -> "Wanted":
+        """From one section of a config: `attributes`, maybe `weight` and `measure`. Raises InputError for anything else."""
+        if isinstance(entry, Wanted):
+            return entry
+        named = entry.get("attributes") if isinstance(entry, Mapping) else None
+        if not isinstance(entry, Mapping) or not isinstance(named, Sequence) or isinstance(named, str):
+            raise InputError('wanted is a list of analyses such as { attributes = ["dead", "age"], weight = 100.0 }')
+        if others := [key for key in entry if key not in _KEYS]:
+            known = ", ".join(f"search.wanted.{key}" for key in _KEYS)
+            raise InputError(f"unknown key search.wanted.{others[0]}; known are {known}")
+        return cls(tuple(named), *(entry.get(key, getattr(cls, key)) for key in _KEYS[1:]))
+
+
+NO_FURTHER = "none"
+"""No tables beside those that have a junction tree."""
+
+
+@dataclass(frozen=True)
+class FurtherWish:
+    """Which further tables a release is to have, beside those that have a junction tree: tables of nonsensitive attributes.
+
+    tables: at most so many; None for no limit. wanted: the attributes of those that are wanted; empty where any pair may
+    be taken.
+    """
+
+    tables: int | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, stated: object) -> "FurtherWish | None":
+        """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError.
+
+        >>> FurtherWish.of("pairs"), FurtherWish.of(12).tables, FurtherWish.of([["age", "sex"]]).wanted
+        (FurtherWish(tables=None, wanted=()), 12, (('age', 'sex'),))
+        """
+        if stated == NO_FURTHER:
+            return None
+        if stated == PAIRS:
+            return cls()
+        if isinstance(stated, int) and is_number_of_rows(stated):
+            return cls(tables=stated)
+        if isinstance(stated, Sequence) and not isinstance(stated, str) and stated and all(map(_names_several, stated)):
+            return cls(wanted=tuple(map(tuple, stated)))
+        raise InputError(
+            f'further_tables is "{NO_FURTHER}", "{PAIRS}", a number of tables of at least 1, or a list of the attributes of '
+            f'each, such as [["age", "sex"], ["age", "town"]], not {shown(stated)}'
+        )
+
+
+def _names_several(attributes: object) -> bool:
+    """Whether this is a list of two or more different names."""
+    if not isinstance(attributes, Sequence) or isinstance(attributes, str):
+        return False
+    return (
+        len(attributes) > 1 and all(isinstance(n, str) for n in attributes) and len(set(attributes)) == len(attributes)
+    )
+
+
+def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
+    """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
+    if not wanted:
+        return None
+    margins = [
+        WantedMargin(_mask(cube.domain, analysis), analysis.weight, Measure(analysis.measure)) for analysis in wanted
+    ]
+    return WantedAnalyses(cube, margins)
+
+
+def _mask(domain: Domain, analysis: Wanted) -> Mask:
+    for name in analysis.attributes:
+        if name not in domain.attributes:
+            known = ", ".join(domain.attributes)
+            raise InputError(f"wanted names {name!r}, which is no attribute that can be published; these are {known}")
+    mask = domain.mask(dict.fromkeys(analysis.attributes, 0))
+    if not mask:
+        raise InputError(f"wanted names {' and '.join(analysis.attributes)}, whose hierarchy has no level below *")
+    return mask
+
+
+def finest_together(
+    domain: Domain, attributes: Sequence[str], margins: Iterable[Mapping[str, int]]
+) -> Mapping[str, int] | None:
+    """Of some margins that which shows all attributes together in most cells, the first of equals; None where none does."""
+    names = set(attributes)
+    together = [margin for margin in margins if names <= set(margin)]
+    return max(together, key=lambda margin: domain.size({name: margin[name] for name in attributes}), default=None)
+
+
+def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
+    """The margin of some attributes, each shown, to which nothing can be added that passes by itself; None if none passes.
+
+    It is refined step by step, each time by the one that tells most of these attributes, from a coarsest one that passes.
+    """
+    margin = _coarsest_passing(cube.domain, attributes, allows)
+    while margin is not None:
+        finer = (finer for finer in _refined(cube, attributes, margin) if allows([finer], 0) is None)
+        if (chosen := next(finer, None)) is None:
+            break
+        margin = chosen
+    return margin
+
+
+def _coarsest_passing(domain: Domain, attributes: Sequence[str], allows: Constraint) -> Mask | None:
+    """A margin that passes by itself, of as few steps as any; coarser ones can be refused where it is not.
+
+    A class can have one value of a sensitive attribute alone as long as that is shown coarsely, and several finer ones.
+    """
+    attribute_masks = [domain.attribute_masks[domain.index(name)] for name in attributes]
+    waiting = deque([sum(mask & -mask for mask in attribute_masks)])
+    met = set(waiting)
+    while waiting:
+        margin = waiting.popleft()
+        refusal = allows([margin], 0)
+        if refusal is None:
+            return margin
+        if refusal.scope is RefusalScope.FINER:
+            continue
+        finer = [margin | _next_step(mask, margin) for mask in attribute_masks if mask & ~margin]
+        waiting.extend(other for other in finer if other not in met)
+        met.update(finer)
+    return None
+
+
+def _next_step(attribute_mask: Mask, margin: Mask) -> Mask:
+    """The first step of an attribute that a margin does not show; 0 where it shows all."""
+    hidden = attribute_mask & ~margin
+    return hidden & -hidden
+
+
+def _refined(cube: DataCube, attributes: Sequence[str], margin: Mask) -> list[Mask]:
+    """A margin with one more step of one of its attributes, the one first that tells most of them."""
+    domain = cube.domain
+    gains: list[tuple[float, int, Mask]] = []
+    for place, name in enumerate(attributes):
+        if step := _next_step(domain.attribute_masks[domain.index(name)], margin):
+            level = domain.levels(margin)[name]
+            leaves = cube.log_leaves(name, level) - cube.log_leaves(name, level - 1)
+            gains.append((cube.entropy(margin | step) - cube.entropy(margin) - leaves, place, margin | step))
+    return [finer for _, _, finer in sorted(gains)]
+
+
+def wanted_tables(
+    cube: DataCube, wanted: Sequence[Wanted], cliques: Sequence[Mask], released: Collection, allows: Constraint
+) -> tuple[WantedTable, ...]:
+    """What became of each analysis. cliques: the published margins as masks.
+
+    released: the same as the release tells them. allows: the constraint of the search.
+    """
+    domain = cube.domain
+    judged = weighed(cube, [replace(analysis, measure=Measure.DIVERGENCE.value) for analysis in wanted])
+    divergences = judged.distances(cliques) if judged else ()
+    tables = []
+    for analysis, divergence in zip(wanted, divergences):
+        passing = finest_passing(cube, analysis.attributes, allows)
+        margin = finest_together(released.domain, analysis.attributes, released.margins)
+        if passing is None:
+            obstacle: str | None = _refused_alone(cube, analysis, allows)
+        else:
+            is_told = margin is not None and divergence <= _EXACT
+            obstacle = None if is_told else _obstacle(cube, cliques, passing, allows)
+        levels = words = demand = None
+        if passing is not None:
+            levels = domain.margin(passing)
+            words, demand = margin_in_words(levels, domain), as_written(levels)
+        tables.append(
+            WantedTable(analysis.attributes, analysis.weight, margin, divergence, levels, words, demand, obstacle)
+        )
+    return tuple(tables)
+
+
+_EXACT = 1e-12
+"""Nats by which a table may differ from the data and is told as it is."""
+
+
+def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
+    """Why some attributes may stand together at no level: what their coarsest table is refused for."""
+    masks = [cube.domain.attribute_masks[cube.domain.index(name)] for name in analysis.attributes]
+    refusal = allows([sum(mask & -mask for mask in masks)], 0)
+    return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
+
+
+def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
+    """What keeps a margin that passes by itself out of a collection; None where it is in it.
+
+    Tables are named that keep it out together, and would not without one of them.
+    """
+    if any(not passing & ~mask for mask in published):
+        return None
+
+    def closes_a_circle(masks: Sequence[Mask]) -> bool:
+        return not Collection.of(cube, maximal_masks([*masks, passing])).is_decomposable
+
+    def refusal(masks: Sequence[Mask]) -> Refusal | None:
+        return None if closes_a_circle(masks) else allows(maximal_masks([*masks, passing]), 0)
+
+    if closes_a_circle(published):
+        beside = _needed(published, closes_a_circle)
+        return f"beside {_in_words(cube, beside)} it would close a circle, so that they have no junction tree"
+    beside = _needed(published, lambda masks: refusal(masks) is not None)
+    if refused := refusal(beside):
+        return f"beside {_in_words(cube, beside)} it is refused: {refused.reason}"
+    return "the search did not get there, though nothing refuses it, or its weight is too small"
+
+
+def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
+    """Some of the margins, so few that what holds of all would not hold without any of these."""
+    needed = list(published)
+    for mask in published:
+        if holds(fewer := [other for other in needed if other != mask]):
+            needed = fewer
+    return needed
+
+
+def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
+    """The tables, each in brackets, the first of many."""
+    names = [f"({margin_in_words(cube.domain.margin(mask), cube.domain)})" for mask in margins[:_NAMED]]
+    others = [f"{len(margins) - len(names)} more"] if len(margins) > len(names) else []
+    *first, last = [*names, *others]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_NAMED = 4
+"""Tables that are named as those that keep another out."""
