@@ -69,7 +69,7 @@ def write_bundle(
         files = bundle_files(content, page)
         if max(map(len, files.values())) > MAX_FILE_BYTES or sum(map(len, files.values())) > MAX_BYTES:
             problem = f"the release would be larger than the {MAX_BYTES} bytes that are read"
-            raise InputError(f"{problem}; set search.max_cells")
+            raise InputError(f"{problem}; set search.max_attributes")
         if key is not None:
             files[SIGNATURE] = signature_of(files[DESCRIPTOR], key, folder)
         with nullcontext() if entering is None else entering(folder, files):

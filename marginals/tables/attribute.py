@@ -31,7 +31,7 @@ from marginals.tables.values import (
 from models.arrays import CountArray
 from models.errors import HierarchyError
 from models.tables import hierarchy as hierarchies
-from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
+from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
@@ -65,6 +65,9 @@ class Role(Enum):
 
 
 WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} characters")
+
+
+_MOST = f"at most {MAX_LEVELS:,} levels"
 
 
 def _pass(check: Callable[[Any], None], values: object) -> bool:
@@ -130,7 +133,7 @@ class Attribute:
         (),
         Key(
             lambda widths: are(is_finite)(widths) and _pass(check_widths, [Decimal(str(width)) for width in widths]),
-            "be a list of widths such as [5, 10], above 0 and each a proper multiple of the one before",
+            f"be a list of widths such as [5, 10], above 0 and each a proper multiple of the one before, for {_MOST}",
         ),
     )
     start: int | Decimal = setting(0, Key(is_finite, "be a finite number"))
@@ -138,7 +141,7 @@ class Attribute:
         (),
         Key(
             lambda lengths: are(is_whole)(lengths) and _pass(check_lengths, lengths),
-            "be a list of whole numbers above 0, each less than the one before, such as [3, 2]",
+            f"be a list of whole numbers above 0, each less than the one before, such as [3, 2], for {_MOST}",
         ),
     )
     labels: str = setting("private", one_of(("private", "public")))
