@@ -55,7 +55,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.class_shares import LISTED, ClassSums, Step, SummedTable, counted_shares
+from models.inference.class_shares import ClassSums, Step, SummedTable, counted_shares
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.programs.consistent_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import Cells, ContingencyTable
@@ -71,6 +71,9 @@ MOST_CELLS = 1 << 20
 
 _MOST_TERMS = 4_000_000
 """Possible numbers of rows of all parts of different classes, in one step."""
+
+_MOST_STEPS = 50_000
+"""Ways to give the rows of a part values, of all parts of one step together; five times as many take seconds."""
 
 _MOST_CELLS = 1 << 18
 """Cells of the margin of an addition that are laid out."""
@@ -471,7 +474,7 @@ def _all_diverse(
 
     With the part whose distribution changes most if not all are. The rows of parts are known. None for too many ways.
     """
-    accepted, most = Fraction(1), LISTED
+    accepted, most = Fraction(1), _MOST_STEPS
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
     for position in candidates:
         parts, values = np.flatnonzero((split.class_of == position) & (split.lower > 0)), held.counts[position]

@@ -228,6 +228,7 @@ def _layers(
         several = [(place, values) for place, values in values_of.items() if len(values) > 1]
         ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == sum_number)
         size, low, high = int(sums.sizes[sum_number]), lower[sum_number].tolist(), upper[sum_number].tolist()
+        effort = 1 + size // _LARGE
         steps: list[Step] = []
         reached: dict[int, int] = {}
         known: dict[_Filled, list[_Filled]] = {}
@@ -235,11 +236,14 @@ def _layers(
             deadline.check()
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
-            budget -= (len(known[room]) if room in known else _ways(size, low, room)) * (1 + size // _LARGE)
+            if room not in known:
+                box = prod(top - bottom + 1 for bottom, top in zip(low, room))
+                if box * effort > budget and _ways(size, low, room) * effort > budget:
+                    return None
+                known[room] = _filled(size, low, room)
+            budget -= len(known[room]) * effort
             if budget < 0:
                 return None
-            if room not in known:
-                known[room] = _filled(size, low, room)
             for filled in known[room]:
                 if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
                     continue
