@@ -26,7 +26,9 @@ LARGEST = 5
 
 def adult(sensitive: str) -> Table:
     """Adult with one attribute only, the sensitive one."""
-    return read_table(DATA / "adult" / "adult.csv", {sensitive: Attribute(Role.SENSITIVE)}, ["?", ""], domain="observed")
+    return read_table(
+        DATA / "adult" / "adult.csv", {sensitive: Attribute(Role.SENSITIVE)}, ["?", ""], domain="observed"
+    )
 
 
 def of(table: Table) -> Eligibility:
