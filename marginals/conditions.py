@@ -199,7 +199,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
     if len(condition) > _LONGEST:
         raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
     if not _is_text(condition):
-        raise InputError(f"the condition {in_message(condition)} has a NUL or a half of a surrogate pair")
+        raise InputError(f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair")
     return _Reader(condition, names, is_value).whole()
 
 
@@ -494,7 +494,7 @@ class _Reader:
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
-class ConditionError(InputError):
+class _ConditionError(InputError):
     """A condition that an attribute cannot answer."""
 
     def __init__(self, attribute: str, message: str) -> None:
@@ -502,7 +502,7 @@ class ConditionError(InputError):
         self.attribute = attribute
 
 
-class NoValueError(ConditionError):
+class NoValueError(_ConditionError):
     """A text that means none of the values of an attribute."""
 
 
@@ -576,7 +576,7 @@ def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
     return np.full(size, -np.inf), np.full(size, np.inf)
 
 
-class UnjudgedError(ConditionError):
+class UnjudgedError(_ConditionError):
     """A condition that cannot be judged of some values of an attribute."""
 
 

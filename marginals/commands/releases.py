@@ -494,9 +494,10 @@ def _pairs_path(rows: Path) -> Path:
 def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
-    DIR is the folder of `publish --ledger DIR`. For each pair of releases: how many rows joined and left, whether the claims
-    hold for those by whom the two differ, and the smallest difference that readers can compute. DIR holds the people that
-    each release shows, so it is never for publication. Exit status 1 if the claims are not proven for a pair.
+    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. For each pair of releases: how
+    many rows joined and left, whether the claims hold for those by whom the two differ, and the smallest difference that
+    readers can compute. DIR holds the people that each release shows, so it is never for publication. Exit status 1 if the
+    claims are not proven for a pair.
 
     \b
     Examples:
@@ -554,7 +555,7 @@ def _replacement(entry: "Entry") -> "Replacement | None":
 @ends_within(20.0, "What is not measured by then is left out; stop with exit status 2 if not even the files are read.")
 @JSON
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
-    """Measure what readers of a release can conclude: measures, not verdicts.
+    """Measure what readers of a release can conclude; no verdicts.
 
     The plainest first: small counts that are published; counts that follow exactly; claims that are met without a row to
     spare; what readers conclude who know the algorithm, have a register, use the model, or learn across classes. Each part

@@ -124,7 +124,7 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     \b
     Examples:
       marginals anonymize release.toml --out table.csv
-      marginals anonymize release.toml --levels age=3,postcode=3 --suppression 0.2 --out chosen.csv
+      marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
       marginals anonymize functional.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
