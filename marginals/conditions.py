@@ -199,7 +199,9 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
     if len(condition) > _LONGEST:
         raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
     if not _is_text(condition):
-        raise InputError(f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair")
+        raise InputError(
+            f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair"
+        )
     return _Reader(condition, names, is_value).whole()
 
 

@@ -11,7 +11,7 @@ class InputError(MarginalsError, ValueError):
     >>> marginals.Attribute("secret")
     Traceback (most recent call last):
         ...
-    marginals.errors.InputError: the role 'secret' is none of quasi-identifier, sensitive, identifier, ignored
+    marginals.errors.InputError: the key role must be quasi-identifier or sensitive or identifier or ignored
     """
 
 

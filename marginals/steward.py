@@ -320,7 +320,7 @@ class StewardReport:
     >>> round(report.kl_divergence, 3), round(report.kl_suppressed, 3)
     (2.532, 3.062)
     >>> report.search.strategy, report.search.evaluated, report.dropped
-    ('auto', 16, 0)
+    ('auto', 225, 0)
     >>> report.two_way.worst, round(report.two_way.by_table["age", "diagnosis"], 3)
     (('age', 'sex'), 0.854)
     """
@@ -403,9 +403,7 @@ class StewardReport:
         >>> from marginals.example import publication
         >>> publication.steward.trace()[["before", "after"]].round(3)
            before  after
-        0   3.028  2.849
-        1   2.849  2.790
-        2   2.790  2.532
+        0   3.028  2.532
         """
         rows = self.published.collection.cube.total
         return search_trace(self.search, rows, self.objective, every)

@@ -324,9 +324,7 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
         )
     else:
         verification = _verified_table(folders, **asked)
-    is_written = target.path is not None and verification.published is not None
-    if target.path is not None and verification.published is not None:
-        marginals.Release(verification.published).write_report(target.path)
+    is_written = target.path is not None and _write_report(verification, folders[0], target.path, deadline)
     mark = mark_replaced(replaces, folders[0], _today()) if replaces is not None and verification.ok else None
     sentences = [*verification_sentences(verification, is_asked=bool(asked["checks"] or asked["rules"]))]
     if as_json:
@@ -338,6 +336,17 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
         print_lines([f"{replaces} is {mark}. The note is {note_beside(replaces)}; hand it on with it."] if mark else [])
     if not verification.ok:
         click.get_current_context().exit(FAILED)
+
+
+def _write_report(verification: "Verification", folder: Path, path: Path, deadline: "Deadline") -> bool:
+    """Write the page of a release. False where its files cannot be trusted: its verification has said why."""
+    try:
+        published = verification.published
+        release = marginals.Release(published) if published else marginals.open_release(folder, deadline)
+    except BundleError:
+        return False
+    release.write_report(path)
+    return True
 
 
 def _today() -> str:

@@ -119,7 +119,8 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
     k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
     writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
-    sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
+    sweep and hilbert generalize each class in its own way, and cannot keep min_cell; nor can --leave-out, which stands
+    without register = true, too.
 
     \b
     Examples:

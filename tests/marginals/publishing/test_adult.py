@@ -159,7 +159,7 @@ def test_the_best_release_is_proven_and_contains_a_minimal_table(policy: Path) -
     inline = ["{ " + ", ".join(f'"{a}" = {level}' for a, level in levels.items()) + " }" for levels in tables]
     best = searched(policy, "exact", '"none"')
     assert best["search"]["optimal"] is True
-    assert best["search"]["evaluated"] < 200
+    assert best["search"]["evaluated"] < 1_000, "most of them by local search, from which exact search goes on"
     containing = [searched(policy, "exact", base) for base in inline]
     assert all(answer["search"]["optimal"] for answer in containing)
     assert min(answer["kl_divergence"] for answer in containing) == pytest.approx(best["kl_divergence"], abs=1e-12)

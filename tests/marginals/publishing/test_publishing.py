@@ -162,7 +162,7 @@ def test_margins_keep_within_their_limits(table: Table) -> None:
 
 def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table) -> None:
     """From nothing, what is shown first is a step of the trace."""
-    report = marginals.publish(table, Policy(**PRIVACY, objective="kl")).steward
+    report = marginals.publish(table, Policy(**PRIVACY, objective="kl", strategy="forward")).steward
     trace = report.trace()
     assert list(trace.columns) == list(marginals.select(table, strategy="forward").trace().columns)
     assert [sum(reasons.values()) for reasons in trace["refused_by_reason"]] == [len(r) for r in trace["refused"]]
@@ -172,7 +172,7 @@ def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table
     assert trace["deviance"].tolist() == pytest.approx((2 * table.rows * (trace["before"] - trace["after"])).tolist())
     assert trace["p_value"].between(0, 1).all()
     assert any("rows" in reason for refused in trace["refused"] for reason in refused)
-    starts = [Policy(**PRIVACY, base="none", start=start) for start in ("independence", "nothing")]
+    starts = [Policy(**PRIVACY, base="none", strategy="forward", start=start) for start in ("independence", "nothing")]
     apart, nothing = (marginals.publish(table, start).steward.trace() for start in starts)
     assert nothing["before"].iloc[0] > apart["before"].iloc[0]
     assert nothing["move"].iloc[0].count(" with ") == 0

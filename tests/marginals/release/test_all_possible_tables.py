@@ -237,7 +237,7 @@ def test_the_odds_ratio_counts_rows_and_columns_and_keeps_to_where_it_is_asked()
         assert (found.lower, found.upper) == pytest.approx(tuple(ends))
         deaths = (x * dead / rows).sum()
         table = [[deaths, x.sum() - deaths], [dead.sum() - deaths, rows.sum() - x.sum() - dead.sum() + deaths]]
-        assert found.expected == pytest.approx(table[0][0] * table[1][1] / table[0][1] / table[1][0])
+        assert float(found) == pytest.approx(table[0][0] * table[1][1] / table[0][1] / table[1][0])
 
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 10, 49, 1000])
