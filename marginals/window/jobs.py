@@ -187,7 +187,11 @@ class JobList:
             pipes = [_CONTEXT.Pipe(duplex=False) for _ in range(2)]
             streams = [writer for _, writer in pipes]
             process = _CONTEXT.Process(target=_work, args=(work, arguments, self.folder, streams))
-            process.start()
+            try:
+                process.start()
+            except (EOFError, OSError):  # the process that forks was just killed, and the next one is not there yet
+                time.sleep(1)
+                process.start()
             job = Job(len(self._jobs) + 1, kind, shown, process)
             self._jobs[job.number] = job
         for writer in streams:
