@@ -38,7 +38,7 @@ Keys = Mapping[str, Key]
 
 
 REPLACED: Mapping[str, str] = {
-    "search.start": "a search begins with every attribute by itself; Policy(start=...) in Python begins elsewhere",
+    "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
     "search.max_cells": "search.max_attributes bounds a margin",
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }

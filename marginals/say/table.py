@@ -243,7 +243,7 @@ def single_table_lines(
         yield f"  {margin_in_words(levels, domain) if levels else 'every quasi-identifier suppressed'}"
         yield from (f"    {line}" for line in _measures(table))
     if most not in (None, 1) and len(tables) > most:
-        yield f"And {len(tables) - most:,} more: --all lists them, --json too."
+        yield f"And {len(tables) - most:,} more, which --json lists."
     if any(getattr(table, "left_out", 0) for table in tables[:most]):
         yield (
             "The demands hold of the rows that are shown. A reader who knows that somebody is in the table, and how many "

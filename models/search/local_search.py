@@ -12,12 +12,11 @@ The search goes on from a worse collection if its loss is among the least few pe
 falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
 better collection, so it ends the same on every machine.
 
-Taking out costs the most time and parting the least for what each finds, so the first is drawn seldom; without it two of the
-policies below end ten percent worse.
+Taking out costs the most time and parting the least for what each finds, so the first is drawn seldom.
 
 It replaces a portfolio of six searches (forward with prospects, restarts, pairs, rebuilding at four prices). Of the 36
-policies of `benchmarks/proven_optima.py`, in a seventh of the time, it is better than that one in 8 (by .4 to 2.2 percent),
-equal in 22, and worse in 6 (by .02 to 1.2).
+policies of `benchmarks/proven_optima.py`, in a fifth of the time, it is better than that one in 8 (by .2 to 2.2 percent),
+equal in 23, and worse in 5 (by .02 to .6).
 
 Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
 neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).

@@ -370,6 +370,20 @@ def test_what_is_not_understood_is_said_and_leaves_no_all_clear(
     assert audit(spec=tmp_path / "audit.toml").as_json() == found.as_json(), "writing the guess down settles nothing"
 
 
+@pytest.mark.parametrize("indent", [0, 1])
+def test_a_sheet_with_indented_cells_leaves_no_all_clear(tmp_path: Path, indent: int) -> None:
+    """The reader of workbooks gives no style of a cell: which label is indented is not known, only that one is."""
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = openpyxl.Workbook()
+    for row in (("area", "f", "m"), ("Ulm", 12, 31), ("Linz", 19, 18), ("Graz", 11, 14)):
+        book.active.append(row)
+    book.active["A3"].alignment = openpyxl.styles.Alignment(indent=indent)
+    book.save(tmp_path / "t.xlsx")
+    found = audit(tmp_path / "t.xlsx")
+    doubts = [each.key for each in found.not_examined if each.code == "indented"]
+    assert (found.ok, doubts) == ((False, ["some label"]) if indent else (True, []))
+
+
 def test_a_guess_that_was_reviewed_gives_the_all_clear(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "area,f,m\nUlm,12 e,31\nLinz,9,8\nGraz,11,14\n")
     guessed(tmp_path, path)
