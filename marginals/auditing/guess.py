@@ -180,7 +180,7 @@ def _not_understood(
         for label, reason in reading.doubts.items():
             yield "label", label, f"what {label!r} of {name!r} is, since {reason}"
     if file.indented:
-        yield "indented", file.indented, f"which rows are parts of others; {file.indented} is indented"
+        yield "indented", file.indented, f"which rows are parts of others; {file.indented!r} is indented"
     if table.rounding is Rounding.UNKNOWN:
         yield "rounding", "", f"how its counts are rounded, all multiples of {table.base}"
 
