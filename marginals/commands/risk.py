@@ -237,13 +237,13 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
     assert file is not None, "click requires --out"
-    written = disclose_table(configured, file, order or Shuffled())
+    rows = disclose_table(configured, file, order or Shuffled())
     if as_json:
-        print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
+        print_json({"out": str(file.path), "rows": rows})
     else:
         click.echo(
-            f"Wrote {number_of(written.rows, 'row')} to {file.path} ({written.engine}). Nothing was checked of "
-            "their privacy, so only you may read the file."
+            f"Wrote {number_of(rows, 'row')} to {file.path}. Nothing was checked of their privacy, so only you may read the "
+            "file."
         )
 
 

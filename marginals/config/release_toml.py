@@ -49,15 +49,7 @@ from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
-from marginals.risk.rules import (
-    DisclosedFile,
-    DisclosureRule,
-    RowOrder,
-    Shuffled,
-    disclose_file,
-    disclose_rows,
-    disclosing_engine,
-)
+from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
@@ -336,11 +328,6 @@ class Config:
         with _named(self.path):
             return self.source.table(self.k)
 
-    def single_values(self) -> Table:
-        """The table with sensitive numbers and dates one by one, for rules that say how each row is disclosed."""
-        with _named(self.path):
-            return self.source.one_by_one.table(self.k)
-
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
         with _named(self.path):
@@ -576,21 +563,19 @@ def disclose_table(
     config: Config,
     target: OutputFile,
     order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
-) -> DisclosedFile:
-    """Write the table of a config as its rules disclose it, as CSV; shuffled, or in the order of the source.
+) -> int:
+    """Write the table of a config as its rules disclose it, as CSV, and return the number of rows.
 
-    By DuckDB, file to file, where the config asks for it or "auto" finds it; else by pandas, in memory. Raises InputError
-    for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
+    Raises InputError for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
     """
     rules, names = config.risk.rules, config.source.used
     if not rules:
         raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
     if unknown := [rule.attribute for rule in rules if rule.attribute not in names]:
         raise InputError(f"risk.rules names {unknown[0]!r}, which is no attribute; these are {', '.join(names)}")
-    engine = disclosing_engine(config.source)
-    if engine == "pandas":
-        return DisclosedFile(disclose_rows(config.read_rows(), rules, target, order), engine)
-    return DisclosedFile(disclose_file(config.source, target.path, config.single_values().domain, rules, order), engine)
+    table = disclose(config.read_rows(), rules)
+    target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())
+    return len(table.rows)
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:
