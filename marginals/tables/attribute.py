@@ -328,7 +328,7 @@ class Attribute:
         """
         if self.marks is not None:
             return missing_among(texts, {*missing, *self.marks}, decimal)
-        if self.role is not Role.SENSITIVE and not self.intervals and not self.dates:
+        if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
             return missing_among(texts, missing, decimal)
         labelled = [value for value, words in self.values.items() if words and says_nothing(words)]
         present = (text for text in texts if text is not None)
