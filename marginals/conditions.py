@@ -42,6 +42,7 @@ from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing, numbers_of
+from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -170,13 +171,13 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
             require(name, str, "the name of an attribute", 'a text, such as {"age": "20-39"}')
         terms = [Choice(Column(name), _texts_of(name, values)) for name, values in where.items()]
     else:
-        terms = [parsed(text, names) for text in ([where] if isinstance(where, str) else where)]
+        terms = [parsed(cell_text(text), names) for text in ([where] if isinstance(where, str) else where)]
     return terms[0] if len(terms) == 1 else Conjunction(tuple(terms))
 
 
 def _texts_of(name: str, values: Values) -> tuple[str, ...]:
     if isinstance(values, str):
-        return (values,)
+        return (cell_text(values),)
     if isinstance(values, float | int | np.number):
         return (str(int(values)) if values == values // 1 else str(values),)
     if isinstance(values, tuple) or not isinstance(values, Iterable):
