@@ -1,7 +1,7 @@
 """One table in many disguises: the same table is read, or one question or error names the disguise.
 
-A disguise changes how the table is written, never what it says: marks, blanks, spellings, headers, key types, dashes. Whoever
-saves a table with another program makes one of these.
+A disguise changes how the table is written, never what it says: marks, blanks, spellings, headers, key types, dashes.
+Whoever saves a table with another program makes one of these.
 """
 
 import csv
@@ -224,7 +224,7 @@ def test_a_disguise_changes_nothing(disguise: str, plain: tuple[FirstConfig, Tab
 
 
 @pytest.mark.parametrize("disguise", NAMED)
-def test_a_disguise_is_named(disguise: str, plain: tuple[FirstConfig, Table], tmp_path: Path) -> None:
+def test_a_disguise_is_named(disguise: str, tmp_path: Path) -> None:
     make, name = NAMED[disguise]
     answer = run("init", make(tmp_path), "-o", tmp_path / "release.toml", "--json")
     assert answer.exit_code in (0, 2), answer.output
