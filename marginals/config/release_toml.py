@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ from marginals.publishing.population import Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
-from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
+from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
 from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import read_frame
@@ -105,8 +106,6 @@ RISK = {
     "sensitivity": one_of(_FAMILIES, repr),
     "weights": Key(is_table, "be a table of attributes and weights"),
     "personal_weights": text("name a table"),
-    "similar": TEXTS,
-    "threshold": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
     "missed": _WEIGHT_OR_COLUMN,
     "linkage": ANY,
     "interactions": _TABLES,
@@ -151,7 +150,6 @@ class RiskSection:
     prior: tuple[float, ...] = (1.0,)
     harm: HarmModel = field(default_factory=HarmModel)
     personal_weights: Path | None = None
-    similarity: Similarity = field(default_factory=Similarity)
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
     row_weight: str | None = None
@@ -170,8 +168,6 @@ class RiskSection:
         prior = risk.get("prior", [1 / max(len(paths), 1)] * max(len(paths), 1))
         if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-        if "threshold" in risk and not risk.get("similar"):
-            raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
         personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
         return cls(
@@ -179,7 +175,6 @@ class RiskSection:
             tuple(prior),
             _harm(risk),
             None if personal is None else folder / personal,
-            Similarity(tuple(risk.get("similar", [])), float(risk.get("threshold", THRESHOLD))),
             None if linkage is None else LinkageSection.of(folder, linkage),
             tuple(map(_rule, risk.get("rules", []))),
             risk.get("row_weight"),
@@ -201,6 +196,11 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
             )
     interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
     missed = risk.get("missed", 0.0)
+    if missed == inf:
+        raise InputError(
+            "the key risk.missed must be finite: an attacker who can be wrong always misses somebody; what must never be "
+            "disclosed has the weight inf in risk.weights"
+        )
     if weights is None and is_text(missed):
         raise InputError("the key risk.missed names a column of personal weights, which need risk.weights too")
     if weights is None and ("personal_weights" in risk or interactions):
@@ -507,7 +507,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     known = tuple(_people_table(config, path) for path in risk.dictionaries)
     link = risk.linkage
     linkage = None if link is None else Linkage(_people_table(config, link.table), link.columns)
-    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage, risk.similarity)
+    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
     harm = risk.harm.with_personal(personal)
