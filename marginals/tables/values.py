@@ -302,6 +302,7 @@ class Figure(NamedTuple):
     is_percent: bool
 
 
+@lru_cache(1 << 14)
 def figure_in(text: str, decimal: str = "") -> Figure | None:
     """The number that a cell of a published table is, with a decimal point or comma; None for another text.
 
