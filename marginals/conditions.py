@@ -608,14 +608,16 @@ class Labels:
 
         Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in.
         """
-        if (inside := self.labelled(text)) is not None:
+        numbers = Range.of(text) if self.has_numbers else None
+        is_comparison = numbers is not None and text.lstrip().startswith(("<", ">"))  # also where a label is spelled so
+        if not is_comparison and (inside := self.labelled(text)) is not None:
             return Meaning.certain(inside)
         if len(parts := self.parts(text)) > 1:
             return reduce(or_, map(self.meant, parts))
-        numbers = Range.of(text)
-        if numbers is not None and self.has_numbers:
+        if numbers is not None:
             return self.between(numbers, text)
-        if (numbers is not None and not numbers.is_point) and any(map(interval, self.hierarchy.labels[0])):
+        numbers = Range.of(text)
+        if numbers is not None and not numbers.is_point and any(map(interval, self.hierarchy.labels[0])):
             raise InputError(
                 f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not stand for "
                 "the numbers that they look like; name values, with | between"
@@ -661,13 +663,10 @@ class Labels:
     def between(self, numbers: Range, text: str) -> Meaning:
         """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does.
 
-        A value whose label is the range in another spelling is meant alone. Of a value that is no number, such as `refused`,
-        nobody can say whether it lies there; a missing one does not.
+        Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
         """
         labels = self.hierarchy.labels[0]
         read = _ranges(self.hierarchy, self.of_table)
-        if numbers in read and not numbers.is_point and not text.lstrip().startswith(("<", ">")):
-            return Meaning.certain(np.array([reading == numbers for reading in read]))
         shares = np.zeros(len(labels))
         inside = np.zeros(len(labels), dtype=np.bool_)
         meets = inside.copy()
