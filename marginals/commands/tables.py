@@ -232,7 +232,6 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.local_recoding import weights_by_label
     from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
@@ -250,9 +249,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         ) from None
     least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
-        chosen = configured.sweep
-        weights = weights_by_label(table, chosen.weights) if chosen.weights else None
-        recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+        recoded = marginals.sweep(table, diversity, configured.importance, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
             on_chains = {"swept": swept, "combinations": level_combinations(table)}
@@ -440,7 +437,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
 
 def _init_lines(config: "InitialConfig") -> Iterable[str]:
     """What was guessed of a table, questions first."""
-    from marginals.names import column_name
+    from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     described = config.guessed.table
@@ -450,7 +447,10 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
     yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     if described.missing.cells:
         yield str(described.missing)
-    yield from (f"{token} is taken for a missing value: {why}." for token, why in described.missing.why.items())
+    for name, facts in described.columns.items():
+        if facts.marks.texts and config.guesses[name].role.is_used:
+            taken = number_of(len(facts.marks.texts), "value")
+            yield f"{column_name(name)}: {taken} taken for missing, since {facts.marks.why}; see marks in the config."
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     if config.guessed.person is not None:

@@ -31,27 +31,21 @@ _WRITTEN = 100
 class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
-    warnings: of what the config says, if it cannot be meant. on_average: what was asked of the means, if the best disclosure
-    is the best on average. minimax: whether the best disclosure is chosen against the
-    worst dictionary. attributes: where the best disclosure shows so many attributes of
-    each row, how many.
+    on_average: what was asked of the means, if the best disclosure is the best on average. minimax: whether it is chosen
+    against the worst dictionary.
     """
 
     table: TableRisk
     optimum: Optimum | None = None
     frontier: Frontier | None = None
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
-    warnings: Sequence[str] = ()
     on_average: LeastRisk | MostUtility | None = None
     minimax: bool = False
-    attributes: int | None = None
 
     @property
     def how(self) -> str:
         """The method by which the best disclosure was chosen."""
         worst = ", against the worst dictionary" if self.minimax else ""
-        if self.attributes is not None:
-            return f"row by row, {self.attributes} attributes of each as if they were independent"
         return f"{'row by row' if self.on_average is None else 'on average over the rows'}{worst}"
 
     @property
@@ -68,7 +62,7 @@ class RiskReport:
         best, frontier = self.optimum, self.frontier
         optimum = None if best is None else _optimum(best) | {"bound": best.bound, "how": self.how}
         told = {"table": self.table, "optimum": optimum, "frontier": None if frontier is None else _frontier(frontier)}
-        return {**plain({**told, "releases": self.releases, "warnings": self.warnings})}
+        return {**plain({**told, "releases": self.releases})}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -183,8 +177,6 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         dictionaries=[_dictionary(assessment, table, number) for number in range(len(table.prior))],
         tells_own=any(right is not None for right in table.right_fits),
         own=any(dictionary.is_row_by_row for dictionary in assessment.attackers.dictionaries),
-        similar=assessment.attackers.similarity.attributes,
-        threshold=assessment.attackers.similarity.threshold,
         linkage=_linkage(assessment),
         multiplicative=assessment.harm.family is Multiplicative,
         weights=list(_weights(assessment)) if assessment.harm.weights is not None else None,

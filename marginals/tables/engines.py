@@ -13,7 +13,7 @@ from weakref import finalize
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import in_memory, on_disk
-from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas, texts_of
+from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas
 from marginals.tables.files import (
     LONGEST_HEADER,
     CsvFiles,
@@ -28,10 +28,10 @@ from marginals.tables.files import (
     require,
 )
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
+from marginals.tables.spellings import OUTER, SPACES
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 
 _NO_TEXT = "\x01"
@@ -177,40 +177,6 @@ def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: i
     return _parquet_query(files.paths, columns, _zones(files))
 
 
-def texts_query(
-    connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int
-) -> str:
-    """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
-
-    memory: bytes that DuckDB may take. The files were checked before.
-    """
-    rows = rows_query(files, columns, memory)
-    relation = connection.sql(rows)
-    selected = []
-    for number, (column, kind) in enumerate(zip(columns, relation.types)):
-        spelled = f"CAST({sql_name(column)} AS VARCHAR)"
-        if kind.id not in _SPELLED_ALIKE:
-            function = f"spelled{number}"
-            # DuckDB evaluates the annotations of what it is given, and pyarrow is known to type checkers only.
-            spell = lambda values: _spelled(values)  # noqa: E731
-            connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
-            spelled = f"{function}({sql_name(column)})"
-        selected.append(f"{spelled} AS {sql_name(column)}")
-    return f"SELECT {', '.join(selected)} FROM ({rows})"
-
-
-_SPELLED_ALIKE = (
-    "varchar", "enum", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
-)  # fmt: skip
-"""Types of DuckDB whose values it spells as `text_of` does."""
-
-
-def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
-    import pyarrow as pa
-
-    return pa.array(texts_of(values, "a column"), pa.string())
-
-
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 """A zone that is the same all the year."""
 
@@ -261,7 +227,10 @@ def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequ
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
     form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
     files = ", ".join(map(sql_text, paths))
-    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    rows = f"read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    # A row without any value, as a line of commas, is about nobody.
+    some = " OR ".join(f"trim(c{i}, {sql_text(SPACES + OUTER)}) <> ''" for i in range(len(header)))
+    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(header) > 1 else "")
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
