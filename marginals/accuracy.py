@@ -15,8 +15,8 @@ from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
 from marginals.tables.attribute import MISSING
+from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
-from marginals.tables.values import in_natural_order
 from models.accuracy import (
     LEAST_GROUP,
     IndependentModel,

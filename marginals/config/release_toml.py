@@ -54,6 +54,7 @@ from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
+from marginals.tables.spellings import cell_text
 from marginals.tables.table import Rows, Table
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy
@@ -489,6 +490,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     >>> from marginals.example import attributes, frame
     >>> from marginals.publishing.policy import Policy
     >>> from marginals.tables.source import TableSource
+    from marginals.tables.spellings import cell_text
     >>> with TemporaryDirectory() as folder:
     ...     frame.to_csv(f"{folder}/people.csv", index=False)
     ...     people = TableSource(origin=f"{folder}/people.csv", attributes=attributes)
@@ -556,7 +558,8 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     try:
         with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
             lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            return Hierarchy.from_rows(row for row in csv.reader(_bounded(lines), delimiter=";") if row)
+            rows = csv.reader(_bounded(lines), delimiter=";")
+            return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
 
