@@ -509,8 +509,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
-    harm = risk.harm.with_personal(personal)
-    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
+    assessment = RiskAssessment.of(rows, attackers, replace(risk.harm, personal=personal), risk.rules, levels)
     return replace(assessment, row_weight=risk.row_weight)
 
 
