@@ -122,8 +122,7 @@ INTERACTION = {
 }
 RULE = {"attribute": text("name an attribute", required=True), "level": Key(is_whole, "be a whole number"),
         "condition": text("be text")}  # fmt: skip
-SWEEP = {"importance": Key(are(is_text), "be a list of quasi-identifiers")}
-SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk", "sweep")
+SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
 
 
 @dataclass(frozen=True)
@@ -262,7 +261,7 @@ class Config:
 
     path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
     ladders: the release whose levels it takes, if one. unconfirmed: the roles that `init` guessed, by attribute, while
-    nobody has said that they are reviewed. importance: quasi-identifiers for SWEEP, the most important first.
+    nobody has said that they are reviewed.
     """
 
     path: Path
@@ -274,7 +273,6 @@ class Config:
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
-    importance: list[str] | None = None
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
@@ -422,7 +420,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         tuple(folder / rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")),
         ladders,
         PopulationSection.of(folder, content.get("population", {})),
-        section(content.get("sweep", {}), "sweep", SWEEP).get("importance"),
     )
 
 
@@ -512,8 +509,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
-    harm = risk.harm.with_personal(personal)
-    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
+    assessment = RiskAssessment.of(rows, attackers, replace(risk.harm, personal=personal), risk.rules, levels)
     return replace(assessment, row_weight=risk.row_weight)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from checks.risk.disclosure import Disclosure, Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
-from marginals.charts import Named, loss_histogram, releases_picture, risk_frontier
+from marginals.charts import Named, loss_histogram, risk_frontier
 from marginals.names import level_name, name_or_star, number_of
 from marginals.pages.release_page import page
 from marginals.results import plain
@@ -197,7 +197,6 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())),
         no_frontier=assessment.no_frontier,
         releases=report.releases,
-        releases_plot=releases_picture(_points(report.releases)),
         comparable=are_comparable(report.releases),
     )
 
@@ -297,9 +296,3 @@ def _quantiles(losses: FloatArray) -> list[tuple[str, float | None]]:
     ordered = np.sort(losses)
     shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
     return [(name, plain(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]
-
-
-def _points(releases: Sequence[BundleRisk]) -> list[Named]:
-    """Number, information and risk of releases that can be compared, of which it is known how much they tell."""
-    numbered = enumerate(releases if are_comparable(releases) else (), 1)
-    return [(str(n), each.total_information, each.risk) for n, each in numbered if each.total_information is not None]

@@ -70,23 +70,19 @@ def published_base(table: Table, path: str | Path) -> Mask:
 def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> int:
     """The level of the hierarchy whose labels a column has, as often as the table. Raises InputError for none."""
     hierarchy = table.domain.hierarchy(column)
-    for level in range(hierarchy.height + 1):
-        mask = table.domain.mask({column: level})
-        cells = ((labels[0], int(count)) for labels, count in table.cube.table(mask).cells()) if mask else ()
-        if values == (dict(cells) if mask else {SUPPRESSED: table.counts.total}):
+    for level in range(hierarchy.height):
+        cells = table.cube.table(table.domain.mask({column: level})).cells()
+        if values == {labels[0]: int(count) for labels, count in cells}:
             return level
-    labels_by_level = [set(labels) for labels in hierarchy.labels]
-    finer = values.keys() - {SUPPRESSED}
-    if finer <= set().union(*labels_by_level) and not any(finer <= labels for labels in labels_by_level):
+    if values == {SUPPRESSED: table.counts.total}:
+        return hierarchy.height
+    if values.keys() <= {SUPPRESSED}.union(*hierarchy.labels) and (
+        SUPPRESSED in values or not any(values.keys() <= set(labels) for labels in hierarchy.labels)
+    ):
         raise InputError(
-            f"{name} shows the column {column!r} at several levels, as SWEEP and the Hilbert mapping do; such a table is no "
-            "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish "
-            "it alone, or take one of the method lattice"
-        )
-    if SUPPRESSED in values:
-        raise InputError(
-            f"{name} suppresses some rows only, in the column {column!r}; such a table is no margin of the data, so that "
-            "what it tells beside a release cannot be judged by the release's claims"
+            f"{name} shows the column {column!r} at several levels, as tables with suppressed rows, SWEEP and the Hilbert "
+            "mapping do; such a table is no margin of the data, so that what it tells beside a release cannot be judged by "
+            "the release's claims; publish it alone, or take one of the method lattice without suppressed rows"
         )
     raise InputError(
         f"{name} has in the column {column!r} no level of its hierarchy, or other rows; give the hierarchy that it was made "

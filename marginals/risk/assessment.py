@@ -1,7 +1,7 @@
 """Disclosure risk of a table, and of releases: the harm that attackers with some dictionary could do to people (LSFB09)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, isclose, log, prod
 from typing import Any
@@ -193,16 +193,6 @@ class HarmModel:
         if self.weights is None and (self.interactions or self.personal is not None):
             raise InputError("interactions and personal weights are added to the weights of attributes; give these too")
 
-    def with_personal(self, personal: PeopleTable | None) -> "HarmModel":
-        """The same with a table of personal weights. Raises InputError if columns of one are named and there is none."""
-        columns = [weight for weight in (self.missed, *(w for _, w in self.interactions)) if isinstance(weight, str)]
-        if columns and personal is None:
-            raise InputError(
-                f"section [risk] names the column {columns[0]!r} for people's own harm, and no table that has it; "
-                "risk.personal_weights names that table"
-            )
-        return replace(self, personal=personal)
-
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that weights and interactions name."""
@@ -263,7 +253,10 @@ class HarmModel:
     def _own(self, column: str, people: PeopleTable) -> FloatArray:
         """What a column of the personal weights holds for each person. Raises InputError if it holds nothing."""
         if self.personal is None:
-            raise InputError(f"the column {column!r} of people's own harm needs a table of personal weights")
+            raise InputError(
+                f"section [risk] names the column {column!r} for people's own harm, and no table that has it; "
+                "risk.personal_weights names that table"
+            )
         if column not in self.personal.frame.columns:
             raise InputError(
                 f"{self.personal.name} has no column {column!r}, which section [risk] names for people's harm"
