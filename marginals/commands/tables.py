@@ -249,7 +249,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         ) from None
     least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
-        recoded = marginals.sweep(table, diversity, configured.importance, k=least)
+        recoded = marginals.sweep(table, diversity, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
             on_chains = {"swept": swept, "combinations": level_combinations(table)}

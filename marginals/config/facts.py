@@ -19,6 +19,7 @@ from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, me
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
+from marginals.tables.scales import in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -28,7 +29,7 @@ from marginals.tables.sensitive_groups import (
     without_spike,
 )
 from marginals.tables.spellings import respelled
-from marginals.tables.values import MOST_CONSECUTIVE, date_text, in_order, missing_among
+from marginals.tables.values import MOST_CONSECUTIVE, date_text, missing_among
 from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
 

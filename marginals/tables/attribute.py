@@ -17,6 +17,7 @@ from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
+from marginals.tables.scales import in_order, known_order
 from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing
 from marginals.tables.values import (
     UNITS,
@@ -25,8 +26,6 @@ from marginals.tables.values import (
     consecutive,
     date_hierarchy,
     date_text,
-    in_order,
-    known_order,
     missing_among,
     number_text,
 )
