@@ -136,7 +136,7 @@ def test_a_condition_and_a_hierarchy_name_a_value_in_either_composition(tmp_path
     given_hierarchy = marginals.read_hierarchy(tmp_path / "town.csv")
     table = read_table(people(), ATTRIBUTES | {"town": Attribute("quasi-identifier", given_hierarchy)})
     release = publish(table, POLICY).release
-    assert release.count(f"town={decomposed}").value == release.count("town=Zürich").value > 0
+    assert str(release.count(f"town={decomposed}")) == str(release.count("town=Zürich"))
     attribute = Attribute("sensitive", order=[" no", "maybe\u200b", "yes"], values={"yes ": "agrees"}, marks=["n/a\t"])
     assert (attribute.order, dict(attribute.values), attribute.marks) == (
         ("no", "maybe", "yes"),
@@ -179,8 +179,8 @@ def test_no_diversity_comes_from_spellings(verb: str, tmp_path: Path) -> None:
         'role = "sensitive"\n[privacy]\nk_link = 5\ndiversity = "distinct:3"\n'
     )
     result = run(verb, config, *(["--out", tmp_path / "out"] if verb == "publish" else []))
-    shown = "".join(file.read_text() for file in tmp_path.glob("out/**/*.csv"))
-    assert "North" not in shown or "smoker" not in shown
+    headers = [file.read_text().partition("\n")[0] for file in tmp_path.glob("out/**/*.csv")]
+    assert not any("region" in header and "smoker" in header for header in headers)
     assert "holds  l-diversity" not in result.output
 
 
