@@ -60,6 +60,7 @@ from marginals.tables.table import Values as PartValues
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
+    dates_of_column,
     has_digit,
     has_leading_zero,
     looks_like_a_date,
@@ -153,7 +154,8 @@ class Reading:
             if column_numbers is not None:
                 words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
                 unreadable[column] = words.total()
-            spelled[column] = attribute.respelled(words)
+            is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
+            spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
             attributes[column] = attribute
             if column_numbers is not None and attribute.hierarchy is None and attribute.values:
                 meanings = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}

@@ -419,6 +419,7 @@ _MOST_DAYS = 100_000
 """Days of longer times are not filled up with those that do not occur."""
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)
+_ENDS_IN_EITHER_ORDER = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4})(.*)", re.DOTALL)
 _BEGINS_WITH_YEAR = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(.*)", re.DOTALL)
 _TIME = re.compile(
     r"[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(?: ?(?:Z|UTC|[-+][0-9]{2}(?::?[0-9]{2})?))?"
@@ -464,6 +465,25 @@ def date_text(text: str) -> str | None:
         return None
     ending = f".{fraction.rstrip('0')}" if fraction.strip("0") else ""
     return str(when) + ending if ending else str(when).removesuffix(" 00:00:00")
+
+
+def dates_of_column(texts: Collection[str]) -> dict[str, str]:
+    """Return the one text of each date of a column that end with the year; nothing unless they tell days from months.
+
+    >>> dates_of_column(["11/30/2023", "2/1/2023"]), dates_of_column(["11/12/2023"]), dates_of_column(["30-11-2023", "?"])
+    ({'11/30/2023': '2023-11-30', '2/1/2023': '2023-02-01'}, {}, {})
+    """
+    matches = {}
+    for text in texts:
+        if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text)) is None:
+            return {}
+        matches[text] = match
+    readings = []
+    for month, day in ((1, 3), (3, 1)):
+        read = {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") for text, m in matches.items()}
+        readings += [{text: when for text, when in read.items() if when}]
+    read, other = sorted(readings, key=len, reverse=True)
+    return read if len(read) == len(matches) and (len(other) < len(matches) or read == other) else {}
 
 
 def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
