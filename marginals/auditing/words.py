@@ -37,7 +37,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         tables = ", ".join(linked.names[: linked.table_count])
         of_whom = "" if len(audit.parts) == 1 else f" (people: {part.people})"
         printed, withheld = int(part.is_printed.sum()), int(part.is_withheld.sum())
-        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {printed:,} printed, {withheld:,} withheld or rounded"
+        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {printed:,} of them printed and {withheld:,} withheld"
         if part.bounds is None:
             yield from contradiction_lines(part)
             continue
