@@ -24,7 +24,9 @@ _VARIABLES = 9
 """From which on the variables of a table are not looked for by its codes: there are too many orders."""
 
 _G_CONFID = {"CELLID", "TOTALNOISE", "SIZE", "SENSITIVITY", "STATUS", "OUTSTATUS", "TYPE", "NETVARIATION"}
-_STATUS = {"U": "suppressed", "M": "suppressed", "?": "unknown"}
+_WORDS = {True: "published", False: "suppressed"}
+"""Of statuses, whatever a program writes."""
+
 _FLOW = re.compile("DATAFLOW|STRUCTURE(_ID|_NAME)?|DATASTRUCTURE|ACTION")
 
 Groups = Mapping[str, tuple[str, ...]]
@@ -56,24 +58,47 @@ def tables_in(folder: Path) -> Iterator[Path | Skipped]:
         yield from (path for path in files if not _is_constraints(path))
 
 
-def _acro_tables(results: Path) -> Iterator[Path | Skipped]:
+class _Output(NamedTuple):
+    path: Path
+    kind: str
+    is_suppressed: bool
+
+
+def _acro_outputs(results: Path) -> list[_Output]:
     try:
         outputs = json.loads(_text(results))["results"].values()
-        files = [(record["type"], Path(file["name"]).name) for record in outputs for file in record["files"]]
+        return [
+            _Output(results.parent / Path(file["name"]).name, str(of["type"]), "suppress" in of["properties"].values())
+            for of in outputs
+            for file in of["files"]
+            if not file["name"].startswith("session_summary.")
+        ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{results} is no list of outputs of ACRO; name the tables to audit") from None
-    for kind, name in files:
-        path = results.parent / name
+
+
+def _acro_tables(results: Path) -> Iterator[Path | Skipped]:
+    for path, kind, _ in _acro_outputs(results):
         if not path.is_file():
-            raise InputError(f"{results} lists {name}, which is not in its folder")
-        if name.startswith("session_summary."):
-            continue
+            raise InputError(f"{results} lists {path.name}, which is not in its folder")
         if kind != "table" or path.suffix.lower() not in _TABLES:
-            yield Skipped(name, f"it is of the type {str(kind)!r}")
-        elif any(not is_whole(text) for row in csv.reader(StringIO(_text(path))) for text in row[1:]):
-            yield Skipped(name, "its cells are no counts")
-        else:
+            yield Skipped(path.name, f"it is of the type {kind!r}")
+        elif all(is_whole(text) for row in csv.reader(StringIO(_text(path))) for text in row[1:]):
             yield path
+        else:
+            yield Skipped(path.name, "its cells are no counts")
+
+
+def _is_suppressed_by_acro(path: Path) -> bool:
+    results = path.parent / "results.json"
+    return results.is_file() and any(of.is_suppressed for of in _acro_outputs(results) if of.path == path)
+
+
+def _withheld_by_acro(lines: list[list[str]]) -> list[list[str]]:
+    """The lines with a mark for what is withheld, without totals: ACRO adds up only what it shows."""
+    kept = [n for n, name in enumerate(lines[0]) if name != "All"]
+    rows = [[line[n] or "*" for n in kept] for line in lines[1:] if "All" not in line]
+    return [[lines[0][n] for n in kept], *rows]
 
 
 def is_whole(text: str) -> bool:
@@ -84,7 +109,7 @@ def is_whole(text: str) -> bool:
 
 def is_frame(table: object) -> bool:
     """Whether a table is a frame of any library."""
-    return hasattr(table, "columns") or hasattr(table, "column_names")
+    return hasattr(type(table), "columns") or hasattr(type(table), "column_names")
 
 
 def frame_lines(frame: Any) -> list[list[str]]:
@@ -123,7 +148,8 @@ def arranged(path: Path, rows: list[list[str]]) -> Lines:
         return _g_confid(path, rows, names)
     if "OBS_VALUE" in names and names[0] in ("DATAFLOW", "STRUCTURE", "DATASTRUCTURE"):
         return _sdmx(path, rows, names)
-    return Lines(_unstacked(rows) or every)
+    lines = _unstacked(rows) or every
+    return Lines(_withheld_by_acro(lines) if _is_suppressed_by_acro(path) else lines)
 
 
 # tau-ARGUS: codes; value; frequency, unless it is a table of frequencies; cost; status; lower; upper. No line has names:
@@ -137,7 +163,7 @@ def _tau_argus(path: Path, rows: list[list[str]]) -> Lines:
     names = _named_by_batch(path, width) or _named_by_codes(columns, variables)
     names = names or [f"code {n + 1} of {path.stem}" for n in range(width)]
     groups = {variable.name: variable.groups for variable in variables}
-    lines = [[*map(str.strip, row[:width]), row[width], _STATUS.get(row[-3], "published")] for row in rows]
+    lines = [[*map(str.strip, row[:width]), row[width], _WORDS[row[-3] in "SPE"]] for row in rows]
     return Lines([[*names, "count", "status"], *lines], {name: groups[name] for name in names if groups.get(name)})
 
 
@@ -208,7 +234,7 @@ def _g_confid(path: Path, rows: list[list[str]], names: Sequence[str]) -> Lines:
     columns = [*zip(*rows[1:])]
     own = [n for n, name in enumerate(names) if name not in _G_CONFID and not any(map(figure_in, columns[n]))]
     ids, labels = [*map(_number, columns[names.index("CELLID")])], [", ".join(row[n] for n in own) for row in rows[1:]]
-    labels = labels if len({*labels}) == len(labels) else [*ids]
+    labels = labels if len({*labels}) == len(labels) else [f"no. {number}" for number in ids]
     counts, statuses = columns[names.index("TOTALNOISE")], columns[names.index("OUTSTATUS")]
     groups = _sums(files[0], dict(zip(ids, labels)))
     return Lines([["cell", "TotalNoise", "OutStatus"], *map(list, zip(labels, counts, statuses))], {"cell": groups})
@@ -256,10 +282,12 @@ def _sdmx(path: Path, rows: list[list[str]], names: Sequence[str]) -> Lines:
     scale = names.index("UNIT_MULT") if "UNIT_MULT" in names else None
     if scale is not None and any(row[scale].partition(":")[0].strip() not in ("", "0") for row in rows[1:]):
         raise InputError(f"{path.name} has values in multiples, as UNIT_MULT says; write them as counts")
-    kept = [n for n, name in enumerate(names[:value]) if not _FLOW.fullmatch(name)]
-    kept += [value, *(n for n, name in enumerate(names) if name in ("OBS_STATUS", "CONF_STATUS") and n > value)]
     texts = [[text.partition(": ")[0].strip() for text in row] for row in rows]
-    return Lines([[row[n] for n in kept] for row in texts])
+    kept = [n for n, name in enumerate(names[:value]) if not _FLOW.fullmatch(name)]
+    shown = [("CONF_STATUS", {"", "F"}), ("OBS_STATUS", {*"ABDEFGIJKNPUVW", ""})]
+    tested = [(names.index(name), codes) for name, codes in shown if name in names]
+    statuses = [_WORDS[all(row[n] in codes for n, codes in tested)] for row in texts[1:]]
+    return Lines([[*(row[n] for n in kept), row[value], status] for row, status in zip(texts, ["status", *statuses])])
 
 
 # pandas: several lines of a header, one for each level of the columns, and then one with the names of the index.
