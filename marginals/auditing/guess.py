@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import permutations
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from marginals.auditing.published import (
     AMBIGUOUS,
@@ -21,7 +22,7 @@ from marginals.auditing.published import (
     below,
     is_cell,
     quoted,
-    read_published,
+    read_all,
     share_of,
     without_percent,
 )
@@ -110,14 +111,12 @@ def _key(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
 
 
-def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
-    """A spec for some tables, which its text names as seen from a folder.
+def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
+    """A spec for some tables, which its text names as seen from a folder: files, folders, frames, and lists of these.
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    if len({resolved(path) for path in paths}) < len(paths):
-        raise InputError("a table is named twice")
-    files = [read_published(path) for path in paths]
+    files, skipped = read_all(listed)
     marginals = _marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
@@ -127,7 +126,7 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
             known.setdefault(name, set()).update(file.column(file.header.index(name)))
-    tables = {path: tables[path] for path in paths}
+    tables = {file.path: tables[file.path] for file in files}
     markers = _markers(files, tables, why)
     readings: list[Mapping[str, LabelReading]] = []
     is_open = False
@@ -148,12 +147,14 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
         if is_open or doubt.code not in ("label", "no-total")
     ]
+    doubts += [NotExamined("table", f"Not examined: {name}; {why}.", name, is_doubt=True) for name, why in skipped]
     complete = {path: levels for path, levels in marginals.items() if tables[path].complete}
     for name, groups in _groups_of_releases(complete).items():
         totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
         attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
         why[f"attributes.{name}"] = ["the values and groups of the release"]
-    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts)), folder, why)
+    known_files = {file.path: file for file in files}
+    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files=known_files), folder, why)
 
 
 def _doubts(
@@ -381,7 +382,12 @@ def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
         values = [label for label in dict.fromkeys(labels) if label and interval(_without_words(label))]
         ranges = _number_groups(values) if len(values) + 1 >= len({*labels}) else {}
         parents = file.parents.get(name, {})
-        hints[name] = Hints(parents, ranges, ["", BLANK] if blank and is_marked else [""], name in file.padded)
+        hints[name] = Hints(
+            parents,
+            {**ranges, **file.groups.get(name, {})},
+            ["", BLANK] if blank and is_marked else [""],
+            name in file.padded,
+        )
     return hints
 
 
