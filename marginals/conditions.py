@@ -41,7 +41,7 @@ import numpy as np
 from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing
+from marginals.tables.intervals import Range, are_names, gaps_and_overlaps, interval, named_numbers, names_missing
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -618,9 +618,11 @@ class Labels:
             return self.between(numbers, text)
         numbers = Range.of(text)
         if numbers is not None and not numbers.is_point and any(map(interval, self.hierarchy.labels[0])):
+            overlaps = [pair for pair in gaps_and_overlaps(self.hierarchy.labels[0]) if not pair.is_gap]
+            why = f" ({overlaps[0].below!r} and {overlaps[0].above!r} overlap)" if overlaps else ""
             raise InputError(
-                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not stand for "
-                "the numbers that they look like; name values, with | between"
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names{why}, which need not "
+                "stand for the numbers that they look like; name values, with | between"
             )
         if text.lstrip().startswith(("<", ">")):
             raise no_range(self.attribute, text)

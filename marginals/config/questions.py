@@ -33,6 +33,8 @@ class Question:
 
     def __str__(self) -> str:
         columns = ", ".join(map(column_name, self.columns))
+        if "? " in self.reason:
+            return f"{columns}: {_sentence(self.reason)}"
         if not self.role.is_used:
             one = len(self.columns) == 1
             return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"

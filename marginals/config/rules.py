@@ -16,8 +16,11 @@ import numpy as np
 from marginals.config import UNKNOWN
 from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, HierarchyRows, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
+from marginals.names import number_of
 from marginals.tables.attribute import COUNT, Role, words_in_order
+from marginals.tables.intervals import gaps_and_overlaps
 from marginals.tables.people import other_numbered
+from marginals.tables.scales import dates_among_bands
 from marginals.tables.words import column_words, sections
 
 
@@ -511,7 +514,24 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         share = 100 * facts.missing / (facts.rows + facts.missing)
         lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
         made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
+    if made.role.is_used and (question := _about_bands(facts)):
+        made = replace(made, question=question)
     return replace(made, said=facts.said)
+
+
+def _about_bands(facts: Facts) -> str:
+    """A question about values that are bands; empty where nothing is odd."""
+    if dates := dates_among_bands(facts.values):
+        values = number_of(dates, "value looks like a date", "values look like dates")
+        return (
+            f"were bands turned into dates by a spreadsheet, as 5-9 into 5 September? {values} among bands; if so, "
+            "correct the file before anything is published"
+        )
+    pairs = gaps_and_overlaps(facts.values)
+    if overlaps := sum(not pair.is_gap for pair in pairs):
+        return f"are its bands right? {number_of(overlaps, 'band begins', 'bands begin')} before the one below ends"
+    gaps = len(pairs)
+    return f"are its bands all? {number_of(gaps, 'gap lies', 'gaps lie')} between them" if gaps else ""
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:
