@@ -636,7 +636,8 @@ class Labels:
             return True
         if len(parts := self.parts(text)) > 1:
             return all(map(self.is_value, parts))
-        return not _LIST.fullmatch(text) and Range.of(text) is not None and self.has_numbers
+        is_several = text.startswith(("<", ">")) and _JOINED.search(text)  # `>=5 and years<6` ends before the "and"
+        return not (is_several or _LIST.fullmatch(text)) and Range.of(text) is not None and self.has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
         """The base values under a label, at its finest published level where it has several meanings; None for none.
@@ -708,6 +709,7 @@ class Labels:
         return any(_ranges(self.hierarchy, self.of_table))
 
 
+_JOINED = re.compile(r"\b(?:and|or)\b|[&,]")
 _LIST = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
 """Values between the marks of a list, which in Python's notation is no range: `age in [20, 25]`."""
 

@@ -127,7 +127,7 @@ _SIGNS = {
     ">": "over|above|(?:more|older|greater|higher) than|über|(?:mehr|älter|größer) als|plus de|(?:m[aá]s|mayor(?:es)?) de"
     "|oltre|più di|(?:meer|ouder) dan|y_gt",
     "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m|(?<=[0-9])t(?=[0-9])",
-    "": r"aged?|ages|age group|im alter von|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
+    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
     "|jaar|år|de|da|dai|von|y(?=[0-9])|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
 }
 _WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W\d_])\.?")
@@ -173,7 +173,7 @@ def _range_in(text: str) -> Range | None:
     plain = _AROUND_SIGNS.sub(r"\1", " ".join(plain.split()))
     if _POINT.fullmatch(plain):
         return _between(plain, plain)
-    if match := _BETWEEN.fullmatch(plain):
+    if (match := _BETWEEN.fullmatch(plain)) and (match[1] or " " not in match[3]):
         return _between(match[2], match[4], match[1] != ">", not match[3].endswith("<"))
     if match := _FROM.fullmatch(plain):
         return _between(match[2] or match[3], None, match[1] != ">", False)
