@@ -388,18 +388,6 @@ def _finite(edge: Frontier) -> list[Point]:
     return [(u, r) for u, r in zip(edge.utility.tolist(), edge.risk.tolist()) if isfinite(r)]
 
 
-def releases_picture(releases: Sequence[Named]) -> Shape | None:
-    """Releases by number, their information and their risk; None of fewer than two whose risk is finite."""
-    finite = [release for release in releases if isfinite(release[2])]
-    if len(finite) < 2:
-        return None
-    x = Axis(*_around([told for _, told, _ in finite]), _LEFT, _RIGHT)
-    y = Axis(*_around([risk for _, _, risk in finite]), _BOTTOM, _TOP)
-    description = "; ".join(f"release {name}: {told:.3g} nats, risk {r:.3g}" for name, told, r in finite)
-    titles = "information (nats); right: tells more", "risk (mean loss)"
-    return _plot("Releases by risk and utility", description, titles, x, y, dots=_dots(finite, x, y))
-
-
 def _dots(points: Sequence[Named], x: Axis, y: Axis) -> list[Shape]:
     """Points with their names beside them, inside the picture and not on each other."""
     dots: list[Shape] = []
@@ -419,12 +407,6 @@ def _ends(values: Iterable[float]) -> Point:
     numbers = list(values)
     low, high = min(numbers), max(numbers)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _around(values: Iterable[float]) -> Point:
-    """From a little below the least of some numbers to a little above the largest, but not below 0."""
-    low, high = _ends(values)
-    return max(0.0, low - (high - low) / 8), high + (high - low) / 8
 
 
 # Small pictures of a table: how values are distributed, and how they merge.

@@ -632,7 +632,10 @@ _HIDES = re.compile(
     r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
 )
 _SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
-_YES, _NO = frozenset("true t yes y 1 1.0 x".split()), frozenset("false f no n 0 0.0".split()) | {""}
+_YES, _NO = (
+    frozenset(["true", "t", "yes", "y", "1", "1.0", "x"]),
+    frozenset(["false", "f", "no", "n", "0", "0.0"]) | {""},
+)
 _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
     (re.compile(name), frozenset(shown.split(" ")), frozenset(withheld.split()))
     for name, shown, withheld in (

@@ -16,11 +16,8 @@ import numpy as np
 from marginals.config import UNKNOWN
 from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, HierarchyRows, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
-from marginals.names import number_of
 from marginals.tables.attribute import COUNT, Role, words_in_order
-from marginals.tables.intervals import gaps_and_overlaps
 from marginals.tables.people import other_numbered
-from marginals.tables.scales import dates_among_bands
 from marginals.tables.words import column_words, sections
 
 
@@ -33,7 +30,8 @@ class Guess:
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_unknown: whether nothing at all
     is known. is_coarse: whether the values themselves are never published, since they tell people apart, but only what they
     are cut to. start: where intervals are counted from. is_alone: whether it is published in a table of its own only, since
-    it would give a sensitive column away. apart: numbers that are groups by themselves.
+    it would give a sensitive column away. apart: numbers that are groups by themselves. marks: texts that stand for no
+    value. one_spelling: whether some values are spelled in several ways. doubt: what is asked about the values.
     """
 
     role: Role
@@ -51,6 +49,9 @@ class Guess:
     start: int | Decimal = 0
     is_alone: bool = False
     apart: tuple[int | Decimal, ...] = ()
+    marks: tuple[str, ...] = ()
+    one_spelling: bool = False
+    doubt: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -73,6 +74,7 @@ class Guess:
             "question": self.question,
             "missing": "" if self.missing == "drop" else self.missing,
             "hierarchy": bool(self.hierarchy),
+            "values_question": self.doubt,
         }
         return {key: value for key, value in plain.items() if value}
 
@@ -514,24 +516,7 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         share = 100 * facts.missing / (facts.rows + facts.missing)
         lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
         made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
-    if made.role.is_used and (question := _about_bands(facts)):
-        made = replace(made, question=question)
-    return replace(made, said=facts.said)
-
-
-def _about_bands(facts: Facts) -> str:
-    """A question about values that are bands; empty where nothing is odd."""
-    if dates := dates_among_bands(facts.values):
-        values = number_of(dates, "value looks like a date", "values look like dates")
-        return (
-            f"were bands turned into dates by a spreadsheet, as 5-9 into 5 September? {values} among bands; if so, "
-            "correct the file before anything is published"
-        )
-    pairs = gaps_and_overlaps(facts.values)
-    if overlaps := sum(not pair.is_gap for pair in pairs):
-        return f"are its bands right? {number_of(overlaps, 'band begins', 'bands begin')} before the one below ends"
-    gaps = len(pairs)
-    return f"are its bands all? {number_of(gaps, 'gap lies', 'gaps lie')} between them" if gaps else ""
+    return replace(made, said=facts.said, marks=facts.marks.texts, one_spelling=facts.spellings > 0, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

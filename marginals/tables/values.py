@@ -76,7 +76,7 @@ class NumberFormat:
 
         texts: distinct. decimal: the sign before the fraction, which is declared. Words without a digit may stand among the
         numbers, as long as these are as many: they are what cannot be read. Codes have leading zeros, as `007`, or zeros at
-        the end that tell them apart, as `250.1` and `250.10` of a classification.
+        the end that tell them apart, as `250.1` and `250.10` of a classification, or an E as `1E1` beside `10` or `12`.
 
         >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
         (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
@@ -84,9 +84,12 @@ class NumberFormat:
         (NumberFormat(decimal='.', thousands='', percent=False), None, None)
         >>> NumberFormat.of(["250.1", "250.10"]), NumberFormat.of(["250.10", "250.20"]) is None
         (None, False)
+        >>> NumberFormat.of(["1E1", "12"])
         """
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
+            return None
+        if _are_codes_with_letter(numerals):
             return None
         written = next((number_format for number_format in formats(decimal) if number_format._is_of(numerals)), None)
         known = frozenset(numerals)
@@ -226,6 +229,20 @@ def _without_end_zeros(text: str, decimal: str) -> str | None:
     return plain if plain[-1] in "123456789" and plain.rpartition(decimal)[2].isdecimal() else None
 
 
+_LETTER_E = re.compile("[0-9]+[eE]([0-9]{1,3})")
+
+
+def _are_codes_with_letter(numerals: Collection[str]) -> bool:
+    """Whether an E in a numeral is a letter: no program writes 1E1 for 10, nor an exponent that makes no number shorter."""
+    coded = {text: match for text in numerals if (match := _LETTER_E.fullmatch(text))}
+    if not coded:
+        return False
+    plain, longest = {text for text in numerals if text not in coded}, max(map(len, coded))
+    numbers = {number_text(number) for text in coded if (number := POINT.number(text)) is not None}
+    is_short = any(int(match[1]) <= 2 for match in coded.values())
+    return is_short or not numbers.isdisjoint(plain) or all(len(text) <= longest for text in plain)
+
+
 def has_leading_zero(text: str) -> bool:
     """Whether a text begins with a zero that says nothing of a number, so that it is a code: `007`, but not `0.7`."""
     return _LEADING_ZERO.match(text) is not None
@@ -301,6 +318,7 @@ class Figure(NamedTuple):
     is_percent: bool
 
 
+@lru_cache(1 << 14)
 def figure_in(text: str, decimal: str = "") -> Figure | None:
     """The number that a cell of a published table is, with a decimal point or comma; None for another text.
 
@@ -335,27 +353,23 @@ def number_text(number: Decimal) -> str:
 
 
 def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: str = ".") -> frozenset[str]:
-    """Those of the values of a column that stand for no value: the marks, with blanks around them or without.
+    """Return those of the values of a column that are marks for no value.
 
     A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
     decimal: the sign before the fraction of a number in the column.
 
-    >>> sorted(missing_among(["-9.0", " NA", "", "31", "-09"], ["", "NA", "-9"]))
-    ['', ' NA', '-9.0']
+    >>> sorted(missing_among(["-9.0", "NA", "", "31", "-09"], ["", "NA", "-9"]))
+    ['', '-9.0', 'NA']
     """
-    known = frozenset(marks)
+    known, spelled = frozenset(marks), NumberFormat(decimal)
     numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
     begins = {number_text(number)[0] for number in numbers} | {"+", "\u2212"}
-    absent, spelled = set(), NumberFormat(decimal)
-    for text in texts:
-        if text is None:
-            continue
-        plain = text if text in known else text.strip(BLANKS) or text
-        if plain in known or (
-            numbers and plain[:1] in begins and not has_leading_zero(plain) and spelled.number(plain) in numbers
-        ):
-            absent.add(text)
-    return frozenset(absent)
+
+    def is_mark(text: str) -> bool:
+        may_be_number = bool(numbers) and text[:1] in begins and not has_leading_zero(text)
+        return text in known or (may_be_number and spelled.number(text) in numbers)
+
+    return frozenset(text for text in texts if text is not None and is_mark(text))
 
 
 MOST_CONSECUTIVE = 10_000
