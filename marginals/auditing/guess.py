@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from itertools import permutations
 from math import prod
@@ -44,7 +43,7 @@ from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError, InputError
 from marginals.files import resolved
 from marginals.label_sums import BLANK, TOTALS, Hints, LabelReading, is_sum, read_labels
-from marginals.tables.intervals import Range, interval
+from marginals.tables.intervals import interval, pieces_of
 from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
@@ -314,7 +313,7 @@ def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
     across = next((name for name, labels in known.items() if len(header & labels) > 1), "")
     why = f"its values are those of {across!r} in another table" if across else "from what the header says"
     if not across:
-        numbers = sum(interval(_without_words(label)) is not None for label in header)
+        numbers = sum(interval(label) is not None for label in header)
         is_sex = {label.lower() for label in header} & {"male", "female", "m", "f", "men", "women"}
         across = "age" if numbers * 2 > len(header) else "sex" if is_sex else "group"
     return across, f"the header shows values of {across!r}: {why}"
@@ -379,8 +378,8 @@ def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
         totals = [{row for row, label in enumerate(other) if label.lower() in TOTALS} for other in columns.values()]
         is_whole = any(blank == rows and len(rows) == 1 for rows in totals)
         is_marked = is_whole or any(all(marks[row] for row in blank) and not all(marks) for marks in marking)
-        values = [label for label in dict.fromkeys(labels) if label and interval(_without_words(label))]
-        ranges = _number_groups(values) if len(values) + 1 >= len({*labels}) else {}
+        values = [label for label in dict.fromkeys(labels) if label and interval(label)]
+        ranges = pieces_of(values) if len(values) + 1 >= len({*labels}) else {}
         parents = file.parents.get(name, {})
         hints[name] = Hints(
             parents,
@@ -402,7 +401,7 @@ def _attributes(
             label for reading in of_tables for label in reading.labels if label and label not in reading.left_out
         )
         values = [label for label in labels if label not in totals]
-        groups, reason = _number_groups(values), "groups are ranges of numbers that hold others"
+        groups, reason = pieces_of(values), "groups are ranges of numbers that hold others"
         if not groups:
             groups = {group: members for r in of_tables for group, members in r.groups.items() if group in values}
             reason = "groups are values that add up to them"
@@ -416,41 +415,6 @@ def _attributes(
             why[f"attributes.{name}"].append(unshown)
         attributes[name] = AttributeSpec(totals, groups, others)
     return attributes
-
-
-def _without_words(label: str) -> str:
-    """A label without the words around its numbers: "Aged 18 to 64 years" is 18-64."""
-    return " ".join(re.sub(r"(?i)\b(aged?|years?|yrs?|old)\b", "", label).lower().split())
-
-
-def _number_groups(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Labels that are ranges of numbers, as groups of the pieces that they cut each other into."""
-    ranges = {label: _half_open(numbers) for label in labels if (numbers := interval(_without_words(label)))}
-    ends = sorted({end for pair in ranges.values() for end in pair})
-    if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
-        return {}
-    pieces = {}
-    for low, high in zip(ends, ends[1:]):
-        named = [label for label, pair in ranges.items() if pair == (low, high)]
-        if any(pair[0] <= low and high <= pair[1] for pair in ranges.values()):
-            pieces[low, high] = named[0] if named else _piece(low, high)
-    return {
-        label: tuple(name for (low, high), name in pieces.items() if pair[0] <= low and high <= pair[1])
-        for label, pair in ranges.items()
-        if pair not in pieces or pieces[pair] != label
-    }
-
-
-def _half_open(given: Range) -> tuple[Decimal, Decimal]:
-    """From the first number on to before the second, of whole numbers."""
-    low = max(given.low, Decimal(0))
-    return low, given.high + 1 if given.with_high and given.high.is_finite() else given.high
-
-
-def _piece(low: Decimal, high: Decimal) -> str:
-    if not high.is_finite():
-        return f"{low}+"
-    return f"{low}" if high - low == 1 else f"{low}-{high - 1}"
 
 
 # What a column holds: counts, percentages, statuses, or values of an attribute.
@@ -515,7 +479,7 @@ class _Column:
         counts = sum(count is not None for count in self.counts)
         unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
         is_label = any(
-            text.lower() in TOTALS or interval(_without_words(text)) or len(text) > _MARKER_LENGTH for text in unknown
+            text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown
         )
         if not self.filled or is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
             return False
