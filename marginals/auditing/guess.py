@@ -478,9 +478,7 @@ class _Column:
         """Whether it seems to hold counts, some of them suppressed, perhaps by texts that are not known to mean that."""
         counts = sum(count is not None for count in self.counts)
         unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
-        is_label = any(
-            text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown
-        )
+        is_label = any(text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown)
         if not self.filled or is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
             return False
         if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in self.filled):
