@@ -152,7 +152,6 @@ def _is_mail(value: str) -> bool:
 
 
 def _is_phone(value: str) -> bool:
-    """Whether a value is spelled as a number of a telephone, or of a person, with signs between its digits."""
     is_divided = value[:1] in ("+", "(") or sum(map(value.count, " -/.")) >= 2
     if not is_divided or not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value):
         return False
@@ -201,7 +200,6 @@ def weighs_rows(f: Facts) -> str:
 
 
 def _is_almost_unique(f: Facts) -> bool:
-    """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
     if f.has_decimals or f.begin_with_year or f.end_with_year:
         return False
     if f.whole:
@@ -241,7 +239,6 @@ def _surely(text: str) -> Meaning | None:
 
 
 def _are_diagnoses(f: Facts) -> bool:
-    """Whether nearly all rows have codes of the International Classification of Diseases, of several chapters."""
     are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
     letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
     return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)

@@ -478,12 +478,13 @@ def dates_of_column(texts: Collection[str]) -> dict[str, str]:
         if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text)) is None:
             return {}
         matches[text] = match
-    readings = []
-    for month, day in ((1, 3), (3, 1)):
-        read = {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") for text, m in matches.items()}
-        readings += [{text: when for text, when in read.items() if when}]
-    read, other = sorted(readings, key=len, reverse=True)
-    return read if len(read) == len(matches) and (len(other) < len(matches) or read == other) else {}
+    orders = ((1, 3), (3, 1))
+    first, second = (
+        {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") or "" for text, m in matches.items()}
+        for month, day in orders
+    )
+    readings = [read for read in (first, second) if all(read.values())]
+    return readings[0] if readings and (len(readings) == 1 or first == second) else {}
 
 
 def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
@@ -520,7 +521,6 @@ def _label(day: date, unit: str) -> str:
 
 
 def _filled(first: date, last: date, unit: str) -> Iterable[str]:
-    """All days of the units that two days and those between them lie in; none where these are too many."""
     begin, end = _edge(first, unit, -1), _edge(last, unit, 1)
     if (end - begin).days < _MOST_DAYS:
         for number in range((end - begin).days + 1):
@@ -528,7 +528,6 @@ def _filled(first: date, last: date, unit: str) -> Iterable[str]:
 
 
 def _edge(day: date, unit: str, step: int) -> date:
-    """The first or last day of the unit that a day lies in, as far as the calendar goes."""
     label = _label(day, unit)
     while day not in (date.min, date.max) and _label(day + timedelta(step), unit) == label:
         day += timedelta(step)
