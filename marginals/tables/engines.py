@@ -13,7 +13,7 @@ from weakref import finalize
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import in_memory, on_disk
-from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas
+from marginals.tables.distinct_rows import LONGEST_BLANK, PandasFrame, Source, is_of_pandas
 from marginals.tables.files import (
     LONGEST_HEADER,
     CsvFiles,
@@ -28,7 +28,6 @@ from marginals.tables.files import (
     require,
 )
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
-from marginals.tables.spellings import OUTER, SPACES
 
 if TYPE_CHECKING:
     import duckdb
@@ -104,6 +103,8 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
             query = rows_query(files, columns, memory)
             if isinstance(files, CsvFiles):
                 query = _parsed_once(connection, held, files, columns, memory)
+                if connection.sql(f"SELECT 1 FROM ({query}) WHERE NOT ({_some_value(columns)}) LIMIT 1").fetchall():
+                    query = _parsed_once(connection, held, files, columns, memory, leave_out_blank=True)
             rows = DuckRows(connection.sql(query), files.name, files)
         except BaseException as error:
             held.close()
@@ -115,10 +116,16 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
 
 
 def _parsed_once(
-    connection: "duckdb.DuckDBPyConnection", held: ExitStack, files: CsvFiles, columns: Sequence[str], memory: int
+    connection: "duckdb.DuckDBPyConnection",
+    held: ExitStack,
+    files: CsvFiles,
+    columns: Sequence[str],
+    memory: int,
+    *,
+    leave_out_blank: bool = False,
 ) -> str:
     """The query that reads the rows of CSV files, which DuckDB has then parsed. held: what lives as long as the rows."""
-    rows = rows_query(files, columns, memory)
+    rows = _csv_query(files, columns, memory, leave_out_blank)
     try:
         copy = held.enter_context(in_memory() if 2 * unpacked_bytes(files) <= memory else on_disk())
     except OSError:
@@ -206,7 +213,7 @@ def _parquet_query(
     return f"SELECT {selected} FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
 
 
-def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
+def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int, leave_out_blank: bool = False) -> str:
     """All rows of the files as texts; files whose headers differ are read one header at a time."""
     buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
     headers: dict[tuple[str, ...], list[Path]] = {}
@@ -214,6 +221,7 @@ def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
         headers.setdefault(tuple(header), []).append(path)
     return " UNION ALL ".join(
         _query_of_header(header, paths, columns, f"delim = {sql_text(files.form.separator)}, buffer_size = {buffer}")
+        + (f" WHERE {_some_value(f'c{i}' for i in range(len(header)))}" if leave_out_blank and len(header) > 1 else "")
         for header, paths in headers.items()
     )
 
@@ -227,10 +235,13 @@ def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequ
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
     form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
     files = ", ".join(map(sql_text, paths))
-    rows = f"read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
-    # A row without any value, as a line of commas, is about nobody.
-    some = " OR ".join(f"trim(c{i}, {sql_text(SPACES + OUTER)}) <> ''" for i in range(len(header)))
-    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(header) > 1 else "")
+    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+
+
+def _some_value(columns: Iterable[str]) -> str:
+    """Whether a row has a value in some columns, in SQL: one without any, as a line of commas, is about nobody."""
+    names, blanks = map(sql_name, columns), sql_text(" " * LONGEST_BLANK)
+    return " OR ".join(f"{name} > {blanks} OR {name} > '\t' AND {name} < ' '" for name in names)
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
