@@ -41,7 +41,7 @@ import numpy as np
 from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing
+from marginals.tables.intervals import Range, are_names, gaps_and_overlaps, interval, named_numbers, names_missing
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -618,9 +618,11 @@ class Labels:
             return self.between(numbers, text)
         numbers = Range.of(text)
         if numbers is not None and not numbers.is_point and any(map(interval, self.hierarchy.labels[0])):
+            overlaps = [pair for pair in gaps_and_overlaps(self.hierarchy.labels[0]) if not pair.is_gap]
+            why = f" ({overlaps[0].below!r} and {overlaps[0].above!r} overlap)" if overlaps else ""
             raise InputError(
-                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not stand for "
-                "the numbers that they look like; name values, with | between"
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names{why}, which need not "
+                "stand for the numbers that they look like; name values, with | between"
             )
         if text.lstrip().startswith(("<", ">")):
             raise no_range(self.attribute, text)
@@ -634,7 +636,8 @@ class Labels:
             return True
         if len(parts := self.parts(text)) > 1:
             return all(map(self.is_value, parts))
-        return not _LIST.fullmatch(text) and Range.of(text) is not None and self.has_numbers
+        is_several = text.startswith(("<", ">")) and _JOINED.search(text)  # `>=5 and years<6` ends before the "and"
+        return not (is_several or _LIST.fullmatch(text)) and Range.of(text) is not None and self.has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
         """The base values under a label, at its finest published level where it has several meanings; None for none.
@@ -706,6 +709,7 @@ class Labels:
         return any(_ranges(self.hierarchy, self.of_table))
 
 
+_JOINED = re.compile(r"\b(?:and|or)\b|[&,]")
 _LIST = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
 """Values between the marks of a list, which in Python's notation is no range: `age in [20, 25]`."""
 

@@ -19,7 +19,8 @@ from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, me
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
-from marginals.tables.scales import in_order
+from marginals.tables.intervals import gaps_and_overlaps
+from marginals.tables.scales import dates_among_bands, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -263,6 +264,16 @@ class Facts(Column):
                 f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
                 "blanks or signs only; if they are values of their own, write one_spelling = false"
             )
+        pairs = gaps_and_overlaps(self.values)
+        if dates := dates_among_bands(self.values):
+            doubts.append(
+                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; correct "
+                "the file before anything is published"
+            )
+        elif overlaps := sum(not pair.is_gap for pair in pairs):
+            doubts.append(f"{overlaps:,} of its bands may be wrong, since they begin before the one below ends")
+        elif pairs:
+            doubts.append(f"{len(pairs):,} of its bands may be wrong, since a gap lies below them")
         return "; and ".join(doubts)
 
     def says(self, *keys: str) -> str:

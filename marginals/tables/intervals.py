@@ -68,6 +68,12 @@ class Range(NamedTuple):
         ends = (self.low, self.high)
         return self.with_low and self.with_high and all(end.is_finite() and end == end // 1 for end in ends)
 
+    @property
+    def half_open(self) -> tuple[Decimal, Decimal]:
+        """The first of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
+        first = max(self.low + (not self.with_low and self.low.is_finite()), Decimal(0))
+        return first, self.high + 1 if self.with_high else self.high
+
     def and_of(self, other: "Range") -> "Range":
         """Return what lies in both."""
         low = max((self.low, not self.with_low), (other.low, not other.with_low))
@@ -94,8 +100,8 @@ class Range(NamedTuple):
             return 0.5
         both = self.and_of(other)
         if self.is_whole:
-            first = ceil(both.low) + (not both.with_low and both.low == both.low // 1)
-            last = floor(both.high) - (not both.with_high and both.high == both.high // 1)
+            first = ceil(both.low) + (not both.with_low and both.low % 1 == 0)
+            last = floor(both.high) - (not both.with_high and both.high % 1 == 0)
             if last >= first:
                 return (last - first + 1) / (int(self.high) - int(self.low) + 1)
         return float((both.high - both.low) / (self.high - self.low)) if self.low < self.high else 1.0
@@ -121,7 +127,7 @@ _SIGNS = {
     ">": "over|above|(?:more|older|greater|higher) than|über|(?:mehr|älter|größer) als|plus de|(?:m[aá]s|mayor(?:es)?) de"
     "|oltre|più di|(?:meer|ouder) dan|y_gt",
     "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m|(?<=[0-9])t(?=[0-9])",
-    "": r"aged?|ages|age group|im alter von|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
+    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
     "|jaar|år|de|da|dai|von|y(?=[0-9])|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
 }
 _WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W\d_])\.?")
@@ -167,7 +173,7 @@ def _range_in(text: str) -> Range | None:
     plain = _AROUND_SIGNS.sub(r"\1", " ".join(plain.split()))
     if _POINT.fullmatch(plain):
         return _between(plain, plain)
-    if match := _BETWEEN.fullmatch(plain):
+    if (match := _BETWEEN.fullmatch(plain)) and (match[1] or " " not in match[3]):
         return _between(match[2], match[4], match[1] != ">", not match[3].endswith("<"))
     if match := _FROM.fullmatch(plain):
         return _between(match[2] or match[3], None, match[1] != ">", False)
@@ -247,6 +253,58 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
         numbers._replace(low=numbers.low / unit, high=numbers.high / unit) if numbers and is_month else numbers
         for is_month, numbers in zip(in_months, read)
     ]
+
+
+def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of ranges of whole numbers that hold others, as groups of the pieces that all cut each other into.
+
+    Empty where a label is no such range.
+
+    >>> pieces_of(["0-17", "18+", "18 to 24", "65 and over"])
+    {'18+': ('18 to 24', '25-64', '65 and over')}
+    """
+    ranges = {label: numbers.half_open for label, numbers in zip(labels, intervals(labels)) if numbers is not None}
+    ends = sorted({end for pair in ranges.values() for end in pair})
+    if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
+        return {}
+    pieces = {}
+    for low, high in pairwise(ends):
+        if any(pair[0] <= low and high <= pair[1] for pair in ranges.values()):
+            written = f"{low}+" if not high.is_finite() else f"{low}" if high - low == 1 else f"{low}-{high - 1}"
+            pieces[low, high] = next((label for label, pair in ranges.items() if pair == (low, high)), written)
+    return {
+        label: tuple(name for (low, high), name in pieces.items() if pair[0] <= low and high <= pair[1])
+        for label, pair in ranges.items()
+        if pieces.get(pair) != label
+    }
+
+
+class Neighbours(NamedTuple):
+    """Two labels of a column whose ranges follow each other. is_gap: whether numbers lie between; else they overlap."""
+
+    below: str
+    above: str
+    is_gap: bool
+
+
+def gaps_and_overlaps(labels: Sequence[str]) -> list[Neighbours]:
+    """Return the neighbours among ranges that leave numbers out, or share some; between whole numbers there is no gap.
+
+    >>> gaps_and_overlaps(["18-24", "25-34", "36-44"]), gaps_and_overlaps(["[18, 25[", "[25, 35]", "35+"])
+    ([Neighbours(below='25-34', above='36-44', is_gap=True)], [Neighbours(below='[25, 35]', above='35+', is_gap=False)])
+    """
+    known = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
+    ends = [end for numbers, _ in known for end in numbers[:2] if end.is_finite()]
+    if sum(not numbers.is_point for numbers, _ in known) < 2 or all(1800 < end < 2200 for end in ends):
+        return []  # years of schools and seasons share one
+    found = []
+    step = 1 if all(end % 1 == 0 for end in ends) else 0
+    for (low, below), (high, above) in pairwise(known):
+        room = high.low - low.high - (step if low.with_high and high.with_low else 0)
+        is_gap = room > 0 or (room == 0 and not low.with_high and not high.with_low)
+        if is_gap or low.meets(high):
+            found.append(Neighbours(below, above, is_gap))
+    return found
 
 
 _OR_MISSING = f" or {MISSING}"

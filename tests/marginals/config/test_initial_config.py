@@ -420,3 +420,22 @@ def test_texts_are_categories_where_they_were_chosen_from_a_list(name: str, valu
     found = guessed(name, values)
     assert found["role"] == role
     assert name != "problem" or role == "ignored" or found["ladder"] == "fitted"
+
+
+@pytest.mark.parametrize(
+    ("bands", "asked"),
+    [
+        (["0-4", "05-Sep", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "5. Sep", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "Sep-05", "Oct-14", "15-19", "20-24"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "2024-09-05 00:00:00", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["18-25", "25-35", "35+"], "2 of its bands may be wrong, since they begin before"),
+        (["18-24", "26-34", "35+"], "1 of its bands may be wrong, since a gap lies below"),
+        (["18-24", "25-34", "35+"], ""),
+        (["[18, 25[", "[25, 35[", "35 and over", "unknown"], ""),
+    ],
+)
+def test_bands_that_a_spreadsheet_changed_gaps_and_overlaps_are_asked_about(bands: list[str], asked: str) -> None:
+    question = guessed("age", bands * 30).get("values_question", "")
+    assert asked in question
+    assert bool(asked) == bool(question)
