@@ -28,6 +28,7 @@ from marginals.tables.files import (
     require,
 )
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
+from marginals.tables.spellings import OUTER, SPACES
 
 if TYPE_CHECKING:
     import duckdb
@@ -226,7 +227,10 @@ def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequ
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
     form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
     files = ", ".join(map(sql_text, paths))
-    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    rows = f"read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    # A row without any value, as a line of commas, is about nobody.
+    some = " OR ".join(f"trim(c{i}, {sql_text(SPACES + OUTER)}) <> ''" for i in range(len(header)))
+    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(header) > 1 else "")
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:

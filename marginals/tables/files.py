@@ -37,6 +37,7 @@ from marginals.tables.distinct_rows import (
     rows_of,
     text_of,
     texts_of,
+    without_blank_rows,
 )
 from marginals.tables.workbook import sheets_of
 
@@ -584,7 +585,7 @@ class CsvFiles:
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""
-        return _place(self.paths, text, lambda path: (chunk[column] for chunk in _chunks(path, self.form)))
+        return _place(self.paths, text, lambda path: (chunk[column].map(text_of) for chunk in _chunks(path, self.form)))
 
 
 @dataclass(frozen=True)
@@ -740,7 +741,7 @@ def _chunks(path: Path, form: CsvForm) -> "Iterator[pd.DataFrame]":
             if broken := broken_row(path, form):
                 raise broken
             is_whole = True
-        yield chunk
+        yield without_blank_rows(chunk)
 
 
 def _unchecked_chunks(path: Path, form: CsvForm, rows: int) -> "Iterator[pd.DataFrame]":
