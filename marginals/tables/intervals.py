@@ -120,17 +120,19 @@ _SIGNS = {
     "!": rf"{_AND}(?:under|younger|less|below|fewer|lower|jünger|weniger|darunter|moins|menos|menor(?:es)?|meno|jonger"
     "|minder|yngre)(?! (?:than|als|de|dan|di) | ?[0-9])",
     "<=": "up to|at most|not? (?:more than|over)|max(?:imal|imum)?|bis(?: zu)?|höchstens|jusqu'[àa]|au plus|hasta|fino a"
-    "|until|till|y_le",
-    ">=": "from|at least|ab|mindestens|à partir de|a partir d[ei]|au moins|desde|al menos|almeno|vanaf|minstens|min|y_ge",
+    "|until|till",
+    ">=": "from|at least|ab|mindestens|à partir de|a partir d[ei]|au moins|desde|al menos|almeno|vanaf|minstens|min",
     "<": "under|below|(?:less|fewer|lower|younger) than|unter|(?:weniger|jünger|kleiner) als|(?:moins|menos|menor(?:es)?) de"
-    "|meno di|(?:minder|jonger) dan|onder|tot|y_lt",
+    "|meno di|(?:minder|jonger) dan|onder|tot",
     ">": "over|above|(?:more|older|greater|higher) than|über|(?:mehr|älter|größer) als|plus de|(?:m[aá]s|mayor(?:es)?) de"
-    "|oltre|più di|(?:meer|ouder) dan|y_gt",
-    "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m|(?<=[0-9])t(?=[0-9])",
+    "|oltre|più di|(?:meer|ouder) dan",
+    "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m",
     "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
-    "|jaar|år|de|da|dai|von|y(?=[0-9])|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
+    "|jaar|år|de|da|dai|von|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
 }
-_WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W\d_])\.?")
+_WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?")
+_SDMX = re.compile(r"^y_(ge|gt|le|lt)(?=[0-9])|^y([0-9]+)[t-](?=[0-9])")
+_SDMX_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _JOINTS = ("and", "und", "et")
 _AROUND_SIGNS = re.compile(r"\s*([-<>=+!~]|\.{2,3})\s*")
@@ -166,6 +168,7 @@ def _range_in(text: str) -> Range | None:
         is_loose = opening + closing == "()" and sign == "-"  # parentheses around a range
         with_ends = (opening == "[" or is_loose, closing == "]" or is_loose)
         return _between(low, high, with_ends[0] and low is not None, with_ends[1] and high is not None)
+    plain = _SDMX.sub(lambda code: f"{code[2]}-" if code[2] else _SDMX_SIGNS[code[1]], plain)
     if _LETTERS.search(plain):
         plain = _WORD.sub(_sign_of, _BETWEEN_WORDS.sub(r"\1-\2", plain))
         if any(len(letters) > 1 for letters in _LETTERS.findall(plain) if letters not in _JOINTS):
