@@ -127,8 +127,8 @@ _SIGNS = {
     ">": "over|above|(?:more|older|greater|higher) than|über|(?:mehr|älter|größer) als|plus de|(?:m[aá]s|mayor(?:es)?) de"
     "|oltre|più di|(?:meer|ouder) dan",
     "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m",
-    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
-    "|jaar|år|de|da|dai|von|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
+    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?"
+    "|anni|jaar|år|de|da|dai|von|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
 }
 _WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?")
 _SDMX = re.compile(r"^y_(ge|gt|le|lt)(?=[0-9])|^y([0-9]+)[t-](?=[0-9])")
@@ -222,12 +222,12 @@ _PLAIN = re.compile(PLAIN)
 def interval(label: str) -> Range | None:
     """Return the numbers that a label looks like by itself, None where it looks like none.
 
-    What a label of a hierarchy stands for, `numbers_of` says.
+    What a label of a hierarchy stands for, `numbers_of` says. An amount such as `$5` is a number beside bands only.
     """
     if (number := POINT.number(label)) is not None:
         return Range(number, number)
     numbers = _range_in(label)
-    return None if numbers is None or numbers.is_empty else numbers
+    return None if numbers is None or numbers.low >= numbers.high else numbers
 
 
 _MONTHS = re.compile(r"(?i)\b(?:months?|mos?|monate?n?|mois|meses|mesi|maanden)\b\.?")
@@ -248,10 +248,13 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     if any(map(_THOUSANDS.search, labels)):
         labels = [_MILLIONS.sub("e6", label) for label in labels]
     in_months = [_MONTHS.search(label) is not None and not _YEARS.search(label) for label in labels]
-    if not any(in_months):
-        return [interval(label) for label in labels]
-    unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
     read = [interval(_MONTHS.sub("", label) if is_month else label) for is_month, label in zip(in_months, labels)]
+    if None in read and any(numbers is not None and not numbers.is_point for numbers in read):
+        amounts = (_range_in(label) for label in labels)
+        read = [own or (amount if amount and amount.is_point else None) for own, amount in zip(read, amounts)]
+    if not any(in_months):
+        return read
+    unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
     return [
         numbers._replace(low=numbers.low / unit, high=numbers.high / unit) if numbers and is_month else numbers
         for is_month, numbers in zip(in_months, read)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from marginals.tables.intervals import interval, intervals
+from marginals.tables.intervals import Range, interval, intervals
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
@@ -293,8 +293,14 @@ def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
 _INFINITY = Decimal("Infinity")
 
 
+_GLANCE = 100
+"""Texts of many, of which some are bands where all are."""
+
+
 def _of_bands(texts: Sequence[str]) -> list[Place] | None:
     """Of bands and numbers, two bands at least; other texts among them may be words only."""
+    if len(texts) > _GLANCE and not any(map(interval, texts[:_GLANCE])):
+        return None
     ranges = intervals(texts)
     bands = sum(numbers is not None and not numbers.is_point for numbers in ranges)
     if bands < 2 or any(numbers is None and has_digit(text) for numbers, text in zip(ranges, texts)):
@@ -352,7 +358,7 @@ def is_measured(text: str) -> bool:
     plain = text.strip()
     if date_text(plain) is not None or any(form.fullmatch(plain) for form in (_DAY, _TIME_OF_DAY)):
         return True
-    return number_in(plain, ",") is not None or ((numbers := interval(plain)) is not None and numbers.is_point)
+    return number_in(plain, ",") is not None or ((numbers := Range.of(plain)) is not None and numbers.is_point)
 
 
 _MONTH = (
