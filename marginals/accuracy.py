@@ -348,7 +348,8 @@ def comparison(
     tables = random_tables(attributes, _COUNTED, rng)
     for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
         if stop():
-            one_way = {names: errors for names, errors in comparing.errors.items() if len(names) == 1}
+            singles = [(name,) for name in attributes if (name,) in comparing.errors]
+            one_way: dict[tuple[str, ...], dict[str, float]] = {names: comparing.errors[names] for names in singles}
             return _Comparing(cube, model, yardsticks, one_way).result([], wanted)
         if pair is not None:
             comparing.table(pair)

@@ -102,8 +102,8 @@ def interaction_picture(collection: Collection) -> Shape:
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
     Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other, as far as a turn can help. More than 60 attributes are placed by classical scaling
-    (Torgerson 1952) and not turned: the other way takes minutes for hundreds, and helps nobody to read the picture.
+    join and of each other, as far as a turn can help. More than 60 attributes are placed on a circle and not turned: the
+    other way takes minutes for hundreds, and helps nobody to read the picture.
     """
     import networkx as nx
 
@@ -150,26 +150,13 @@ def _placed(graph: "nx.Graph[str]") -> list[Point]:
     """A place for each node, in a plane without a scale."""
     import networkx as nx
 
-    if len(graph) < 2:
-        return [(0.0, 0.0)] * len(graph)
-    lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
-    apart = max(max(row.values()) for row in lengths.values()) + 1
-    distances = {a: {b: lengths[a].get(b, apart) for b in graph} for a in graph}
-    if len(graph) > _CROWD:
-        return _scaled(np.array([list(row.values()) for row in distances.values()], dtype=np.float64))
-    layout = nx.kamada_kawai_layout(graph, dist=distances)
+    if len(graph) > _CROWD or len(graph) < 2:
+        layout = nx.circular_layout(graph)
+    else:
+        lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
+        apart = max(max(row.values()) for row in lengths.values()) + 1
+        layout = nx.kamada_kawai_layout(graph, dist={a: {b: lengths[a].get(b, apart) for b in graph} for a in graph})
     return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
-
-
-def _scaled(distances: FloatArray) -> list[Point]:
-    """Classical scaling: the plane in which points lie farthest apart that have these distances (Torgerson 1952)."""
-    squares = distances**2
-    centred = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
-    values, vectors = np.linalg.eigh(centred)
-    axes = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
-    # An axis may point either way; the point that is farthest out is always on the same side.
-    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
-    return [(float(x), float(y)) for y, x in axes]
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:

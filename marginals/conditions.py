@@ -42,6 +42,7 @@ from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, are_names, gaps_and_overlaps, interval, named_numbers, names_missing
+from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -176,7 +177,7 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
 
 def _texts_of(name: str, values: Values) -> tuple[str, ...]:
     if isinstance(values, str):
-        return (values,)
+        return (cell_text(values),)
     if isinstance(values, float | int | np.number):
         return (str(int(values)) if values == values // 1 else str(values),)
     if isinstance(values, tuple) or not isinstance(values, Iterable):
@@ -202,7 +203,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
         raise InputError(
             f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair"
         )
-    return _Reader(condition, names, is_value).whole()
+    return _Reader(cell_text(condition), names, is_value).whole()
 
 
 def _is_text(text: str) -> bool:

@@ -191,7 +191,8 @@ def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str
     """Return a table at one level without values that have no row; for attributes that had one, the codes that stay."""
     labels = {a: table.domain.hierarchy(a).labels[0] for a in table.attributes}
     columns = dict(zip(table.attributes, table.codes))
-    used = {a: codes for a in labels if len(codes := np.unique(columns[a]).astype(np.intp)) < len(labels[a])}
+    occurring = {a: np.unique(columns[a]).astype(np.intp) for a in labels}
+    used: dict[str, CodeArray] = {a: codes for a, codes in occurring.items() if len(codes) < len(labels[a])}
     if not used or not len(table):
         return table, {}
     domain = Domain.of({a: Hierarchy.flat([of[c] for c in used[a]] if a in used else of) for a, of in labels.items()})

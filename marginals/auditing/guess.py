@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import permutations
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from marginals.auditing.published import (
     AMBIGUOUS,
@@ -20,7 +21,7 @@ from marginals.auditing.published import (
     below,
     is_cell,
     quoted,
-    read_published,
+    read_all,
     share_of,
     without_percent,
 )
@@ -109,14 +110,12 @@ def _key(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
 
 
-def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
-    """A spec for some tables, which its text names as seen from a folder.
+def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
+    """A spec for some tables, which its text names as seen from a folder: files, folders, frames, and lists of these.
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    if len({resolved(path) for path in paths}) < len(paths):
-        raise InputError("a table is named twice")
-    files = [read_published(path) for path in paths]
+    files, skipped = read_all(listed)
     marginals = _marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
@@ -126,7 +125,7 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
             known.setdefault(name, set()).update(file.column(file.header.index(name)))
-    tables = {path: tables[path] for path in paths}
+    tables = {file.path: tables[file.path] for file in files}
     markers = _markers(files, tables, why)
     readings: list[Mapping[str, LabelReading]] = []
     is_open = False
@@ -147,12 +146,14 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
         if is_open or doubt.code not in ("label", "no-total")
     ]
+    doubts += [NotExamined("table", f"Not examined: {name}; {why}.", name, is_doubt=True) for name, why in skipped]
     complete = {path: levels for path, levels in marginals.items() if tables[path].complete}
     for name, groups in _groups_of_releases(complete).items():
         totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
         attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
         why[f"attributes.{name}"] = ["the values and groups of the release"]
-    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts)), folder, why)
+    known_files = {file.path: file for file in files}
+    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files=known_files), folder, why)
 
 
 def _doubts(
@@ -380,7 +381,12 @@ def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
         values = [label for label in dict.fromkeys(labels) if label and interval(label)]
         ranges = pieces_of(values) if len(values) + 1 >= len({*labels}) else {}
         parents = file.parents.get(name, {})
-        hints[name] = Hints(parents, ranges, ["", BLANK] if blank and is_marked else [""], name in file.padded)
+        hints[name] = Hints(
+            parents,
+            {**ranges, **file.groups.get(name, {})},
+            ["", BLANK] if blank and is_marked else [""],
+            name in file.padded,
+        )
     return hints
 
 
@@ -472,9 +478,7 @@ class _Column:
         """Whether it seems to hold counts, some of them suppressed, perhaps by texts that are not known to mean that."""
         counts = sum(count is not None for count in self.counts)
         unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
-        is_label = any(
-            text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown
-        )
+        is_label = any(text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown)
         if not self.filled or is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
             return False
         if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in self.filled):

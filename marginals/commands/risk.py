@@ -206,13 +206,14 @@ _PROCESSES = 2
 
 
 @click.command()
-@click.argument("tables", metavar="TABLE...", nargs=-1, type=FILE)
+@click.argument("tables", metavar="TABLE...", nargs=-1, type=PATH)
 @click.option(
     "--spec", metavar="FILE", type=FILE, help="How the tables are read (audit.toml); without it that is guessed."
 )
 @click.option("--init", is_flag=True, help="Guess the spec, write it to --out with the reasons as comments, and stop.")
 @output("--out", help="Spec that --init writes. [default: audit.toml]")
 @click.option("--report", "page", metavar="FILE", type=FILE, help="Write a page with all that was found.")
+@click.option("--bounds", metavar="FILE", type=FILE, help="Write what is left of each withheld count: .csv or .json.")
 @click.option(
     "--small", type=click.IntRange(1), help="Counts from 1 to this one are small. [default: 4, or as the spec says]"
 )
@@ -225,6 +226,7 @@ def audit(
     init: bool,
     target: Target,
     page: Path | None,
+    bounds: Path | None,
     small: int | None,
     sensitive: str | None,
     deadline: Deadline,
@@ -232,17 +234,19 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a CSV file or a spreadsheet with counts: long, with a column of counts, or crossed, with the values of an
-    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The command says which
-    suppressed counts can be computed, which small ones are certain, who certainly exists, and from which published counts
-    that follows; or which tables contradict each other. Exit status 1 if more is certain than that people exist, if tables
-    contradict each other, or if something was not understood or is undecided.
+    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV, or of tau-ARGUS or G-Confid) or a folder, as of ACRO:
+    long, with a column of counts, or crossed, with the values of an attribute in the header. Cells may be suppressed ("<5",
+    "*"), rounded, or ranges ("10-14"). The command says which suppressed counts can be computed, which small ones are
+    certain, who certainly exists, and from which published counts that follows; or which tables contradict each other. Exit
+    status 1 if more is certain than that people exist, if tables contradict each other, or if something was not understood
+    or is undecided.
 
     \b
     Examples:
       marginals audit by_age.csv by_sex.csv
       marginals audit by_age.csv by_sex.csv --init
       marginals audit --spec audit.toml --report audit.html
+      marginals audit by_age.csv by_sex.csv --bounds bounds.csv
     """
     from marginals.auditing.audits import audit as audited
 
@@ -253,12 +257,16 @@ def audit(
         raise InputError("--out goes with --init")
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
+    listed = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
     result = audited(*tables, spec=spec, seconds=deadline, small=small, sensitive=names, jobs=_PROCESSES)
     if file is not None:
         from marginals.pages.audit_page import audit_html
 
         file.write(audit_html(result))
+    if listed is not None:
+        frame, is_json = result.bounds(), listed.path.suffix.lower() == ".json"
+        listed.write((frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode())
     if as_json:
         print_json(plain(result))
     else:

@@ -74,6 +74,7 @@ class Guess:
             "question": self.question,
             "missing": "" if self.missing == "drop" else self.missing,
             "hierarchy": bool(self.hierarchy),
+            "marks": list(self.marks),
             "values_question": self.doubt,
         }
         return {key: value for key, value in plain.items() if value}

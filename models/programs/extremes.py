@@ -366,7 +366,7 @@ def reduced_objective(objective: CountArray, equations: Equations, duals: FloatA
 def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:
     """Least sum that the ranges leave, in units of 1 / MULTIPLE; far below 0 if a range that matters has no end."""
     if ((upper >= UNBOUNDED) & (reduced < 0)).any():
-        return -UNBOUNDED * MULTIPLE
+        return -2 * UNBOUNDED * MULTIPLE
     return int(np.where(reduced >= 0, reduced * lower, reduced * np.minimum(upper, UNBOUNDED >> 16)).sum(dtype=object))
 
 

@@ -337,7 +337,7 @@ def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> Non
 
 
 def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
-    """-9 is a number like others while there is a column of changes; beside a decimal comma -9,0 is none either."""
+    """-9 is a number like others in a column of changes alone; beside a decimal comma -9,0 is none either."""
     rng = np.random.default_rng(8)
     frame = pd.DataFrame(
         {
@@ -349,13 +349,14 @@ def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
         }
     )
     first = init(frame, tmp_path)
-    assert first.config().source.missing == ("", "?", ".", "99")
-    assert "99" in first.answer["missing"]
+    source = first.config().source
+    assert source.missing == ("", "?", ".")
+    marks = {name: attribute.marks for name, attribute in source.attributes.items()}
+    assert marks == {"age": ("-9",), "children": ("99",), "change": None, "cause": None, "sex": None}
     assert first.columns["cause"]["missing"] == "as a value"
-    assert init(frame.drop(columns="change"), tmp_path).config().source.missing == ("", "?", ".", "-9", "99")
     values = [f"{n},5" for n in range(20)]
     for spelled in ("-9", "-9,0"):
-        assert spelled in init_columns({"x": [*values, spelled], "sex": SEX * 210}).answer["missing"]
+        assert init_columns({"x": [*values, spelled], "sex": SEX * 210}).columns["x"]["marks"] == [spelled]
 
 
 def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
