@@ -128,7 +128,8 @@ _SIGNS = {
     "|oltre|più di|(?:meer|ouder) dan",
     "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m",
     "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?"
-    "|anni|jaar|år|de|da|dai|von|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
+    "|anni|jaar|år|de|da|dai|von|y$",
+    "$": "eur(?:os?)?|usd|chf|gbp|dollars?",
 }
 _WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?")
 _SDMX = re.compile(r"^y_(ge|gt|le|lt)(?=[0-9])|^y([0-9]+)[t-](?=[0-9])")
