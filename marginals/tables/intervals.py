@@ -262,6 +262,19 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     ]
 
 
+def whole_ends(text: str) -> tuple[int | None, int | None] | None:
+    """Return the first and the last whole number of a range, None without an end; None for a text that is no range of such.
+
+    >>> whole_ends("10-14"), whole_ends("< 5"), whole_ends("10 or more"), whole_ends("12"), whole_ends("1.5-2")
+    ((10, 14), (None, 4), (10, None), None, None)
+    """
+    numbers = _range_in(text)
+    if numbers is None or numbers.low >= numbers.high or any(end.is_finite() and end % 1 for end in numbers[:2]):
+        return None
+    first = int(numbers.low) + (not numbers.with_low) if numbers.low.is_finite() else None
+    return first, int(numbers.high) - (not numbers.with_high) if numbers.high.is_finite() else None
+
+
 def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the labels of ranges of whole numbers that hold others, as groups of the pieces that all cut each other into.
 
