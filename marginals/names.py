@@ -245,7 +245,6 @@ def independence_in_words(statement: Independence, domain: Domain) -> str:
 
 
 def _names(mask: Mask, domain: Domain) -> list[str]:
-    """The attributes of some induced attributes, each in the finest of its levels among them, if it has several."""
     last = {domain.induced_attributes[v].attribute: domain.induced_attributes[v].level for v in vertices_of(mask)}
     hierarchies = {attribute: domain.hierarchy(attribute) for attribute in last}
     return [a if hierarchies[a].height == 1 else shown_at(a, hierarchies[a], level) for a, level in last.items()]

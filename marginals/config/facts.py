@@ -267,8 +267,8 @@ class Facts(Column):
         pairs = gaps_and_overlaps(self.values)
         if dates := dates_among_bands(self.values):
             doubts.append(
-                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; correct "
-                "the file before anything is published"
+                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
+                "correct the file before anything is published"
             )
         elif overlaps := sum(not pair.is_gap for pair in pairs):
             doubts.append(f"{overlaps:,} of its bands may be wrong, since they begin before the one below ends")
