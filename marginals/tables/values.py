@@ -41,9 +41,6 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
 
-NUMERAL = PLAIN.replace(r"\.", "[.,]")
-"""The same with a point or a comma before its fraction."""
-
 CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
 
