@@ -35,7 +35,9 @@ from marginals.names import column_name, number_of
 from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, WEIGHT
 from marginals.tables.attribute import Role
-from marginals.tables.files import AUTO, CsvForm, likely_form
+from marginals.tables.csv_text import AUTO, FileForm
+from marginals.tables.files import likely_form_of
+from marginals.tables.layout import Header
 from marginals.tables.values import NumberFormat
 
 _WIDTH, _NARROW = 118, 112
@@ -94,7 +96,7 @@ class InitialConfig:
     counted: CountedTable
     preset: Preset
     source: Path
-    form: CsvForm
+    form: FileForm
     beside: Path
 
     @property
@@ -149,7 +151,11 @@ class InitialConfig:
     @property
     def questions(self) -> list[Question]:
         """What only somebody who knows the table can answer."""
-        return questions_of((name, guess.question, guess.role) for name, guess in self.guesses.items())
+        counts = self.guessed.table.counts
+        asked = [(name, guess.question, guess.role) for name, guess in self.guesses.items()]
+        return questions_of(
+            [*([(counts, _COUNTS.format(name=quoted(counts)), Role.IGNORED)] if counts else []), *asked]
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
@@ -178,6 +184,15 @@ class InitialConfig:
                 "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
                 f"encoding = {quoted(self.form.encoding)}\n"
             )
+        form = self.form
+        if form.header is not None:
+            lines.append(f"# Guessed or said: what names the columns.\nheader = {_header(form.header)}\n")
+        lines += [] if form.sheet is None else [f"sheet = {quoted(form.sheet)}\n"]
+        if table.counts is not None:
+            asked = (
+                f"Nothing is read until one of these lines stands here: {_COUNTS.format(name=quoted(table.counts))}."
+            )
+            lines.append(f"{_comments(one_line(asked))}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{complete:,} of {number_of(len(table.frame), 'row')} {'is' if complete == 1 else 'are'} kept"
         lines.append(
             "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
@@ -341,20 +356,33 @@ def initial_config(
     wanted: Sequence[str] = (),
     chosen: Chosen = NOTHING_CHOSEN,
     preset: Preset = JOINT_PROOF,
+    header: Header = None,
+    sheet: str | None = None,
 ) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
     rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. Raises InputError
+    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. header, sheet: the
+    lines that name the columns, and the sheet of a workbook. Raises InputError
     where the file is no table, no column of it can be published, a column that is named is not there, or the preset
     promises nothing of the table.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
-    form = likely_form(source)
+    form = likely_form_of(source, header, sheet)
     table = DescribedTable.read(source, form, rare, chosen)
     guessed, counted = counted_table(guessed_table(table, chosen))
     preset.require(counted.table.rows_per_person)
     return InitialConfig(guessed, counted, preset, source, form, beside)
+
+
+_COUNTS = (
+    "its name and numbers say that it may tell how many people a row stands for; write counts = {name} under [data] if it "
+    "does, and counts = false if each row is of one person"
+)
+
+
+def _header(header: Header) -> str:
+    return str(list(header) if isinstance(header, tuple) else header)
 
 
 def _format_in_words(column: Facts, numbers: NumberFormat) -> str:

@@ -18,8 +18,10 @@ from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.counts import likely_counts, repeated_rows
+from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
-from marginals.tables.files import CsvForm, column_labels, files_of, frame_of
+from marginals.tables.files import column_labels, files_of, frame_of
 from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
@@ -29,6 +31,9 @@ _REPEATED = 4
 
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns go together."""
+
+_ROWS_OF_COUNTS, _MOST_REPEATED = 10_000, 2_000_000
+"""Rows by which it is told whether a table is one of counts, and people of one that are looked at."""
 
 _NO_VALUES = (*ALWAYS, *WORDS)
 
@@ -79,7 +84,8 @@ class DescribedTable:
 
     columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
     tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
-    likely: columns that may tell whose row it is, with what says so, where no key does.
+    likely: columns that may tell whose row it is, with what says so, where no key does. counts: the column that seems to
+    say how many people a row stands for, by which its rows are repeated here.
     """
 
     name: str
@@ -91,6 +97,7 @@ class DescribedTable:
     missing: MissingTokens
     decimal: DecimalSign
     rare: int
+    counts: str | None = None
 
     @cached_property
     def gone(self) -> Callable[[str], BoolArray]:
@@ -112,7 +119,7 @@ class DescribedTable:
         return _keys(self.frame, guesses, self.missing.texts)
 
     @classmethod
-    def read(cls, source: Path, form: CsvForm, rare: int, chosen: Chosen) -> "DescribedTable":
+    def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
         """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
         files = files_of(source, form)
         if len(set(files.columns)) < len(files.columns):
@@ -122,6 +129,11 @@ class DescribedTable:
         refuse_record(files, files.columns, _NO_VALUES)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
+        counts = likely_counts(PandasFrame(frame.head(_ROWS_OF_COUNTS)).rows(list(map(str, frame.columns))))
+        if counts is not None and counts not in chosen.roles and chosen.person is None:
+            frame = repeated_rows(frame, counts, _MOST_REPEATED)
+        else:
+            counts = None
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         read = [column.without(ALWAYS) for column in cells]
@@ -139,7 +151,7 @@ class DescribedTable:
         }
         columns = {c.name: replace(c.without(tokens.texts), said=said.get(c.name, UNSAID)) for c in read}
         likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
-        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare)
+        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -8,26 +8,17 @@ from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import finalize
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import in_memory, on_disk
-from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas, texts_of
-from marginals.tables.files import (
-    LONGEST_HEADER,
-    CsvFiles,
-    Files,
-    ParquetFiles,
-    ProgramFile,
-    broken_row,
-    decompressed,
-    engine_refusals,
-    not_in_utf8,
-    reading,
-    require,
-)
+from marginals.tables.csv_text import broken_row
+from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Source, is_of_pandas, rows_of, texts_of
+from marginals.tables.files import CsvFiles, Files, ParquetFiles, ProgramFile
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
+from marginals.tables.layout import Layout
+from marginals.tables.opening import engine_refusals, not_in_utf8, require
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,8 +32,7 @@ _NO_TEXT = "\x01"
 def beyond_duckdb(files: Files) -> str:
     """Why DuckDB cannot read files, in words; empty where it can.
 
-    It knows no compression but gzip and no encoding but UTF-8, takes the first line as header, and tells no names apart by
-    their case.
+    It knows no compression but gzip and no encoding but UTF-8, one end of lines, and tells no names apart by their case.
     """
     if isinstance(files, ProgramFile):
         return f"{files.name} is read by pandas only"
@@ -55,8 +45,8 @@ def beyond_duckdb(files: Files) -> str:
             return f"{path.name} is compressed, and DuckDB unpacks gzip only"
         if (encoding := files.form.recoded_from(path)) is not None:
             return f"{path.name} is in {encoding}, and DuckDB reads UTF-8 only"
-        if _begins_empty(path):
-            return f"{path.name} begins with an empty line, where DuckDB needs the header"
+        if files.scans[path].has_mixed_ends:
+            return f"the lines of {path.name} end in several ways, which DuckDB cannot read"
     return ""
 
 
@@ -64,7 +54,7 @@ def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
     if isinstance(files, ParquetFiles):
         names = {name for schema in files.schemas.values() for name in schema.names}
     else:
-        names = {name for header in files.headers.values() for name in header}
+        names = {name for layout in files.layouts.values() for name in layout.names}
     return len({name.lower() for name in names}) < len(names)
 
 
@@ -77,11 +67,6 @@ def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
     if reason := beyond_duckdb(files):
         raise InputError(f'{reason}; read it with engine = "pandas", or change the file')
     return files
-
-
-def _begins_empty(path: Path) -> bool:
-    with reading(path), decompressed(path) as lines:
-        return not lines.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf").strip()
 
 
 def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> DuckRows:
@@ -241,14 +226,13 @@ def _parquet_query(
 
 
 def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
-    """All rows of the files as texts; files whose headers differ are read one header at a time."""
+    """All rows of the files as texts; files whose layouts differ are read one layout at a time."""
     buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
-    headers: dict[tuple[str, ...], list[Path]] = {}
-    for path, header in files.headers.items():
-        headers.setdefault(tuple(header), []).append(path)
+    alike: dict[tuple[object, ...], list[Path]] = {}
+    for path, layout in files.layouts.items():
+        alike.setdefault((layout.names, layout.skipped, layout.separator), []).append(path)
     return " UNION ALL ".join(
-        _query_of_header(header, paths, columns, f"delim = {sql_text(files.form.separator)}, buffer_size = {buffer}")
-        for header, paths in headers.items()
+        _query_of_layout(files.layouts[paths[0]], paths, columns, f"buffer_size = {buffer}") for paths in alike.values()
     )
 
 
@@ -256,10 +240,13 @@ _SMALLEST_BUFFER = 2 << 20
 """Bytes of a CSV file that DuckDB reads at a time, at least: a row may be as long."""
 
 
-def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
-    selected = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
-    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+def _query_of_layout(layout: Layout, paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
+    selected = ", ".join(f"c{layout.names.index(column)} AS {sql_name(column)}" for column in columns)
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(layout.names)))
+    form = (
+        f"header = false, skip = {layout.skipped}, delim = {sql_text(layout.separator)}, {settings}, quote = '\"', "
+        f"escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+    )
     files = ", ".join(map(sql_text, paths))
     return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
 
@@ -324,6 +311,20 @@ def frame_source(frame: object, most: float = inf) -> Source:
     if isinstance(opened, nw.DataFrame):
         return EagerFrame(opened)
     return DuckRows(opened.to_native()) if opened.implementation.is_duckdb() else LazyFrame(opened, most)
+
+
+def first_rows(origin: object, count: int) -> DistinctRows:
+    """Return at most so many rows at the beginning of files, or of a frame of any library that narwhals knows."""
+    if isinstance(origin, CsvFiles | ParquetFiles | ProgramFile):
+        origin = origin.first_rows(count)
+    if is_of_pandas(origin):
+        source = PandasFrame(origin.loc[:, ~origin.columns.duplicated()].head(count))
+        return source.rows(source.columns)
+    import narwhals as nw
+
+    first: Any = nw.from_native(cast("Any", origin)).head(count)
+    table = (first.collect(backend="pyarrow") if isinstance(first, nw.LazyFrame) else first).to_arrow()
+    return rows_of(table, table.column_names, "the table")
 
 
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
