@@ -40,6 +40,8 @@ Keys = Mapping[str, Key]
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
     "search.max_cells": "search.max_attributes bounds a margin",
+    "sweep.weights": "all base values that occur weigh the same, as verify takes them; leave it out",
+    "risk.clusters": "risk --utility finds the best disclosure whatever attributes depend on; leave it out",
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }
 """Keys that were taken out, and what there is instead."""

@@ -1,6 +1,5 @@
 """Graphical models selected for a table: searched for or given, tested, compared and taken elsewhere."""
 
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +15,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import elements_of, path_of, require_whole_number
+from marginals.arguments import elements_of, require_whole_number
 from marginals.deadline import Seconds, within
-from marginals.errors import DataWarning, InputError, system_reason
-from marginals.files import replace_file
+from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
 from marginals.jobs import Jobs
 from marginals.messages import installing
@@ -34,10 +32,8 @@ from marginals.tables.table import Table
 from models.arrays import CodeArray, FloatArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.log_linear import EdgeTest, ScoreTest, edge_test, linear_by_linear, mean_scores
+from models.inference.log_linear import edge_test, linear_by_linear, mean_scores
 from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
 from models.search.doors import GivenObjective, GivenStrategy
 from models.search.problem import Refusal, RefusedMove, SearchResult, Unconstrained
 from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
@@ -100,24 +96,11 @@ class FrequencyTable:
             notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
         return tuple(notes)
 
-    def labels(self, attribute: str) -> tuple[str, ...]:
-        """The values of an attribute as texts, in the order of their codes."""
-        return self.domain.hierarchy(attribute).labels[0]
-
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Codes as the frame has the values."""
-        categories = self.categories.get(attribute, pd.Index(self.labels(attribute)))
+        labels = self.domain.hierarchy(attribute).labels[0]
+        categories = self.categories.get(attribute, pd.Index(labels))
         return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), categories, ordered=attribute in self.ordered)
-
-    def codes(self, attribute: str, values: "pd.Series[Any]") -> CodeArray:
-        """The codes of values. Raises InputError for one that the table does not have; it is not named."""
-        known = {label: code for code, label in enumerate(self.labels(attribute))}
-        codes = values.map(lambda value: known.get(str(value), -1)).to_numpy(dtype=np.intp)
-        if (codes < 0).any():
-            raise InputError(
-                f"a value of {attribute!r} is none of the table's, which are {', '.join(list(known)[:10])}"
-            )
-        return codes
 
 
 def counted(data: Any, counts: str | None = None) -> FrequencyTable:
@@ -159,7 +142,8 @@ def _in_pandas(data: Any) -> pd.DataFrame:
 
 
 def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
-    if _is_cross_table(frame):
+    is_named = all(name is not None for name in (*frame.index.names, *frame.columns.names))
+    if is_named and all(pd.api.types.is_integer_dtype(kind) for kind in frame.dtypes):  # as pandas.crosstab makes them
         raise InputError(
             f"the frame looks like a cross table, whose columns are values of {frame.columns.names[0]!r}; bring it into one "
             "row for each combination: frame.stack().rename('Freq').reset_index(), and say counts='Freq'"
@@ -203,25 +187,15 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
 
 
 def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str, CodeArray]]:
-    """A table at one level whose attributes have no value without a row; of those that had one, the codes that stay."""
-    used: dict[str, CodeArray] = {
-        a: np.unique(codes).astype(np.intp) for a, codes in zip(table.attributes, table.codes)
-    }
+    """Return a table at one level without values that have no row; for attributes that had one, the codes that stay."""
     labels = {a: table.domain.hierarchy(a).labels[0] for a in table.attributes}
-    used = {a: codes for a, codes in used.items() if len(codes) < len(labels[a])}
+    columns = dict(zip(table.attributes, table.codes))
+    used = {a: codes for a in labels if len(codes := np.unique(columns[a]).astype(np.intp)) < len(labels[a])}
     if not used or not len(table):
         return table, {}
-    labels_used = {a: [labels[a][code] for code in used[a]] if a in used else labels[a] for a in labels}
-    domain = Domain.of({a: Hierarchy.flat(values) for a, values in labels_used.items()})
-    columns = dict(zip(table.attributes, table.codes))
+    domain = Domain.of({a: Hierarchy.flat([of[c] for c in used[a]] if a in used else of) for a, of in labels.items()})
     renumbered = {a: np.searchsorted(used[a], codes) if a in used else codes for a, codes in columns.items()}
-    return ContingencyTable.from_cells(domain, dict.fromkeys(labels_used, 0), renumbered, table.counts), used
-
-
-def _is_cross_table(frame: pd.DataFrame) -> bool:
-    """Whether rows and columns are values of attributes, and hold whole numbers, as `pandas.crosstab` makes them of rows."""
-    named = all(name is not None for name in (*frame.index.names, *frame.columns.names))
-    return named and all(pd.api.types.is_integer_dtype(kind) for kind in frame.dtypes)
+    return ContingencyTable.from_cells(domain, dict.fromkeys(labels, 0), renumbered, table.counts), used
 
 
 def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
@@ -255,23 +229,17 @@ def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
     return values
 
 
-def edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
+def _edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
     """One row for each edge of the model, in the table's order; `Selection.tests` says what the columns are."""
-    domain = selected.collection.domain
-    names = domain.attributes
-    edges = sorted(
-        (tuple(sorted(edge, key=names.index)) for edge in selected.graph.edges), key=lambda e: [*map(names.index, e)]
-    )
+    order = selected.collection.domain.attributes.index
+    edges = sorted((tuple(sorted(edge, key=order)) for edge in selected.graph.edges), key=lambda e: [*map(order, e)])
     lines = [_line(selected, (first, second), ordered, adjusted) for first, second in edges]
     frame = pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
     frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), false_discovery(frame["p"].to_numpy())
     return frame if ordered else frame.drop(columns=[column for column in frame if str(column).startswith("ordinal")])
 
 
-_COLUMNS = {
-    "first": "",
-    "second": "",
-    "given": "",
+_COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "deviance": "float64",
     "df": "Int64",
     "df_adjusted": "Int64",
@@ -283,6 +251,7 @@ _COLUMNS = {
     "ordinal_df": "Int64",
     "ordinal_p": "float64",
 }
+"""Columns of tests, and what they hold where that is no text."""
 
 
 def _line(selected: SelectedModel, edge: tuple[str, str], ordered: frozenset[str], adjusted: bool) -> dict[str, object]:
@@ -302,22 +271,18 @@ def _line(selected: SelectedModel, edge: tuple[str, str], ordered: frozenset[str
         "df_adjusted": pd.NA if test.adjusted_degrees_of_freedom is None else test.adjusted_degrees_of_freedom,
         "p": p_value(test.deviance, test.degrees_of_freedom if used is None else used),
     }
-    name, score = ordinal_test(test, edge, ordered)
+    # The test that uses the order of the values, if one of the two attributes has one.
+    (first, second), score, name = edge, None, ""
+    if test.counts is not None and {first, second} <= ordered:
+        name, score = "linear-by-linear", linear_by_linear(test.counts)
+    elif test.counts is not None and ordered & {first, second}:
+        name = "mean scores"
+        score = mean_scores(test.counts if second in ordered else test.counts.swapaxes(0, 1))
     line["ordinal_test"] = name
     if score is not None:
         line |= {"ordinal_statistic": score.statistic, "ordinal_df": score.degrees_of_freedom}
         line["ordinal_p"] = p_value(*score)
     return line
-
-
-def ordinal_test(test: EdgeTest, edge: Sequence[str], ordered: frozenset[str]) -> tuple[str, ScoreTest | None]:
-    """The test that uses the order of the values, where one of the two attributes has one."""
-    counts, (first, second) = test.counts, edge
-    if counts is None or not ordered & {first, second}:
-        return "", None
-    if {first, second} <= ordered:
-        return "linear-by-linear", linear_by_linear(counts)
-    return "mean scores", mean_scores(counts if second in ordered else counts.swapaxes(0, 1))
 
 
 def holm(p: FloatArray) -> FloatArray:
@@ -370,8 +335,8 @@ def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
 def cliques_of(model: Any) -> Cliques:
     """The cliques that a model is given by.
 
-    model: cliques themselves; R's text of them, `list(c("a", "b"), "c")`; the path of a GraphML file; a graph of
-    networkx, as which pgmpy's networks count. Of a graph, its maximal cliques. Raises InputError for anything else.
+    model: cliques themselves; R's text of them, `list(c("a", "b"), "c")`; a graph of networkx, as which pgmpy's networks
+    count. Of a graph, its maximal cliques. Raises InputError for anything else.
 
     >>> cliques_of('list(c("a", "b"), "c")')
     (('a', 'b'), ('c',))
@@ -379,12 +344,9 @@ def cliques_of(model: Any) -> Cliques:
     if isinstance(model, str) and model.lstrip().startswith(("list(", "c(")):
         return _of_r(model)
     if isinstance(model, str | Path):
-        try:
-            model = nx.read_graphml(model)
-        except OSError as error:
-            raise InputError(f"{model} cannot be read as GraphML: {system_reason(error)}") from None
-        except (SyntaxError, nx.NetworkXError, KeyError):
-            raise InputError(f"{model} is no GraphML file, and no text such as list(c('a', 'b'), 'c')") from None
+        raise InputError(
+            "a text as a model reads list(c('a', 'b'), 'c'); the graph in a GraphML file is networkx.read_graphml(path)"
+        )
     if isinstance(model, nx.Graph):
         if model.is_directed():
             raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
@@ -393,9 +355,7 @@ def cliques_of(model: Any) -> Cliques:
         cliques = [[names_given] if isinstance(names_given, str) else names_given for names_given in model]
         if all(isinstance(clique, Iterable) for clique in cliques):
             return tuple(tuple(map(str, clique)) for clique in cliques)
-    raise InputError(
-        "a model is given by its cliques, by a graph, by the path of a GraphML file, or by R's text of its cliques"
-    )
+    raise InputError("a model is given by its cliques, by a graph, or by R's text of its cliques")
 
 
 def _of_r(text: str) -> Cliques:
@@ -444,6 +404,9 @@ Again = Callable[[ContingencyTable], SelectedModel]
 """The same search on other counts of the same attributes."""
 
 
+_NONE_BETTER = "no decomposable model is better"
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """A decomposable graphical model of a table.
@@ -461,16 +424,12 @@ class Selection:
     reselect: Again
 
     def __repr__(self) -> str:
-        gap = self.gap
-        told = (
-            "how far from the best is not known"
-            if gap is None
-            else f"at most {gap:.6g} from the best decomposable model"
-        )
-        if gap == 0:
-            told = "no decomposable model is better"
         if self.search.strategy == "given":
             told = "given, not searched for"
+        elif self.gap is None:
+            told = "how far from the best is not known"
+        else:
+            told = f"at most {self.gap:.6g} from the best decomposable model" if self.gap else _NONE_BETTER
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
         return f"Selection({self.selected}; {told}{dropped})"
 
@@ -597,7 +556,7 @@ class Selection:
         for name in names:
             self.domain.index(name)
         adjusted = self.selected.problem.cube.parameters is occupied
-        return edge_frame(self.selected, names, adjusted)
+        return _edge_frame(self.selected, names, adjusted)
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
@@ -647,37 +606,6 @@ class Selection:
             raise InputError(f"a sample has 0 rows or more, not {rows}")
         codes = self.model.draw(rows, np.random.default_rng(seed))
         return pd.DataFrame({a: self.rows.values(a, codes[a]) for a in self.domain.attributes})
-
-    def predict(self, rows: pd.DataFrame, target: str) -> pd.DataFrame:
-        """The probability of each value of an attribute for rows that have the other ones: one column a value.
-
-        Only its neighbours in the graph matter: the distribution is proportional to the product of the cliques that hold
-        the attribute over their separators, a subtree. NaN if no row of the table has the neighbours' values. Raises
-        InputError for a missing column or an unknown value.
-        """
-        domain = self.rows.domain
-        level_mask = domain.mask({target: 0})
-        subtree = self.selected.tree.containing(level_mask)
-        around = MaximumEntropy(Collection.of(self.selected.collection.cube, subtree.cliques))
-        neighbours = [
-            a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~level_mask
-        ]
-        missing = [name for name in neighbours if name not in rows.columns]
-        if missing:
-            raise InputError(f"to predict {target!r} the rows need the columns {', '.join(map(repr, missing))}")
-        if rows[neighbours].isna().any(axis=None):
-            raise InputError(f"to predict {target!r} the columns {', '.join(neighbours)} must have no missing value")
-        length = len(rows)
-        codes: dict[str, CodeArray] = {a: np.zeros(length, dtype=np.intp) for a in domain.attributes}
-        codes |= {a: self.rows.codes(a, rows[a]) for a in neighbours}
-        values = range(domain.hierarchy(target).size(0))
-        logs = np.stack([around.log_probability({**codes, target: np.full(length, v)}) for v in values], axis=1)
-        highest = logs.max(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore"):
-            weights = np.exp(logs - highest)
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        columns = self.rows.categories.get(target, pd.Index(self.rows.labels(target)))
-        return pd.DataFrame(shares, index=rows.index, columns=pd.Index(columns, name=target))
 
     def bootstrap(
         self, times: int, seed: int = 0, jobs: int = 2, time_limit: Seconds = 60.0, progress: Progress = no_progress
@@ -768,12 +696,6 @@ class Selection:
     def to_pgmpy(self) -> Any:
         """The model as a network of pgmpy, with its probabilities. Raises InputError where pgmpy is not installed."""
         return to_pgmpy(self)
-
-    def write_graphml(self, path: str | Path) -> None:
-        """Write the graph as GraphML, for networkx, Gephi, yEd, igraph and others."""
-        text = io.BytesIO()
-        nx.write_graphml(self.graph, text)
-        replace_file(path_of(path), text.getvalue())
 
     @cached_property
     def fitted(self) -> pd.DataFrame:
@@ -867,7 +789,6 @@ def select(
 
 def _searched(
     table: ContingencyTable,
-    *,
     criterion: GivenObjective,
     strategy: GivenStrategy,
     limits: Limits,
@@ -875,7 +796,7 @@ def _searched(
     seconds: Seconds,
     seed: int,
 ) -> SelectedModel:
-    """The model of a table. The parameters are those of `select`, by which the search can be repeated."""
+    """The model of a table; the time begins anew each time that the search is repeated."""
     return selected(table, criterion, strategy, limits, parameters, within(seconds), seed)
 
 
@@ -889,7 +810,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     """A decomposable model that is given, fitted to a table: to test it, and to compare it with a selected one.
 
     data, counts: as for `select`. model: cliques, such as [("a", "b"), ("b", "c")]; R's text of them, as gRbase writes it;
-    the path of a GraphML file; a graph of networkx or a network of pgmpy. Attributes that it leaves out stand by themselves.
+    a graph of networkx or a network of pgmpy. Attributes that it leaves out stand by themselves.
     Raises InputError for what is none of these or names an unknown attribute, NotDecomposableError for another model.
 
     >>> import pandas as pd

@@ -238,10 +238,7 @@ class Diversity:
         return self
 
     def stated_among(self, values: SensitiveValues) -> "Diversity":
-        """The same criterion by no labels but those of these values, as a release states it that shows only them.
-
-        The criterion among them if they have none of a kind that it needs.
-        """
+        """The same criterion by no labels but those of these values, as a release states it that shows only them."""
         clauses = [clause for clause in (self.grammar.clauses if self.grammar else ()) if clause.value is None]
         if not clauses:
             return self
@@ -252,7 +249,11 @@ class Diversity:
                 values.occurring(values.within(named)) if is_free else values.labels_of(values.touching(named))
             )
         is_complete = all(labels[clause.name] or clause.is_optional for clause in clauses)
-        return replace(self, **labels) if is_complete else self.among(values)  # type: ignore[type-var]
+        return replace(self, **labels) if is_complete else self.of_all_values()  # type: ignore[type-var]
+
+    def of_all_values(self) -> "Diversity":
+        """The criterion where none of the values that it names has rows, with a text of its own."""
+        return self
 
     def share_bound(self) -> ShareBound | None:
         """The bound on the most frequent values, if it demands nothing else; then it can also be demanded of people."""

@@ -236,6 +236,10 @@ class PdRecursive(Diversity):
         """The criterion with the values under which there are only those that may be disclosed."""
         return Recursive(self.c, self.l, self.strict, values.within(self.may_disclose))
 
+    def of_all_values(self) -> Recursive:
+        """The criterion where no value may be disclosed."""
+        return Recursive(self.c, self.l, self.strict)
+
 
 @dataclass(frozen=True)
 class ProtectedValues(Diversity):
@@ -285,7 +289,11 @@ class AdjustedEntropy(Diversity):
     def among(self, values: SensitiveValues) -> DontCareEntropy | Entropy:
         """The criterion with the values under which there are only those that may be disclosed."""
         free = values.within(self.may_disclose)
-        return DontCareEntropy(self.l, free) if free else Entropy(self.l)
+        return DontCareEntropy(self.l, free) if free else self.of_all_values()
+
+    def of_all_values(self) -> Entropy:
+        """The criterion where no value may be disclosed."""
+        return Entropy(self.l)
 
 
 # Criteria that bound the share of each value by its share in the whole table: the belief of somebody who knows of everybody

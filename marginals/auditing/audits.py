@@ -248,6 +248,7 @@ def audit(
     used.check_attributes()
     used = _chosen(used, paths)
     parts = read_tables(used)
+    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
     return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
 from math import prod
@@ -23,8 +23,10 @@ from marginals.auditing.published import (
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.keys import FLAG, TEXTS, Key, Keys, are, check_keys, is_table, is_text, is_whole, section, text
-from marginals.label_sums import TOTALS
+from marginals.label_sums import BLANK, TOTALS
 from marginals.messages import suggested
+from marginals.names import number_of
+from marginals.tables.values import count_in
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
@@ -35,17 +37,17 @@ MOST_UNLISTED = 200_000
 
 @dataclass(frozen=True)
 class AttributeSpec:
-    """totals: labels of all values together. groups: labels of several values, with these. others: whether people
+    """totals: labels of all values together; None for those in use. groups: labels of several values, with these. others: whether people
     may have none of the values that the tables list.
     """
 
-    totals: tuple[str, ...] = ()
+    totals: tuple[str, ...] | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     others: bool = False
 
     def is_total(self, label: str) -> bool:
-        """Whether a label stands for all values together; one without text always does."""
-        return not label.strip() or label in self.totals or (not self.totals and label.strip().lower() in TOTALS)
+        """Whether a label stands for all values together; of a percentage's total it has no text."""
+        return not label or (label.strip().lower() in TOTALS if self.totals is None else label in self.totals)
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ class TableSpec:
     """How a table is read.
 
     attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
-    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
-    rounding: of counts. percent_of: the total, or the column with it, whose percentages the cells are. complete: whether it
+    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. withheld:
+    the texts of a column that withhold the counts of their rows. without: labels of an attribute that are left out. base,
+    rounding: of counts. noise: how far these may be changed. percent_of: the total, or the column with it, whose percentages the cells are. complete: whether it
     counts everybody, with whatever values, and leaves out only cells without people. people: whom it counts; tables of other
     people are not combined. why_ignored: what each column does that is guessed to be none of counts or values.
     """
@@ -66,6 +69,9 @@ class TableSpec:
     scope: Mapping[str, str] = field(default_factory=dict)
     base: int = 1
     rounding: Rounding = Rounding.NEAREST
+    noise: int = 0
+    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     percent_of: int | str | None = None
     complete: bool = False
     people: str = "everybody"
@@ -155,6 +161,11 @@ TABLE_KEYS: Keys = {
         _is_rounding,
         'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(way.value for way in Rounding),
     ),
+    "noise": Key(
+        lambda value: is_whole(value) and 0 <= value <= 10**6, "be a whole number: how far a count may be changed"
+    ),
+    "withheld": Key(_by_name(TEXTS.takes), 'give the texts of a column that withhold a count: { status = ["u", "x"] }'),
+    "without": Key(_by_name(TEXTS.takes), 'give the labels to leave out: { area = ["All"] }'),
     "percent_of": Key(
         lambda value: is_text(value) or (is_whole(value) and value >= 1),
         "be a number of people, or the column that has it",
@@ -228,26 +239,33 @@ def _table_spec(where: str, content: object) -> TableSpec:
     base, how = (rounding, "nearest") if is_whole(rounding) else (rounding["base"], rounding.get("how", "nearest"))
     plain: dict[str, Any] = {key: value for key, value in given.items() if key != "rounding"}
     plain |= {key: tuple(value) for key, value in plain.items() if isinstance(value, list)}
+    plain |= {key: _tuples(plain[key]) for key in ("withheld", "without") if key in plain}
     return TableSpec(**plain, base=base, rounding=Rounding(how))
 
 
 def _attribute(where: str, content: object) -> AttributeSpec:
     given = section(content, where, ATTRIBUTE_KEYS, _hint)
-    groups = {label: tuple(members) for label, members in given.get("groups", {}).items()}
-    return AttributeSpec(tuple(given.get("totals", ())), groups, given.get("others", False))
+    totals = tuple(given["totals"]) if "totals" in given else None
+    return AttributeSpec(totals, _tuples(given.get("groups", {})), given.get("others", False))
+
+
+def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {label: tuple(members) for label, members in lists.items()}
 
 
 @dataclass(frozen=True)
 class PublishedTables:
     """Tables that are about the same people, and what the values of their attributes are.
 
-    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
+    unlisted: of each table the combinations of its values that it does not list and of which nothing is known. revealed: the
+    tables that print counts which they withhold.
     """
 
     people: str
     tables: tuple[IntervalTable, ...]
     classifications: tuple[Classification, ...]
     unlisted: tuple[int, ...]
+    revealed: tuple[NotExamined, ...] = ()
 
 
 class LabelledCell(NamedTuple):
@@ -259,25 +277,51 @@ class LabelledCell(NamedTuple):
 
 def read_tables(spec: AuditSpec) -> list[PublishedTables]:
     """All tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
-    cells = {path: labelled_cells(read_published(path), table, spec.markers) for path, table in spec.tables.items()}
+    files = {path: read_published(path) for path in spec.tables}
+    cells = {path: labelled_cells(files[path], table, spec.markers) for path, table in spec.tables.items()}
     groups: dict[str, dict[Path, TableSpec]] = {}
     for path, table in spec.tables.items():
         groups.setdefault(table.people, {})[path] = table
-    return [_tables(people, tables, cells, spec) for people, tables in groups.items()]
+    return [
+        replace(_tables(people, tables, cells, spec), revealed=tuple(_revealed(files, tables)))
+        for people, tables in groups.items()
+    ]
+
+
+def _revealed(files: Mapping[Path, PublishedFile], tables: Mapping[Path, TableSpec]) -> Iterator[NotExamined]:
+    for path, table in tables.items():
+        file, counts = files[path], columns_of_counts(files[path], table)
+        for name, texts in table.withheld.items():
+            place = file.header.index(name)
+            rows = [row for row in file.rows if row[place] in texts]
+            if number := sum(count_in(row[n], file.decimal) is not None for row in rows for n in counts):
+                yield revealed(file.name, name, number)
+
+
+def revealed(table: str, column: str, number: int) -> NotExamined:
+    """The finding that a table prints counts that a column withholds."""
+    sentence = (
+        f"{table} must not be published: it prints {number_of(number, 'count')} that its column {column!r} withholds."
+    )
+    return NotExamined("revealed", sentence, table, column, is_doubt=True)
 
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
     """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
-    return list(_labelled_cells(file, table, markers))
+    left_out = [frozenset(table.without.get(name, ())) for name in table.every_attribute]
+    cells = _labelled_cells(file, table, markers)
+    return [cell for cell in cells if not any(label in labels for label, labels in zip(cell.labels, left_out))]
 
 
 def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
     counts = columns_of_counts(file, table)
-    texts = CellTexts(markers, table.base, table.rounding, file.decimal)
+    texts = CellTexts(markers, table.base, table.rounding, file.decimal, table.noise)
     places = [file.header.index(name) for name in table.attributes]
     has_total, scope = isinstance(table.percent_of, str), (*table.scope.values(),)
+    hiding = [(file.header.index(name), frozenset(codes)) for name, codes in table.withheld.items()]
     for line, row in enumerate(file.rows, start=2):
-        labels = tuple(row[place] for place in places)
+        labels = tuple(row[place] or BLANK for place in places)
+        is_withheld = any(row[place] in codes for place, codes in hiding)
         total = (table.percent_of, table.percent_of) if isinstance(table.percent_of, int) else UNKNOWN
         if isinstance(table.percent_of, str):
             total = texts.interval(row[file.header.index(table.percent_of)]) or UNKNOWN
@@ -287,6 +331,8 @@ def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str,
             name = file.header[number]
             is_share = table.percent_of is not None and row[number].strip() not in markers
             interval = share_of(row[number], total) if is_share else texts.interval(row[number])
+            if is_withheld:
+                interval = markers.get(row[number], UNKNOWN)
             if interval is None:
                 raise InputError(
                     f"{file.name}, row {line}, column {name!r}: {row[number]!r} is neither a count nor a range; say what it "
@@ -299,7 +345,7 @@ def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str,
 def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
     """The columns with the counts of a table. Raises InputError for none, and for an unknown column of the spec."""
     percent_of = [table.percent_of] if isinstance(table.percent_of, str) else []
-    named = [*table.attributes, *table.ignore, *filter(None, [table.count]), *percent_of]
+    named = [*table.attributes, *table.ignore, *table.withheld, *filter(None, [table.count]), *percent_of]
     for name in named:
         if name not in file.header:
             raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")

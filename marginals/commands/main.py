@@ -82,6 +82,7 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
         "replace": "marginals verify NEW --replaces OLD",
         "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
         "--plot": "marginals risk CONFIG --report FILE draws the frontier",
+        "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
         "--all": "--json lists all tables",
         "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
         "--protection": "protection in the spec",

@@ -52,7 +52,6 @@ class _RiskOptions:
     utility: float | None
     loss: float | None
     price: float | None
-    attributes: int | None
     on_average: bool
     minimax: bool
     wants_frontier: bool
@@ -64,8 +63,8 @@ class _RiskOptions:
     def __post_init__(self) -> None:
         if self.order is not None and self.target.path is None:
             raise InputError("--keep-order goes with --out")
-        if sum(value is not None for value in (self.utility, self.loss, self.price, self.attributes)) > 1:
-            raise InputError("choose one of --utility, --loss, --price and --attributes")
+        if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
+            raise InputError("choose one of --utility, --loss and --price")
         if self.minimax and (not self.objective or self.on_average or self.wants_frontier):
             raise InputError("--minimax goes with --utility, --loss or --price, each row by row and without a frontier")
         if self.on_average and self.utility is None and self.loss is None:
@@ -103,11 +102,6 @@ class _RiskOptions:
 )
 @click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
 @click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")
-@click.option(
-    "--attributes",
-    type=click.IntRange(0),
-    help="Per row, show so many attributes, those of least loss if attributes are independent (or risk.clusters).",
-)
 @click.option(
     "--minimax",
     is_flag=True,
@@ -177,8 +171,6 @@ def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page
             best = assessment.optimum_on_average(mean, lambda done, total: progress("best disclosure", done, total))
         elif objective is not None:
             best = assessment.optimum(objective, lambda done, total: progress("best disclosure", done, total))
-        elif request.attributes is not None:
-            best = assessment.optimum_of_attributes(request.attributes)
     releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
     return RiskReport(
         assessment.of_table(),
@@ -188,7 +180,6 @@ def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page
         assessment.harm.warnings,
         mean,
         request.minimax,
-        request.attributes,
     )
 
 
@@ -237,13 +228,13 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
     assert file is not None, "click requires --out"
-    written = disclose_table(configured, file, order or Shuffled())
+    rows = disclose_table(configured, file, order or Shuffled())
     if as_json:
-        print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
+        print_json({"out": str(file.path), "rows": rows})
     else:
         click.echo(
-            f"Wrote {number_of(written.rows, 'row')} to {file.path} ({written.engine}). Nothing was checked of "
-            "their privacy, so only you may read the file."
+            f"Wrote {number_of(rows, 'row')} to {file.path}. Nothing was checked of their privacy, so only you may read the "
+            "file."
         )
 
 

@@ -234,7 +234,6 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.local_recoding import weights_by_label
     from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
@@ -252,9 +251,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         ) from None
     least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
-        chosen = configured.sweep
-        weights = weights_by_label(table, chosen.weights) if chosen.weights else None
-        recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+        recoded = marginals.sweep(table, diversity, configured.importance, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
             on_chains = {"swept": swept, "combinations": level_combinations(table)}

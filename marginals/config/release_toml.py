@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from marginals.keys import (
     Key,
     are,
     check_keys,
-    is_finite,
     is_number,
     is_table,
     is_text,
@@ -49,15 +47,7 @@ from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
-from marginals.risk.rules import (
-    DisclosedFile,
-    DisclosureRule,
-    RowOrder,
-    Shuffled,
-    disclose_file,
-    disclose_rows,
-    disclosing_engine,
-)
+from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
@@ -123,7 +113,6 @@ RISK = {
     "interactions": _TABLES,
     "rules": _TABLES,
     "row_weight": text("name a column of the table"),
-    "clusters": Key(are(lambda cluster: are(is_text)(cluster) and cluster), "be a list of lists of attributes"),
 }
 LINKAGE = {"table": text("name a table", required=True), "columns": TEXTS}
 INTERACTION = {
@@ -134,10 +123,7 @@ INTERACTION = {
 }
 RULE = {"attribute": text("name an attribute", required=True), "level": Key(is_whole, "be a whole number"),
         "condition": text("be text")}  # fmt: skip
-SWEEP = {
-    "importance": Key(are(is_text), "be a list of quasi-identifiers"),
-    "weights": Key(is_table, "be a table of sensitive attributes"),
-}
+SWEEP = {"importance": Key(are(is_text), "be a list of quasi-identifiers")}
 SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk", "sweep")
 
 
@@ -159,7 +145,7 @@ class RiskSection:
     """The section [risk], its tables not yet read.
 
     harm: all of the harm but the personal weights, whose table is named by `personal_weights`. row_weight: the column of
-    how often each row counts. clusters: attributes that depend on each other, where others are taken to be independent.
+    how often each row counts.
     """
 
     dictionaries: tuple[Path, ...] = ()
@@ -170,7 +156,6 @@ class RiskSection:
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
     row_weight: str | None = None
-    clusters: tuple[tuple[str, ...], ...] = ()
 
     @property
     def reads(self) -> tuple[Path, ...]:
@@ -188,9 +173,6 @@ class RiskSection:
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
         if "threshold" in risk and not risk.get("similar"):
             raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
-        clusters = tuple(map(tuple, risk.get("clusters", [])))
-        named = [name for cluster in clusters for name in cluster]
-        Key(lambda _: len(set(named)) == len(named), "name each attribute once").check("risk.clusters", named)
         personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
         return cls(
@@ -202,7 +184,6 @@ class RiskSection:
             None if linkage is None else LinkageSection.of(folder, linkage),
             tuple(map(_rule, risk.get("rules", []))),
             risk.get("row_weight"),
-            clusters,
         )
 
 
@@ -276,35 +257,12 @@ class PopulationSection:
 
 
 @dataclass(frozen=True)
-class SweepSection:
-    """The order in which quasi-identifiers matter, and weights of sensitive base values by their labels."""
-
-    importance: tuple[str, ...] | None = None
-    weights: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, content: object, attributes: Mapping[str, Attribute]) -> "SweepSection":
-        """The section as TOML has it. Raises InputError naming the key."""
-        sweep = section(content, "sweep", SWEEP)
-        weights: dict[str, Mapping[str, Fraction]] = {}
-        for name, stated in sweep.get("weights", {}).items():
-            where = f"sweep.weights.{name}"
-            if name not in attributes or attributes[name].role is not Role.SENSITIVE:
-                raise InputError(f'the key {where} names no attribute whose role is "sensitive"')
-            by_label = Key(is_table, "be a table of a number for each value").check(where, stated)
-            are_weights = Key(lambda v: all(is_finite(w) and w >= 0 for w in v.values()), "be numbers of at least 0")
-            are_weights.check(where, by_label)
-            weights[name] = {label: Fraction(str(weight)) for label, weight in by_label.items()}
-        return cls(tuple(sweep["importance"]) if "importance" in sweep else None, weights)
-
-
-@dataclass(frozen=True)
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
     path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
     ladders: the release whose levels it takes, if one. unconfirmed: the roles that `init` guessed, by attribute, while
-    nobody has said that they are reviewed.
+    nobody has said that they are reviewed. importance: quasi-identifiers for SWEEP, the most important first.
     """
 
     path: Path
@@ -316,7 +274,7 @@ class Config:
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
-    sweep: SweepSection = field(default_factory=SweepSection)
+    importance: list[str] | None = None
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
@@ -336,11 +294,6 @@ class Config:
         """The table that the config names. Raises InputError."""
         with _named(self.path):
             return self.source.table(self.k)
-
-    def single_values(self) -> Table:
-        """The table with sensitive numbers and dates one by one, for rules that say how each row is disclosed."""
-        with _named(self.path):
-            return self.source.one_by_one.table(self.k)
 
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
@@ -469,7 +422,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         tuple(folder / rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")),
         ladders,
         PopulationSection.of(folder, content.get("population", {})),
-        SweepSection.of(content.get("sweep", {}), attributes),
+        section(content.get("sweep", {}), "sweep", SWEEP).get("importance"),
     )
 
 
@@ -560,7 +513,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
     harm = risk.harm.with_personal(personal)
     assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
-    return replace(assessment, row_weight=risk.row_weight, clusters=risk.clusters)
+    return replace(assessment, row_weight=risk.row_weight)
 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
@@ -577,21 +530,19 @@ def disclose_table(
     config: Config,
     target: OutputFile,
     order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
-) -> DisclosedFile:
-    """Write the table of a config as its rules disclose it, as CSV; shuffled, or in the order of the source.
+) -> int:
+    """Write the table of a config as its rules disclose it, as CSV, and return the number of rows.
 
-    By DuckDB, file to file, where the config asks for it or "auto" finds it; else by pandas, in memory. Raises InputError
-    for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
+    Raises InputError for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
     """
     rules, names = config.risk.rules, config.source.used
     if not rules:
         raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
     if unknown := [rule.attribute for rule in rules if rule.attribute not in names]:
         raise InputError(f"risk.rules names {unknown[0]!r}, which is no attribute; these are {', '.join(names)}")
-    engine = disclosing_engine(config.source)
-    if engine == "pandas":
-        return DisclosedFile(disclose_rows(config.read_rows(), rules, target, order), engine)
-    return DisclosedFile(disclose_file(config.source, target.path, config.single_values().domain, rules, order), engine)
+    table = disclose(config.read_rows(), rules)
+    target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())
+    return len(table.rows)
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:

@@ -33,8 +33,7 @@ class RiskReport:
 
     warnings: of what the config says, if it cannot be meant. on_average: what was asked of the means, if the best disclosure
     is the best on average. minimax: whether the best disclosure is chosen against the
-    worst dictionary. attributes: where the best disclosure shows so many attributes of
-    each row, how many.
+    worst dictionary.
     """
 
     table: TableRisk
@@ -44,14 +43,11 @@ class RiskReport:
     warnings: Sequence[str] = ()
     on_average: LeastRisk | MostUtility | None = None
     minimax: bool = False
-    attributes: int | None = None
 
     @property
     def how(self) -> str:
         """The method by which the best disclosure was chosen."""
         worst = ", against the worst dictionary" if self.minimax else ""
-        if self.attributes is not None:
-            return f"row by row, {self.attributes} attributes of each as if they were independent"
         return f"{'row by row' if self.on_average is None else 'on average over the rows'}{worst}"
 
     @property

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from math import fsum, inf, isclose, log, prod
 from typing import Any
 
@@ -27,7 +26,6 @@ from checks.risk.disclosure import (
     best_on_average,
     frontier,
     require_bound,
-    selected_disclosure,
     unwatched,
 )
 from checks.risk.harm import (
@@ -53,11 +51,11 @@ from marginals.errors import InputError
 from marginals.published_values import matched_levels
 from marginals.results import plain
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
-from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose, generalize
+from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Rows
 from marginals.tables.values import BLANKS
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
@@ -88,6 +86,12 @@ class TableRisk:
     linked: FloatArray | None = None
     weights: FloatArray | None = None
 
+    def _means(self, by_dictionary: FloatArray) -> FloatArray:
+        return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
+
+    def _expected(self, by_dictionary: FloatArray) -> float:
+        return float(product(self.prior, by_dictionary).sum())
+
     @property
     def expected_losses(self) -> FloatArray:
         """The loss of each record expected over the dictionaries: shape (records,)."""
@@ -113,18 +117,15 @@ class TableRisk:
         """The mean probability that a person is identified, by dictionary."""
         return self._means(np.stack([identification_probability(counts) for counts in self.counts]))
 
-    def _means(self, by_dictionary: FloatArray) -> FloatArray:
-        return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
-
     @property
     def bayes_risk(self) -> float:
         """The risk expected over the dictionaries."""
-        return float(product(self.prior, self.risks).sum())
+        return self._expected(self.risks)
 
     @property
     def linked_bayes_risk(self) -> float | None:
         """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
-        return None if self.linked_risks is None else float(product(self.prior, self.linked_risks).sum())
+        return None if self.linked is None else self._expected(self._means(self.linked))
 
     @property
     def worst_case_risk(self) -> float:
@@ -139,17 +140,11 @@ class TableRisk:
     @property
     def right_fits(self) -> tuple[int | None, ...]:
         """The number of these records whose entry is the person's own; None if it is not known which that is."""
-        return tuple(
-            None if is_own is None else int(np.count_nonzero((counts == 1) & is_own))
-            for counts, is_own in zip(self.counts, self.own_fits)
-        )
+        pairs = zip(self.counts, self.own_fits)
+        return tuple(None if own is None else int(np.count_nonzero((counts == 1) & own)) for counts, own in pairs)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; null stands for infinite, and for the risk by linkage without linkage.
-
-        identified: records that one entry fits; identified_right: those of them whose entry is the person's own, null if
-        it is not known which that is.
-        """
+        """Plain values; null stands for infinite, for what linkage adds without it, and where own entries are not known."""
         columns = {
             "name": self.names,
             "risk": self.risks,
@@ -263,22 +258,17 @@ class HarmModel:
         interactions = [(names, weight) for names, weight in self.interactions if set(names) <= set(attributes)]
         terms: list[tuple[int, ...]] = [(axis,) for axis in range(len(space))]
         terms += [tuple(space.domain.index(name) for name in names) for names, _ in interactions]
-        columns: list[float | FloatArray] = [self._weights_for(name, people) for name in attributes]
+        columns: list[float | FloatArray] = [self.weight_of(name) for name in attributes]
+        if self.personal is not None:  # they take the place of these weights for the people that have a row
+            row = _rows_about(self.personal, people)
+            for axis, name in enumerate(attributes):
+                if name in self.personal.frame.columns:
+                    columns[axis] = np.where(row < 0, columns[axis], _numbers(self.personal, name)[row])
         columns += [self._own(w, people) if isinstance(w, str) else float(w) for _, w in interactions]
         if any(isinstance(column, np.ndarray) for column in columns):
             columns = [np.broadcast_to(column, len(people)) for column in columns]
         shares = tuple(map(self.shares_of, attributes, space.taxonomies))
         return self.family(Weights(shares, tuple(terms), np.stack(columns, axis=-1).astype(np.float64)))
-
-    def _weights_for(self, attribute: str, people: PeopleTable) -> float | FloatArray:
-        """The weight of an attribute for everybody, or for each person, shape (people,), if it can differ."""
-        default = self.weight_of(attribute)
-        if self.personal is None:
-            return default
-        row = _rows_about(self.personal, people)
-        if attribute not in self.personal.frame.columns:
-            return default
-        return np.where(row < 0, default, _numbers(self.personal, attribute)[row])
 
     def _own(self, column: str, people: PeopleTable) -> FloatArray:
         """What a column of the personal weights holds for each person. Raises InputError if it holds nothing."""
@@ -342,30 +332,26 @@ def are_comparable(risks: Sequence[BundleRisk]) -> bool:
 def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
     """A collection over the hierarchies of the table, which name the base values that a bundle keeps to itself.
 
-    A published hierarchy that is no part of the table's stays as it is.
+    A published hierarchy that is no part of the table's stays as it is. Of the levels that may be those of a published one,
+    those come first whose values in the rows are all published, since a release of these rows shows each.
     """
     hierarchies, levels = {}, {}
     for name, published in collection.domain.items():
-        hierarchy = rows.domain.hierarchy(name) if name in rows.domain.attributes else published
-        places = _places(published, hierarchy, rows.codes[name]) if hierarchy is not published else None
-        hierarchies[name] = published if places is None else hierarchy
-        levels[name] = tuple(range(published.height + 1)) if places is None else places
+        hierarchies[name], levels[name] = published, tuple(range(published.height + 1))
+        if name not in rows.domain.attributes:
+            continue
+        whole, occurring = rows.domain.hierarchy(name), np.unique(rows.codes[name])
+
+        def fits(level: int, place: int, published: Hierarchy = published, whole: Hierarchy = whole) -> bool:
+            seen = {whole.labels[place][code] for code in whole.lift(0, place)[occurring].tolist()}  # noqa: B023
+            return seen <= set(published.labels[level])
+
+        places = matched_levels(published, whole, fits) or matched_levels(published, whole)
+        if places is not None:
+            hierarchies[name], levels[name] = whole, places
     domain = Domain.of(hierarchies)
     tables = [recoded(table, domain, levels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
-
-
-def _places(published: Hierarchy, hierarchy: Hierarchy, codes: CodeArray) -> tuple[int, ...] | None:
-    """The levels of the table's hierarchy that are those of a published one: rather levels whose values in the rows are all
-    published, since a release of these rows shows each.
-    """
-    occurring = np.unique(codes)
-
-    def fits(level: int, place: int) -> bool:
-        seen = {hierarchy.labels[place][code] for code in hierarchy.lift(0, place)[occurring].tolist()}
-        return seen <= set(published.labels[level])
-
-    return matched_levels(published, hierarchy, fits) or matched_levels(published, hierarchy)
 
 
 MAX_VECTORS = 10_000
@@ -383,8 +369,7 @@ class RiskAssessment:
     table is disclosed. step_utility: the worth of a step below `*`, by attribute, 1 by default. row_weight: the column of
     the table that says how often each row counts in means, once by default; dictionaries stay as they are. minimax: whether
     levels are chosen against the worst dictionary and not the expected one: with a bound on the loss of each row under the
-    one that is worst for it, else for the least of the largest risk over the dictionaries. clusters: attributes that depend
-    on each other in the dictionaries, while the others are taken to be independent.
+    one that is worst for it, else for the least of the largest risk over the dictionaries.
     Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.harm import Linear
@@ -406,14 +391,13 @@ class RiskAssessment:
     step_utility: Mapping[str, float] = field(default_factory=dict)
     row_weight: str | None = None
     minimax: bool = False
-    clusters: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
         enlarged = [*domain.attributes, *self.attackers.added_columns]
         named = [(name, enlarged) for name in (*self.harm.attributes, *self.attackers.similarity.attributes)]
-        named += [(name, [*domain.attributes]) for name in (*self.step_utility, *chain(*self.clusters))]
+        named += [(name, [*domain.attributes]) for name in self.step_utility]
         for name, known in named:
             if name not in known:
                 raise InputError(
@@ -435,10 +419,8 @@ class RiskAssessment:
         Raises InputError for attackers, a harm or conditions that do not fit the table, DomainMismatchError or
         DisclosureRuleError for attributes and levels that do not exist.
         """
-        table = disclose(rows, rules)
         _ = rows.domain.mask(levels or {})
-        for attribute, level in (levels or {}).items():
-            table = generalize(table, attribute, None, level)
+        table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in (levels or {}).items())])
         return cls(table, attackers, harm, tuple(rules), step_utility or {})
 
     @property
@@ -458,7 +440,21 @@ class RiskAssessment:
     @cached_property
     def weights(self) -> FloatArray | None:
         """How often each row counts in means, shape (rows,); None if each counts once. Raises InputError."""
-        return None if self.row_weight is None else _row_weights(self.table.rows, self.row_weight)
+        rows, column = self.table.rows, self.row_weight
+        if column is None:
+            return None
+        if column not in rows.frame.columns:
+            raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
+        weights = reals(rows.frame[column])
+        wrong = ~((weights >= 0) & np.isfinite(weights))
+        if wrong.any():
+            raise InputError(
+                f"column {column!r}, named by risk.row_weight: the weight in row {int(np.argmax(wrong)) + 1} is no finite "
+                "number of 0 or more"
+            )
+        if not weights.any():
+            raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
+        return weights
 
     @property
     def _steps(self) -> tuple[float, ...]:
@@ -497,23 +493,20 @@ class RiskAssessment:
 
         They are not if values may agree that are only similar, either: the person's own entry may be misspelled.
         """
-        if self.attackers.similarity.attributes:
-            return None
         try:
-            return dictionary.rows_about(self._people)
+            return None if self.attackers.similarity.attributes else dictionary.rows_about(self._people)
         except InputError:
             return None
 
     def _is_bound(self, records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> bool:
         """Whether LSFB09 Proposition 1 makes the risk an upper bound of that under more general dictionaries."""
-        if own_entries is None:
-            return False
         numbered = Dictionary(dictionary.entries, np.arange(len(dictionary)))
         try:
-            require_bound(records, self.originals, own_entries, numbered, self.problem.harm)
+            if own_entries is not None:
+                require_bound(records, self.originals, own_entries, numbered, self.problem.harm)
         except IncomparableError:
             return False
-        return True
+        return own_entries is not None
 
     def _linked_losses(self, disclosed: Records, linkage: Linkage) -> FloatArray:
         """The losses of records that are linked with public ones first: shape (dictionaries, records)."""
@@ -547,33 +540,21 @@ class RiskAssessment:
             return least_worst_risk(self.problem, objective, progress)
         return best_of_each(self.problem, objective, progress)
 
-    def optimum_of_attributes(self, count: int) -> Optimum:
-        """So many attributes of each row, as they are, for the least loss if attributes are independent.
-
-        Attributes of one cluster may depend on each other (LSFB09 section 4.2). Raises InputError for several dictionaries,
-        for a harm that is no product over the attributes, for another number of attributes than there are, and if values
-        agree that are only similar.
-        """
-        self.attackers.similarity.require_none("optimal disclosures")
-        attributes = self.originals.space.domain.attributes
-        clusters = [[attributes.index(name) for name in cluster] for cluster in self.clusters]
-        try:
-            return selected_disclosure(self.problem, clusters, count)
-        except DisclosureRuleError as error:
-            raise InputError(str(error)) from None
-
     def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> Optimum:
         """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
 
         progress: told of combinations of levels. Raises InputError without a frontier, or if no disclosure with a finite
         risk is allowed.
         """
-        if self.no_frontier:
-            raise InputError(self.no_frontier)
+        self._require_frontier()
         try:
             return best_on_average(self.problem, objective, progress)
         except DisclosureRuleError as error:
             raise InputError(str(error)) from None
+
+    def _require_frontier(self) -> None:
+        if self.no_frontier:
+            raise InputError(self.no_frontier)
 
     @property
     def is_quick(self) -> bool:
@@ -605,8 +586,7 @@ class RiskAssessment:
 
         points: how many of its vertices to keep at most; without it, all. progress: told of combinations of levels.
         """
-        if self.no_frontier:
-            raise InputError(self.no_frontier)
+        self._require_frontier()
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)
 
@@ -644,21 +624,6 @@ class RiskAssessment:
             total_information=MarginalModel(collection).total_information if collection.is_decomposable else None,
             log_base_cells=fsum(log(hierarchy.size(0)) for hierarchy in collection.domain.hierarchies),
         )
-
-
-def _row_weights(rows: Rows, column: str) -> FloatArray:
-    if column not in rows.frame.columns:
-        raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
-    weights = reals(rows.frame[column])
-    wrong = ~((weights >= 0) & np.isfinite(weights))
-    if wrong.any():
-        raise InputError(
-            f"column {column!r}, named by risk.row_weight: the weight in row {int(np.argmax(wrong)) + 1} is no finite "
-            "number of 0 or more"
-        )
-    if not weights.any():
-        raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
-    return weights
 
 
 def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:

@@ -14,7 +14,7 @@ from weakref import finalize
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import in_memory, on_disk
 from marginals.tables.csv_text import broken_row
-from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Source, is_of_pandas, rows_of, texts_of
+from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Source, is_of_pandas, rows_of
 from marginals.tables.files import CsvFiles, Files, ParquetFiles, ProgramFile
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
 from marginals.tables.layout import Layout
@@ -22,7 +22,6 @@ from marginals.tables.opening import engine_refusals, not_in_utf8, require
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 
 _NO_TEXT = "\x01"
@@ -160,40 +159,6 @@ def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: i
     if isinstance(files, CsvFiles):
         return _csv_query(files, columns, memory)
     return _parquet_query(files.paths, columns, _zones(files))
-
-
-def texts_query(
-    connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int
-) -> str:
-    """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
-
-    memory: bytes that DuckDB may take. The files were checked before.
-    """
-    rows = rows_query(files, columns, memory)
-    relation = connection.sql(rows)
-    selected = []
-    for number, (column, kind) in enumerate(zip(columns, relation.types)):
-        spelled = f"CAST({sql_name(column)} AS VARCHAR)"
-        if kind.id not in _SPELLED_ALIKE:
-            function = f"spelled{number}"
-            # DuckDB evaluates the annotations of what it is given, and pyarrow is known to type checkers only.
-            spell = lambda values: _spelled(values)  # noqa: E731
-            connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
-            spelled = f"{function}({sql_name(column)})"
-        selected.append(f"{spelled} AS {sql_name(column)}")
-    return f"SELECT {', '.join(selected)} FROM ({rows})"
-
-
-_SPELLED_ALIKE = (
-    "varchar", "enum", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
-)  # fmt: skip
-"""Types of DuckDB whose values it spells as `text_of` does."""
-
-
-def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
-    import pyarrow as pa
-
-    return pa.array(texts_of(values, "a column"), pa.string())
 
 
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")

@@ -59,7 +59,6 @@ from marginals.tables.table import Values as PartValues
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
-    base_text,
     has_digit,
     has_leading_zero,
     looks_like_a_date,
@@ -594,16 +593,6 @@ class TableSource:
     def _most_rows(self) -> int:
         """Distinct rows that fit into memory."""
         return self.memory_in_bytes // 2 // _BYTES_OF_CELL
-
-    def base_code(self, column: str, text: str, hierarchy: Hierarchy) -> int | None:
-        """The code of the base value that a text in a column stands for, None where the hierarchy has none for it.
-
-        hierarchy: that of the table, which was read before and has one base value for each number.
-        """
-        code = hierarchy.code(text, 0)
-        if code is not None or column not in self.attributes:
-            return code
-        return hierarchy.code(base_text(text, self.decimal), 0)
 
     def files(self) -> Files:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""

@@ -314,18 +314,3 @@ def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> 
     assert least["risk"] < answer(config, "--utility", 1)["table"]["worst_case_risk"]
     for refused in ("--frontier", "--on-average"):
         assert run("risk", config, "--loss", 0.5, "--minimax", refused).exit_code == 2
-
-
-def test_attributes_may_be_chosen_as_if_they_were_independent(tmp_path: Path) -> None:
-    """LSFB09 section 4.2, with one dictionary and a multiplicative harm; the loss is the exact one."""
-    section = '\n[risk]\nsensitivity = "multiplicative"\nweights = { town = 0.1, age = 0.2, illness = 3.0 }\n'
-    optimum = answer(project(tmp_path, section), "--attributes", 2)["optimum"]
-    # Nobody's dictionary has the illness, which weighs e^3; an age is one of 8, a town one of two or so: e^.2 * 8 < e^3.
-    assert optimum["levels"]["illness"] == [0, 8]
-    assert optimum["how"] == "row by row, 2 attributes of each as if they were independent"
-    clustered = answer(project(tmp_path, section + 'clusters = [["age", "town"]]\n'), "--attributes", 2)["optimum"]
-    assert clustered["levels"] == optimum["levels"]
-    assert clustered["risk"] == pytest.approx(optimum["risk"])
-    assert "between 0 and 3 attributes" in run("risk", project(tmp_path, section), "--attributes", 9).output
-    linear = run("risk", project(tmp_path, "\n[risk]\nweights = { town = 1.0 }\n"), "--attributes", 1)
-    assert "only by a multiplicative sensitivity" in linear.output

@@ -229,6 +229,20 @@ def test_healthy_people_may_be_known_to_be_so() -> None:
     assert satisfies(judged("pd-recursive:2,2 may disclose healthy", labels, whole), men).all()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("pd-recursive:3,2 may disclose flu", "recursive:3,2"),
+        ("adjusted-entropy:2 may disclose flu", "entropy:2"),
+        ("npd-recursive:3,5,2 may disclose flu must protect ok", "npd-recursive:3,5,2 must protect ok"),
+    ],
+)
+def test_without_rows_of_what_may_be_disclosed_it_is_stated_of_all_values(text: str, said: str) -> None:
+    """A declared value may have no rows; a bundle then says a criterion that readers can read."""
+    own = stated(text, ["cold", "flu", "ok"], (3, 0, 4))
+    assert (str(own), parse_diversity(str(own))) == (said, own)
+
+
 def test_a_label_that_names_no_value_is_refused() -> None:
     for text in ("alpha:0.5 of Flu", "pd-recursive:3,2 may disclose Flu", "negative-disclosure:5 must protect Flu"):
         with pytest.raises(CriterionError, match="'Flu'"):
