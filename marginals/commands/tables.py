@@ -416,9 +416,9 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    chosen = Chosen(sensitive, public, ignored, said["person"])
-    header, preset = _header_lines(said["header"]), PRESETS[said["preset"]]
-    config = initial_config(table, out, rare, _named(wanted), chosen, preset, header, said["sheet"])
+    header = _header_lines(said["header"])
+    chosen = Chosen(sensitive, public, ignored, said["person"], header=header, sheet=said["sheet"])
+    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS[said["preset"]])
     config.keep_apart(out, table)
     if not target.force:
         config.refuse_to_replace(out)

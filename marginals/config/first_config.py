@@ -356,19 +356,16 @@ def initial_config(
     wanted: Sequence[str] = (),
     chosen: Chosen = NOTHING_CHOSEN,
     preset: Preset = JOINT_PROOF,
-    header: Header = None,
-    sheet: str | None = None,
 ) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
     rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. header, sheet: the
-    lines that name the columns, and the sheet of a workbook. Raises InputError
+    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. Raises InputError
     where the file is no table, no column of it can be published, a column that is named is not there, or the preset
     promises nothing of the table.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
-    form = likely_form_of(source, header, sheet)
+    form = likely_form_of(source, chosen.header, chosen.sheet)
     table = DescribedTable.read(source, form, rare, chosen)
     guessed, counted = counted_table(guessed_table(table, chosen))
     preset.require(counted.table.rows_per_person)

@@ -18,10 +18,12 @@ from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.counts import likely_counts, repeated_rows
+from marginals.tables.counts import repeated_rows
 from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
+from marginals.tables.engines import counts_column
 from marginals.tables.files import column_labels, files_of, frame_of
+from marginals.tables.layout import Header
 from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
@@ -32,8 +34,8 @@ _REPEATED = 4
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns go together."""
 
-_ROWS_OF_COUNTS, _MOST_REPEATED = 10_000, 2_000_000
-"""Rows by which it is told whether a table is one of counts, and people of one that are looked at."""
+_MOST_REPEATED = 2_000_000
+"""People of a table of counts that are looked at."""
 
 _NO_VALUES = (*ALWAYS, *WORDS)
 
@@ -42,8 +44,8 @@ _NO_VALUES = (*ALWAYS, *WORDS)
 class Chosen:
     """What somebody says of a table before anything is guessed: the roles of some columns, and whose the rows are.
 
-    wanted: columns that an analysis needs. person: the column that says whose row it is. Raises InputError for a column that
-    is named twice.
+    wanted: columns that an analysis needs. person: the column that says whose row it is. header, sheet: as of a config.
+    Raises InputError for a column that is named twice.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -51,6 +53,8 @@ class Chosen:
     ignored: tuple[str, ...] = ()
     person: str | None = None
     wanted: tuple[str, ...] = ()
+    header: Header = None
+    sheet: str | None = None
     roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -129,11 +133,10 @@ class DescribedTable:
         refuse_record(files, files.columns, _NO_VALUES)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
-        counts = likely_counts(PandasFrame(frame.head(_ROWS_OF_COUNTS)).rows(list(map(str, frame.columns))))
-        if counts is not None and counts not in chosen.roles and chosen.person is None:
-            frame = repeated_rows(frame, counts, _MOST_REPEATED)
-        else:
+        counts = counts_column(frame) if chosen.person is None else None
+        if counts in chosen.roles:
             counts = None
+        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         read = [column.without(ALWAYS) for column in cells]

@@ -1,7 +1,7 @@
 """Tables of counts: a column says how many people each row stands for, as in what R's `as.data.frame(table(x))` gives."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,36 +19,61 @@ _MOST_PEOPLE = 1 << 53
 """People that a table of counts stands for; more is no count of people."""
 
 _NAMES = re.compile(
-    "n|nn|nb|num(ber)?|freqs?|frequenc(y|ies)|freq(uency)?count|counts?(star)?|countn|len|size|total|cases|casecount"
-    "|obs(ervations|value)?|value|n?(people|persons)|numberof(people|persons|cases)|pop(ulation)?|headcount|anzahl"
-    "|h(ä|ae)ufigkeit|f(ä|ae)lle|personen|wert|absolut|effectifs?|nombre|fréquence|frecuencia|casos|frequenza|aantal|antal"
+    "n|nn|freqs?|frequenc(y|ies)|freq(uency)?count|counts?(star)?|countn|cases|casecount|observations|n?(people|persons)"
+    "|numberof(people|persons|cases)|headcount|anzahl|h(ä|ae)ufigkeit|f(ä|ae)lle|personen|effectifs?|fréquence|frecuencia"
+    "|casos|frequenza|aantal|antal"
 )
 """What columns of counts are called, without signs and in small letters."""
+
+_MAYBE = re.compile("nb|num(ber)?|len|total|obs(value)?|value|pop(ulation)?|wert|absolut|nombre")
+"""What columns of counts can be called, and others too: they are counts only beside a few categories."""
+
+
+_CATEGORIES = 60
+"""Values of a column of categories, in any case."""
 
 
 def is_called_a_count(column: str) -> bool:
     """Return whether a column is called as counts of people are: Freq, n, COUNT(*), Anzahl."""
-    return bool(_NAMES.fullmatch(re.sub(r"[\W\d_]", "", column).lower()))
+    return any(names.fullmatch(_letters(column)) for names in (_NAMES, _MAYBE))
+
+
+def _letters(column: str) -> str:
+    return re.sub(r"[\W\d_]", "", column).lower()
 
 
 def likely_counts(rows: DistinctRows) -> str | None:
     """Return the column of some rows that most likely says how many people each stands for, None if none does.
 
-    It is called so, holds whole numbers, and no two rows are alike in the other columns, row names and keys set aside.
+    It is called so, holds whole numbers that do not number the rows, and no two rows are alike in the other columns, row
+    names and keys set aside.
     """
     for column in filter(is_called_a_count, rows.values):
         texts = [rows.values[column][code] for code in rows.codes[column].tolist()]
         numbers = [number for text in texts if text is not None and (number := number_in(text)) is not None]
-        if len(texts) < 2 or not numbers or any(number < 0 or number != int(number) for number in numbers):
+        if len(texts) < 2 or 10 * len(numbers) < 9 * len(texts) or sum(numbers) <= len(texts):
             continue
-        others = [name for name in rows.values if name != column]
-        groups = [name for name in others if len({*rows.codes[name].tolist()}) < len(texts)]
-        used = groups if len(groups) > 1 else others
-        if 10 * len(numbers) < 9 * len(texts) or sum(numbers) <= len(texts) or not used:
+        others = {name: len({*codes.tolist()}) for name, codes in rows.codes.items() if name != column}
+        used = _without_keys(others, len(texts))
+        if any(number < 0 or number != int(number) for number in numbers) or numbers in _numberings(len(texts)):
             continue
-        if len({*zip(*(rows.codes[name].tolist() for name in used))}) == len(texts):
+        if not _NAMES.fullmatch(_letters(column)) and any(
+            others[name] > max(len(texts) // 3, _CATEGORIES) for name in used
+        ):
+            continue
+        if used and len({*zip(*(rows.codes[name].tolist() for name in used))}) == len(texts):
             return column
     return None
+
+
+def _without_keys(distinct: Mapping[str, int], rows: int) -> list[str]:
+    """The columns, by their distinct values, but for row names and keys, where two or more others are left."""
+    groups = [name for name, values in distinct.items() if values < rows]
+    return groups if len(groups) > 1 else list(distinct)
+
+
+def _numberings(count: int) -> list[list[int]]:
+    return [[*range(first, first + count)] for first in (0, 1)]
 
 
 def refusal_of_counts(column: str, name: str) -> InputError:
@@ -106,7 +131,8 @@ class CountedRows:
 
 
 def repeated_rows(frame: "pd.DataFrame", counts: str, most: int) -> "pd.DataFrame":
-    """Return the rows of a table of counts, each as often as its column `counts` says; fewer of each if more than `most`."""
+    """Return the rows of a table of counts as often as `counts` says, fewer if more than `most`, without their names."""
     each = np.array([max(int(number_in(str(text)) or 0), 0) for text in frame[counts]], dtype=np.int64)
     times = -(-each // max(1, -(-int(each.sum()) // most)))
-    return frame.drop(columns=counts).loc[frame.index.repeat(times)].reset_index(drop=True)
+    used = _without_keys({str(name): frame[name].nunique() for name in frame if name != counts}, len(frame))
+    return frame[used].loc[frame.index.repeat(times)].reset_index(drop=True)

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from io import BufferedReader, RawIOBase, TextIOWrapper
@@ -133,6 +133,10 @@ class FileForm:
             line = first.texts[first.rows[layout.skipped - 1][0] - 1].rstrip("\r\n")
             layout = replace(layout, line=line)
         layout = replace(layout, separator=first.separator)
+        if _SPACED.fullmatch(layout.line):
+            raise InputError(
+                f"columns of {path.name} look separated by spaces, which are not read; write it with commas"
+            )
         if len(layout.names) == 1 and (better := _likely_separator(path, self)) != first.separator:
             raise InputError(
                 f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(first.separator)}; "
@@ -186,6 +190,10 @@ def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
     return _FirstLines(separator, rows, lines)
 
 
+_SPACED = re.compile('"[^"]*"( "[^"]*")+')
+"""The names of columns as `write.table` of R writes them."""
+
+
 class _FirstLines(NamedTuple):
     """The first lines of a file: its separator, the rows with the numbers of the lines where they begin, and the texts."""
 
@@ -207,17 +215,9 @@ def _likely_separator(path: Path, form: FileForm) -> str:
         widths = Counter(len(row) for number, row in rows if number >= header)
         width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         names = next((row for number, row in rows if number == header), [])
-        if width > most and count >= 0.8 * widths.total() and abs(len(names) - width) <= 1:
+        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1:
             best, most = other, width
     return best
-
-
-_ENDLESS = "has a line of more than the"
-
-
-def is_about_a_line_without_end(error: InputError) -> bool:
-    """Whether an error of reading a CSV file is about a line that is longer than any row."""
-    return _ENDLESS in str(error)
 
 
 _HOLE = 4096
@@ -261,7 +261,7 @@ class _Text(RawIOBase):
             self._ended = not block
             self._ready = self._recoded(block) if self._decoder else block
         taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
-        self.note(taken)
+        self._note(taken)
         view[: len(taken)] = taken
         return len(taken)
 
@@ -274,14 +274,13 @@ class _Text(RawIOBase):
                 f"{self._name} is not in {self._encoding}; name another data.encoding, or convert it to UTF-8"
             ) from None
 
-    def note(self, block: bytes) -> None:
-        """Raise InputError where a line is too long with what comes now."""
+    def _note(self, block: bytes) -> None:
         last = max(block.rfind(b"\n"), block.rfind(b"\r"))
         self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
         if self._since_break > LONGEST_LINE:
             raise InputError(
-                f"{self._name} {_ENDLESS} {LONGEST_LINE} bytes that are read of one; it must be CSV with a header and a "
-                "line a row"
+                f"{self._name} has a line of more than the {LONGEST_LINE} bytes that are read of one; it must be CSV with a "
+                "header and a line a row"
             )
 
 
@@ -304,19 +303,14 @@ def _likely_encoding(path: Path) -> str:
     """
     if PLAIN.recoded_from(path) is not None:
         return AUTO
-    sample, decoder = b"", codecs.getincrementaldecoder("utf-8")()
-    fits, block = True, b"-"
-    with reading(path), decompressed(path) as stream:
-        lines = _Text(stream, path.name)
-        while block and (fits or len(sample) < _BLOCK):
-            lines.note(block := stream.read(_BLOCK))
-            did_fit, fits = fits, fits and _decodes(decoder, block)
-            told = b"".join(line for line in block.splitlines(keepends=True) if not line.isascii())
-            # Of a long file that fits but for its end, what tells is there.
-            sample = told if did_fit and not fits and len(sample) >= _BLOCK else sample + told[:_BLOCK]
-    if fits:
-        return AUTO
-    sample, guess = sample[:_BLOCK], "cp1252"
+    with reading(path):
+        with suppress(UnicodeDecodeError), PLAIN.text(path) as lines:
+            while lines.read(_BLOCK):
+                pass
+            return AUTO
+        with PLAIN.opened(path) as stream:
+            sample = b"".join(islice((line for line in stream if not line.isascii()), _LIKENESS))[:_BLOCK]
+    guess = "cp1252"
     if find_spec("charset_normalizer"):
         from charset_normalizer import from_bytes
 
@@ -332,14 +326,6 @@ _FEW = 8
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
 _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
 """Encodings of CSV files, as Python calls them."""
-
-
-def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
-    try:
-        decoder.decode(block, final=not block)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 _ODD = re.compile(
@@ -361,7 +347,7 @@ class Scan(NamedTuple):
 
 
 def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
-    """Look at the bytes of a whole CSV file, which engines read by its layout. Nothing is said where it cannot be read."""
+    """Look at the bytes of a whole CSV file, which engines read by its layout."""
     special = np.zeros(256, dtype=bool)
     special[list(f'\r\n"{layout.separator}'.encode())] = True
     is_suspect, headers, last, ends = False, 0, b"", Counter[bytes]()
@@ -382,8 +368,8 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
                 both = block.count(b"\r\n") if returns else 0
                 ends += Counter({b"\r\n": both, b"\r": returns - both, b"\n": block.count(b"\n") - both})
                 last = (last + block)[-_BLOCK:]
-    except InputError:  # whoever reads the rows says what is wrong
-        return Scan()
+    except InputError as error:
+        return Scan(error)
     refusal = broken_row(path, form) if is_suspect or headers > 1 else None
     return Scan(refusal or _note_below(path.name, layout, last, ends.total()), len(+ends) > 1)
 
@@ -410,9 +396,14 @@ def _note_below(name: str, layout: Layout, end: bytes, breaks: int) -> InputErro
     """The refusal of a file, by its last bytes, that has a note or a total below its rows. breaks: lines that end."""
     texts = re.split(r"\r\n|\r|\n", end.decode(errors="replace"))
     lines = enumerate(texts[-_NOTES:], start=breaks + 1 - len(texts[-_NOTES:]) + 1)
-    parsed = [(number, next(csv.reader([text], delimiter=layout.separator), [])) for number, text in lines]
-    number = footnote([(number, row) for number, row in parsed if number > layout.skipped], len(layout.names))
-    return None if number is None else below_the_table(number, name)
+    parsed = list[tuple[int, list[str]]]()
+    for number, text in lines:
+        if text.count('"') % 2:  # the end of a field of several lines
+            parsed.clear()
+        else:
+            parsed.append((number, next(csv.reader([text], delimiter=layout.separator), [])))
+    below = footnote([(number, row) for number, row in parsed if number > layout.skipped], len(layout.names))
+    return None if below is None else below_the_table(below, name)
 
 
 _NOTES = 60

@@ -196,10 +196,8 @@ def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:
         return next(iter(filled.values()))
     if sheet not in filled:
         names = [json.dumps(name, ensure_ascii=False) for name in filled]
-        choose = (
-            f" ({', '.join(names)}); choose one: sheet = {names[0]} under [data], or --sheet of init" if names else ""
-        )
-        raise InputError(f"{path.name} has {len(filled)} sheets with something in them{choose}")
+        choose = f"choose one: sheet = {names[0]} under [data], or --sheet of init" if names else "it has no table"
+        raise InputError(f"{path.name} has {len(filled)} sheets with something in them ({', '.join(names)}); {choose}")
     return filled[sheet]
 
 
@@ -218,12 +216,9 @@ def _sheet(path: Path, form: FileForm) -> "pd.DataFrame":
     below = footnote(_texts_of_rows(last, len(rows) - len(last) + 1), len(columns))
     if below is not None:
         raise below_the_table(below, path.name)
-    texts = list(map(tuple, (row for _, row in _texts_of_rows(body))))
-    if layout.names in texts:
-        raise InputError(
-            f"line {layout.skipped + texts.index(layout.names) + 1} of {path.name} repeats the names of the columns; "
-            "remove it"
-        )
+    if (names := rows[layout.skipped - 1]) in body:
+        line = layout.skipped + body.index(names) + 1
+        raise InputError(f"line {line} of {path.name} repeats the names of the columns; remove it")
     kept = [row for row in body if any(value is not None for value in row)]
     values = {number: [np.nan if v is None else v for v in column] for number, column in enumerate(zip(*kept))}
     frame = pd.DataFrame(values or {number: [] for number in range(len(columns))}, dtype=object)

@@ -90,9 +90,8 @@ def likely_header(lines: Lines) -> tuple[int, ...]:
     (number, names), rows = lines[first], [row for _, row in lines[first + 1 :]]
     if first and lines[first - 1][0] == number - 1 and _names_groups(lines[first - 1][1], names, rows):
         return number - 1, number
-    if rows and (_names_groups(names, rows[0], rows[1:]) or _is_of_units(names, rows)):
-        return number, lines[first + 1][0]
-    return (number,)
+    below = int(bool(rows) and _names_groups(names, rows[0], rows[1:])) or _lines_of_units(names, rows)
+    return tuple(number for number, _ in lines[first : first + 1 + below])
 
 
 def _is_row(texts: Sequence[str]) -> bool:
@@ -120,30 +119,44 @@ def _is_pair(texts: Sequence[str]) -> bool:
 
 
 def _among_numbers(texts: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The texts of a line that stand in columns of numbers, none of which is a number or stands for no value; else none."""
+    """The texts of a line in columns of numbers or dates, none of which is one or stands for no value; else none."""
     among = []
     for place, text in enumerate(texts):
         values = [row[place].strip() for row in rows if place < len(row) and row[place].strip()]
-        if not values or any(number_in(value) is None for value in values):
+        if not values or not all(map(_is_measured, values)):
             continue
-        if number_in(text) is not None or _NO_VALUE.fullmatch(text.strip()):
+        if _is_measured(text.strip()) or _NO_VALUE.fullmatch(text.strip()):
             return []
         among.append(text.strip())
     return among
 
 
-def _is_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the line below the names says in which units columns of numbers are, or names them once more in words."""
-    named = [place for place, name in enumerate(names) if name.strip()]
-    first, *others = ([row[place] for place in named if place < len(row)] for row in rows)
-    units = _among_numbers(first, others)
-    return bool(units) and (all(map(_UNIT.fullmatch, units)) or 1 < len(units) == len({*units}))
+def _is_measured(text: str) -> bool:
+    return number_in(text) is not None or looks_like_a_date(text)
 
+
+def _lines_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many lines below the names give units of columns, or name them once more in words."""
+    named = [place for place, name in enumerate(names) if name.strip()]
+    rows = [[row[place] for place in named if place < len(row)] for row in rows]
+    for count in (1, 2):
+        units = _among_numbers(rows[count - 1], rows[count:]) if len(rows) > count else []
+        are_units = all(map(_UNIT.fullmatch, units)) or 1 < len(units) == len({*units})
+        if (units and are_units) or (len(rows) >= count and all(map(_RULE.fullmatch, rows[count - 1]))):
+            return count
+    return 0
+
+
+_RULE = re.compile("[-=_:+ ]{2,}")
+"""A line drawn below a name."""
+
+_NO_NAME = re.compile(rf"{_RULE.pattern}|\{{.*\}}")
+"""Such a line, or what a program calls a column."""
 
 _UNIT = re.compile(
-    r"(?i)[(\[].*[)\]]|[%‰€$£¥]|(in )?(years?|yrs?|months?|weeks?|days?|hours?|h|min(utes)?|s(ec(onds)?)?|jahre?n?|monate?"
-    r"|tage|stunden|ans?|années|mois|años|meses|eur(os?)?|usd|gbp|chf|dollars?|k[gm]|[cm]?m[²2³3]?|cm|g|mg|t|ha|l|ml|mmhg"
-    r"|bpm|kcal|kg/m[²2]|°c|percent|prozent|number|count|anzahl|persons?|people|personen|1[ ,.]?000|thousands?|num(eric)?"
+    r"(?i)[(\[].*[)\]]|\{.*\}|[%‰€$£¥]|(in )?(years?|yrs?|months?|weeks?|days?|hours?|h|min(utes)?|s(ec(onds)?)?|jahre?n?"
+    r"|monate?|tage|stunden|ans?|années|mois|años|meses|eur(os?)?|usd|gbp|chf|dollars?|k[gm]|[cm]?m[²2³3]?|cm|g|mg|t|ha|l|ml"
+    r"|mmhg|bpm|kcal|kg/m[²2]|°c|percent|prozent|number|count|anzahl|persons?|people|personen|thousands?|num(eric)?"
     r"|int(eger|64|32)?|float(64)?|double|string|char(acter)?|text|date|factor|bool(ean)?|object|category)"
 )
 _NO_VALUE = re.compile(
@@ -162,7 +175,8 @@ def _joined(lines: Sequence[Sequence[str]]) -> list[str]:
     names = []
     for number, name in enumerate(last):
         above = (wide[number] if name else line[number] for wide, line in zip(spread, groups))
-        names.append(" ".join(dict.fromkeys(text for text in [*above, name] if text)))
+        named = (text for text in [*above, name] if text and not _NO_NAME.fullmatch(text))
+        names.append(" ".join(dict.fromkeys(named)))
     return names
 
 

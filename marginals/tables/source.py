@@ -17,19 +17,18 @@ from marginals.errors import InputError
 from marginals.keys import TEXTS, Key, check_settings, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
-from marginals.tables.counts import CountedRows, is_called_a_count, likely_counts, refusal_of_counts
-from marginals.tables.csv_text import SEPARATORS, FileForm, is_about_a_line_without_end, is_encoding
+from marginals.tables.counts import CountedRows, refusal_of_counts
+from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
 from marginals.tables.engines import (
     ENGINES,
+    counts_column,
     file_source,
-    first_rows,
     frame_source,
     given_orders,
-    left_to_pandas,
     machine_memory,
 )
-from marginals.tables.files import CsvFiles, Files, ParquetFiles, ProgramFile, files_of, frame_of
+from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
@@ -632,17 +631,10 @@ class TableSource:
                     missing_in=where_some(people.lacking),
                     rows_per_person=self.unit.stated,
                     left_out=people.left_out,
-                    left_to_pandas=self._left_to_pandas(opened),
                 )
-            table = replace(self._counted(opened, reading, limit, k), left_to_pandas=self._left_to_pandas(opened))
+            table = self._counted(opened, reading, limit, k)
             repeating = tuple(repeating_keys(opened, keys, self.missing))
             return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
-
-    def _left_to_pandas(self, opened: Source) -> str:
-        """Why pandas read its files though they are DuckDB's; empty where that is not so."""
-        if self.unit.needs_order or not isinstance(opened, CsvFiles | ParquetFiles):
-            return ""
-        return left_to_pandas(opened, self.engine, self.memory_in_bytes // 2)
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         """The table whose rows all count. limit: distinct rows that fit into memory."""
@@ -756,18 +748,12 @@ class TableSource:
             if not self.unit.needs_order:  # engines read the rows of a file in any order
                 columns = dict.fromkeys([*self.used, *self._people, *self._counts, *keys])
                 opened = file_source(files, list(columns), self.engine, self.memory_in_bytes // 2)
-        if self.counts is None:
-            self._refuse_unasked_counts()
+        if self.counts is None and self.person is None:
+            column = counts_column(self.origin if self.path is None else self.files())
+            if column is not None and column not in self.used:
+                raise refusal_of_counts(column, opened.name)
         is_counted = isinstance(self.counts, str)
         return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
-
-    def _refuse_unasked_counts(self) -> None:
-        """Raise InputError for a table that looks like one of counts, of which nobody has said whether it is."""
-        columns = [column for column in self.columns() if is_called_a_count(column) and column not in self.used]
-        if columns and self.person is None:
-            rows = first_rows(self.origin if self.path is None else self.files(), _ROWS)
-            if (column := likely_counts(rows)) in columns:
-                raise refusal_of_counts(str(column), "the table" if self.path is None else self.path.name)
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
         most = self.unit.stated
@@ -918,15 +904,12 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     """
     if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
         return
-    if isinstance(files, CsvFiles):
-        files.check([])
     try:
         frame = files.first_rows(_ROWS)
-    except InputError as error:
-        if is_about_a_line_without_end(error):  # engines might pass over it
-            raise
+    except InputError:
         return  # whoever reads the rows says better what is wrong with them
-    frame = frame.loc[:, ~frame.columns.duplicated()]
+    are_names = (frame == list(frame.columns)).all(axis=1)  # names once more, as where files were put together
+    frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
     looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
     if looks_like_record(looked_at, missing):
