@@ -15,8 +15,8 @@ from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
 from marginals.tables.attribute import MISSING
+from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
-from marginals.tables.values import in_natural_order
 from models.accuracy import (
     LEAST_GROUP,
     IndependentModel,
@@ -212,18 +212,15 @@ class Comparison:
         """
         import pandas as pd
 
-        rows = {
-            name: {
-                "one_way": errors.one_way.mean,
-                "two_way": errors.two_way.mean,
-                "worst": max(errors.two_way.by_table.values(), default=nan),
-                "median": errors.counts.median,
-                "ninth_decile": errors.counts.ninth_decile,
-                "wanted": errors.wanted.mean if errors.wanted.by_table else nan,
-            }
-            for name, errors in self.each.items()
-        }
-        return pd.DataFrame.from_dict(rows, orient="index")
+        def row(errors: Accuracy) -> tuple[float, ...]:
+            worst = max(errors.two_way.by_table.values(), default=nan)
+            wanted = errors.wanted.mean if errors.wanted.by_table else nan
+            counts = errors.counts
+            return errors.one_way.mean, errors.two_way.mean, worst, counts.median, counts.ninth_decile, wanted
+
+        rows = {name: row(errors) for name, errors in self.each.items()}
+        columns = ["one_way", "two_way", "worst", "median", "ninth_decile", "wanted"]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
     def pairs(self) -> "pd.DataFrame":
         """One row for each pair of attributes, those whose association is lost most first.
@@ -244,14 +241,21 @@ class Comparison:
         import pandas as pd
 
         independent = self.yardsticks[INDEPENDENT].two_way.by_table if INDEPENDENT in self.yardsticks else {}
-        rows = []
-        for pair in self.most_lost():
-            beside = {
+        rows = [
+            {
+                **dict(zip(("first", "second"), pair.attributes)),
+                "kind": pair.kind,
+                "total_variation": pair.total_variation,
                 "if_independent": independent.get(pair.attributes, nan),
+                "cramers_v": pair.cramers_v,
+                "cramers_v_released": pair.cramers_v_released,
                 "contrast": " and ".join(pair.contrast or ()),
+                "odds_ratio": pair.odds_ratio,
+                "odds_ratio_released": pair.odds_ratio_released,
             }
-            rows.append([*pair.attributes, *(beside[n] if n in beside else getattr(pair, n) for n in _COLUMNS)])
-        return pd.DataFrame(rows, columns=["first", "second", *_COLUMNS]).set_index(["first", "second"])
+            for pair in self.most_lost()
+        ]
+        return pd.DataFrame(rows, columns=_COLUMNS).set_index(["first", "second"])
 
     def most_lost(self) -> tuple[PairCompared, ...]:
         """The pairs, those first whose association in the release is less than in the table by most."""
@@ -271,16 +275,8 @@ class Comparison:
         return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
 
-_COLUMNS = (
-    "kind",
-    "total_variation",
-    "if_independent",
-    "cramers_v",
-    "cramers_v_released",
-    "contrast",
-    "odds_ratio",
-    "odds_ratio_released",
-)
+_COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
+_COLUMNS += ["contrast", "odds_ratio", "odds_ratio_released"]
 
 Stop = Callable[[], bool]
 """Whether no more time should be spent."""
@@ -352,7 +348,9 @@ def comparison(
     tables = random_tables(attributes, _COUNTED, rng)
     for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
         if stop():
-            return _Comparing(cube, model, yardsticks, comparing.errors_of(1)).result([], wanted)
+            singles = [(name,) for name in attributes if (name,) in comparing.errors]
+            one_way: dict[tuple[str, ...], dict[str, float]] = {names: comparing.errors[names] for names in singles}
+            return _Comparing(cube, model, yardsticks, one_way).result([], wanted)
         if pair is not None:
             comparing.table(pair)
         if counted is not None:
@@ -387,10 +385,10 @@ class _Comparing:
         mask = self.cube.domain.mask(dict.fromkeys(names, 0))
         if names in self.errors or not self.cube.holds(mask):
             return
-        sizes = [self.cube.domain.hierarchy(name).size(0) for name in names]
+        cells = prod(self.cube.domain.hierarchy(name).size(0) for name in names)
         try:
-            if len(names) == 2 and prod(sizes) <= min(_CELLS, _ALL_CELLS - self.cells):
-                self.cells += prod(sizes)
+            if len(names) == 2 and cells <= min(_CELLS, _ALL_CELLS - self.cells):
+                self.cells += cells
                 self.errors[names] = self._pair((names[0], names[1]))
             else:
                 data = self.cube.table(mask)
@@ -416,37 +414,31 @@ class _Comparing:
             for name, error in errors.items():
                 self.relative.setdefault(name, []).append(error)
 
-    def errors_of(self, number: int) -> dict[tuple[str, ...], dict[str, float]]:
-        """Return the errors of tables of so many attributes."""
-        return {names: error for names, error in self.errors.items() if len(names) == number}
-
     def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
         """Return the comparison. pairs: those that were to be compared, besides wanted tables."""
-        accuracies = {name: self._accuracy(name, pairs, wanted) for name in self.models}
-        release = accuracies.pop(_RELEASE)
-        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in self._ordered(self.pairs)))
+        index, attributes = self.cube.domain.index, self.cube.domain.attributes
 
-    def _ordered(self, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        return sorted(tables, key=lambda names: tuple(map(self.cube.domain.index, names)))
-
-    def _accuracy(self, name: str, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Accuracy:
-        def errors(tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
-            known = {table: self.errors[table][name] for table in tables if table in self.errors}
+        def errors(name: str, tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
+            ordered = sorted(tables, key=lambda names: tuple(map(index, names)))
+            known = {table: self.errors[table][name] for table in ordered if table in self.errors}
             return TableErrors(known, number - len(known), drawn)
 
-        attributes = self.cube.domain.attributes
-        every = comb(len(attributes), 2)
-        counts = CountErrors()
-        if relative := self.relative.get(name):
-            known = np.concatenate(relative)
-            counts = CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
-        asked = {tuple(sorted(names, key=self.cube.domain.index)) for names in wanted}
-        return Accuracy(
-            errors(combinations(attributes, 1), len(attributes)),
-            errors(self._ordered(pairs), every, drawn=0 < len(pairs) < every),
-            counts,
-            errors(self._ordered(asked), len(asked)),
-        )
+        every, accuracies = comb(len(attributes), 2), {}
+        asked = {tuple(sorted(names, key=index)) for names in wanted}
+        for name in self.models:
+            counts = CountErrors()
+            if relative := self.relative.get(name):
+                known = np.concatenate(relative)
+                counts = CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
+            accuracies[name] = Accuracy(
+                errors(name, combinations(attributes, 1), len(attributes)),
+                errors(name, pairs, every, drawn=0 < len(pairs) < every),
+                counts,
+                errors(name, asked, len(asked)),
+            )
+        release = accuracies.pop(_RELEASE)
+        compared = sorted(self.pairs, key=lambda names: tuple(map(index, names)))
+        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in compared))
 
     def _pair(self, names: tuple[str, str]) -> dict[str, float]:
         """The total variation of each model; what the release's says of the two is kept."""
@@ -493,10 +485,8 @@ class _Comparing:
 
     def _values(self, name: str, level: int) -> int:
         """Count the values of a level that have rows, without MISSING."""
-        labels, table = (
-            self.cube.domain.hierarchy(name).labels[level],
-            self.cube.table(self.cube.domain.mask({name: level})),
-        )
+        labels = self.cube.domain.hierarchy(name).labels[level]
+        table = self.cube.table(self.cube.domain.mask({name: level}))
         return sum(labels[code] != MISSING for code in table.codes[0].tolist())
 
     def _with_values(self, name: str, place: IndexArray | None) -> IndexArray:

@@ -19,9 +19,9 @@ from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.estimates import Attributes, Certain, Quantity, Rows, as_margin, axis, basis_in, marked, weakest
-from marginals.label_numbers import LabelNumbers
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
+from marginals.tables.intervals import LabelNumbers
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction

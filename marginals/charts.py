@@ -102,8 +102,8 @@ def interaction_picture(collection: Collection) -> Shape:
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
     Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other, as far as a turn can help. More than 60 attributes are placed by classical scaling
-    (Torgerson 1952) and not turned: the other way takes minutes for hundreds, and helps nobody to read the picture.
+    join and of each other, as far as a turn can help. More than 60 attributes are placed on a circle and not turned: the
+    other way takes minutes for hundreds, and helps nobody to read the picture.
     """
     import networkx as nx
 
@@ -150,26 +150,13 @@ def _placed(graph: "nx.Graph[str]") -> list[Point]:
     """A place for each node, in a plane without a scale."""
     import networkx as nx
 
-    if len(graph) < 2:
-        return [(0.0, 0.0)] * len(graph)
-    lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
-    apart = max(max(row.values()) for row in lengths.values()) + 1
-    distances = {a: {b: lengths[a].get(b, apart) for b in graph} for a in graph}
-    if len(graph) > _CROWD:
-        return _scaled(np.array([list(row.values()) for row in distances.values()], dtype=np.float64))
-    layout = nx.kamada_kawai_layout(graph, dist=distances)
+    if len(graph) > _CROWD or len(graph) < 2:
+        layout = nx.circular_layout(graph)
+    else:
+        lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
+        apart = max(max(row.values()) for row in lengths.values()) + 1
+        layout = nx.kamada_kawai_layout(graph, dist={a: {b: lengths[a].get(b, apart) for b in graph} for a in graph})
     return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
-
-
-def _scaled(distances: FloatArray) -> list[Point]:
-    """Classical scaling: the plane in which points lie farthest apart that have these distances (Torgerson 1952)."""
-    squares = distances**2
-    centred = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
-    values, vectors = np.linalg.eigh(centred)
-    axes = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
-    # An axis may point either way; the point that is farthest out is always on the same side.
-    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
-    return [(float(x), float(y)) for y, x in axes]
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
@@ -388,18 +375,6 @@ def _finite(edge: Frontier) -> list[Point]:
     return [(u, r) for u, r in zip(edge.utility.tolist(), edge.risk.tolist()) if isfinite(r)]
 
 
-def releases_picture(releases: Sequence[Named]) -> Shape | None:
-    """Releases by number, their information and their risk; None of fewer than two whose risk is finite."""
-    finite = [release for release in releases if isfinite(release[2])]
-    if len(finite) < 2:
-        return None
-    x = Axis(*_around([told for _, told, _ in finite]), _LEFT, _RIGHT)
-    y = Axis(*_around([risk for _, _, risk in finite]), _BOTTOM, _TOP)
-    description = "; ".join(f"release {name}: {told:.3g} nats, risk {r:.3g}" for name, told, r in finite)
-    titles = "information (nats); right: tells more", "risk (mean loss)"
-    return _plot("Releases by risk and utility", description, titles, x, y, dots=_dots(finite, x, y))
-
-
 def _dots(points: Sequence[Named], x: Axis, y: Axis) -> list[Shape]:
     """Points with their names beside them, inside the picture and not on each other."""
     dots: list[Shape] = []
@@ -419,12 +394,6 @@ def _ends(values: Iterable[float]) -> Point:
     numbers = list(values)
     low, high = min(numbers), max(numbers)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _around(values: Iterable[float]) -> Point:
-    """From a little below the least of some numbers to a little above the largest, but not below 0."""
-    low, high = _ends(values)
-    return max(0.0, low - (high - low) / 8), high + (high - low) / 8
 
 
 # Small pictures of a table: how values are distributed, and how they merge.

@@ -68,7 +68,9 @@ class LabelReading:
         """Whether a total is surely larger than what is listed beside it."""
         for line in self.lines:
             parts = [line[label][1] for label in self.values if label in line]
-            if len(parts) > 1 and sum(parts) < max((line[total][0] for total in self.totals if total in line), default=0):
+            if len(parts) > 1 and sum(parts) < max(
+                (line[total][0] for total in self.totals if total in line), default=0
+            ):
                 return True
         return False
 
@@ -189,10 +191,8 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
                 reading.groups[label] = tuple(parts)
             elif value is not None and (is_stub or adds_up):
                 reading.groups[label] = (*parts, f"{label}: others")
-            if (
-                value is None
-                or value == 1
-                and not (label in reading.groups and len(reading.groups[label]) == len(parts))
+            if value is None or (
+                value == 1 and not (label in reading.groups and len(reading.groups[label]) == len(parts))
             ):
                 if is_stub or (value and wholes is not indented):
                     reading.doubts[label] = f"it may be a group that {parts[0]!r} is in"

@@ -35,13 +35,14 @@ from marginals.conditions import (
     Where,
     columns_of,
     formula_of,
+    no_range,
     parsed,
 )
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, first_few, is_words, suggested
 from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
-from marginals.tables.values import POINT, number_text
+from marginals.tables.values import number_text
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
@@ -157,7 +158,7 @@ class _PublishedValues:
             if not text.strip().startswith(self._domain.attributes):
                 known_attribute(self._domain, parts[1])
             if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
-                raise _no_range(parts[1], parts[2] + parts[3]) from None
+                raise no_range(parts[1], parts[2] + parts[3]) from None
             raise
 
     def _is_value(self, name: str, text: str) -> bool:
@@ -202,7 +203,7 @@ class _PublishedValues:
                     "values occur; name the values of each"
                 )
             if sign != "==":
-                raise _no_range(left.name, sign + right.name)
+                raise no_range(left.name, sign + right.name)
             raise InputError(
                 f"there is no attribute {right.name!r} to compare {left.name!r} with; if it is a value, write it between "
                 f"quotes, {left.name} {sign} {right.name!r}"
@@ -210,22 +211,15 @@ class _PublishedValues:
         if sign == "==":
             return {left.name: self._equal(left.name, right)}
         if isinstance(right, str):
-            raise _no_range(left.name, sign + right)
+            raise no_range(left.name, sign + right)
         return {left.name: labels.meant(sign + _digits(right))}
 
     def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
-        text = value if isinstance(value, str) else _digits(value)
-        inside = labels.labelled(text)
-        if (
-            inside is None
-            and (number := POINT.number(text)) is not None
-            and not isinstance(value, str)
-            and labels.is_value(f">={text}")
-        ):
-            return labels.between(Range(number, number), text)
-        if inside is None:
-            raise labels.no_value(text)
+        if not isinstance(value, str):
+            return labels.meant(_digits(value))
+        if (inside := labels.labelled(value)) is None:
+            raise labels.no_value(value)
         return Meaning.certain(inside)
 
     def _any_of(self, formula: Formula, terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
@@ -271,13 +265,6 @@ def _of_several(word: str, names: tuple[str, ...]) -> InputError:
     return InputError(
         f"a query says of each attribute by itself which values are meant, and all must hold; this one has {word!r} over "
         f"conditions on {' and '.join(map(repr, names))}: ask for the parts one by one"
-    )
-
-
-def _no_range(attribute: str, text: str) -> InputError:
-    return InputError(
-        f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {attribute}>3 or {attribute}=20-39; or name "
-        "values, with | between"
     )
 
 

@@ -1,6 +1,7 @@
 """Graphical models selected for a table: searched for or given, tested, compared and taken elsewhere."""
 
 import re
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
@@ -190,7 +191,8 @@ def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str
     """Return a table at one level without values that have no row; for attributes that had one, the codes that stay."""
     labels = {a: table.domain.hierarchy(a).labels[0] for a in table.attributes}
     columns = dict(zip(table.attributes, table.codes))
-    used = {a: codes for a in labels if len(codes := np.unique(columns[a]).astype(np.intp)) < len(labels[a])}
+    occurring = {a: np.unique(columns[a]).astype(np.intp) for a in labels}
+    used: dict[str, CodeArray] = {a: codes for a, codes in occurring.items() if len(codes) < len(labels[a])}
     if not used or not len(table):
         return table, {}
     domain = Domain.of({a: Hierarchy.flat([of[c] for c in used[a]] if a in used else of) for a, of in labels.items()})
@@ -316,8 +318,7 @@ def false_discovery(p: FloatArray) -> FloatArray:
 
 Cliques = tuple[tuple[str, ...], ...]
 
-_R_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'')
-_R_CALL = re.compile(r"c\(([^()]*)\)|" + _R_TEXT.pattern)
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 
 
 def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
@@ -359,20 +360,19 @@ def cliques_of(model: Any) -> Cliques:
 
 
 def _of_r(text: str) -> Cliques:
-    inner = text.strip()
-    inner = inner.removeprefix("list(").removesuffix(")") if inner.startswith("list(") else inner
-    result = [call.group(0) for call in _R_CALL.finditer(inner)]
-    unquoted = (_R_TEXT.sub("", call.removeprefix("c(").removesuffix(")")) for call in result)
-    if any(rest.strip(" ,\n\t") for rest in (_R_CALL.sub("", inner), *unquoted)):
-        raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
-    return tuple(
-        tuple(re.sub(r"\\(.)", r"\1", name[0] if name[0] is not None else name[1]) for name in _names(call))
-        for call in result
+    pieces = _QUOTED.split(text.strip())  # every second is a name in quotes, which Python reads as R does
+    code = "".join(
+        piece if number % 2 else re.sub(r"\b(list|c)\(", "[", piece).replace(")", "]")
+        for number, piece in enumerate(pieces)
     )
-
-
-def _names(call: str) -> list[tuple[str | None, str]]:
-    return [(name.group(1), name.group(2) or "") for name in _R_TEXT.finditer(call)]
+    try:
+        read = literal_eval(code if pieces[0].startswith("list(") else f"[{code}]")
+        cliques = [[clique] if isinstance(clique, str) else clique for clique in read]
+    except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
+        cliques = [None]
+    if not all(isinstance(clique, list) and all(isinstance(name, str) for name in clique) for clique in cliques):
+        raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
+    return tuple(map(tuple, cliques))
 
 
 @dataclass(frozen=True)
@@ -393,11 +393,6 @@ class ModelComparison:
     p_value: float | None
     only_in_one: tuple[tuple[str, str], ...]
     only_in_other: tuple[tuple[str, str], ...]
-
-
-def _edges_beyond(one: SelectedModel, other: SelectedModel) -> tuple[tuple[str, str], ...]:
-    graph = other.graph
-    return tuple((a, b) for a, b in one.graph.edges if not graph.has_edge(a, b))
 
 
 Again = Callable[[ContingencyTable], SelectedModel]
@@ -571,7 +566,10 @@ class Selection:
         mine, its = (model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (one, two))
         if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
             raise InputError("the two models are of different tables, so their deviances cannot be compared")
-        lacking, added = _edges_beyond(one, two), _edges_beyond(two, one)
+        edges = [{frozenset(edge): edge for edge in model.graph.edges} for model in (one, two)]
+        lacking, added = (
+            tuple(edge for pair, edge in these.items() if pair not in those) for these, those in (edges, edges[::-1])
+        )
         aic, bic = one.aic - two.aic, one.bic - two.bic
         if lacking and added:
             return ModelComparison(aic, bic, False, None, None, None, None, lacking, added)

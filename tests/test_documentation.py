@@ -91,7 +91,6 @@ UNKNOWN = {
         '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.interactions]]\nunheard_of = 1'
     ),
     "population.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[population]\nunheard_of = 1',
-    "sweep.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[sweep]\nunheard_of = 1',
     "risk.linkage.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk.linkage]\nunheard_of = 1',
     "risk.rules.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.rules]]\nunheard_of = 1',
 }

@@ -5,11 +5,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from itertools import permutations
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from marginals.auditing.published import (
     AMBIGUOUS,
@@ -21,7 +21,7 @@ from marginals.auditing.published import (
     below,
     is_cell,
     quoted,
-    read_published,
+    read_all,
     share_of,
     without_percent,
 )
@@ -43,7 +43,7 @@ from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError, InputError
 from marginals.files import resolved
 from marginals.label_sums import BLANK, TOTALS, Hints, LabelReading, is_sum, read_labels
-from marginals.tables.intervals import Range, interval
+from marginals.tables.intervals import interval, pieces_of
 from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
@@ -110,14 +110,12 @@ def _key(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
 
 
-def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
-    """A spec for some tables, which its text names as seen from a folder.
+def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
+    """A spec for some tables, which its text names as seen from a folder: files, folders, frames, and lists of these.
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    if len({resolved(path) for path in paths}) < len(paths):
-        raise InputError("a table is named twice")
-    files = [read_published(path) for path in paths]
+    files, skipped = read_all(listed)
     marginals = _marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
@@ -127,7 +125,7 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
             known.setdefault(name, set()).update(file.column(file.header.index(name)))
-    tables = {path: tables[path] for path in paths}
+    tables = {file.path: tables[file.path] for file in files}
     markers = _markers(files, tables, why)
     readings: list[Mapping[str, LabelReading]] = []
     is_open = False
@@ -148,12 +146,14 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
         if is_open or doubt.code not in ("label", "no-total")
     ]
+    doubts += [NotExamined("table", f"Not examined: {name}; {why}.", name, is_doubt=True) for name, why in skipped]
     complete = {path: levels for path, levels in marginals.items() if tables[path].complete}
     for name, groups in _groups_of_releases(complete).items():
         totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
         attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
         why[f"attributes.{name}"] = ["the values and groups of the release"]
-    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts)), folder, why)
+    known_files = {file.path: file for file in files}
+    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files=known_files), folder, why)
 
 
 def _doubts(
@@ -313,7 +313,7 @@ def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
     across = next((name for name, labels in known.items() if len(header & labels) > 1), "")
     why = f"its values are those of {across!r} in another table" if across else "from what the header says"
     if not across:
-        numbers = sum(interval(_without_words(label)) is not None for label in header)
+        numbers = sum(interval(label) is not None for label in header)
         is_sex = {label.lower() for label in header} & {"male", "female", "m", "f", "men", "women"}
         across = "age" if numbers * 2 > len(header) else "sex" if is_sex else "group"
     return across, f"the header shows values of {across!r}: {why}"
@@ -378,10 +378,15 @@ def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
         totals = [{row for row, label in enumerate(other) if label.lower() in TOTALS} for other in columns.values()]
         is_whole = any(blank == rows and len(rows) == 1 for rows in totals)
         is_marked = is_whole or any(all(marks[row] for row in blank) and not all(marks) for marks in marking)
-        values = [label for label in dict.fromkeys(labels) if label and interval(_without_words(label))]
-        ranges = _number_groups(values) if len(values) + 1 >= len({*labels}) else {}
+        values = [label for label in dict.fromkeys(labels) if label and interval(label)]
+        ranges = pieces_of(values) if len(values) + 1 >= len({*labels}) else {}
         parents = file.parents.get(name, {})
-        hints[name] = Hints(parents, ranges, ["", BLANK] if blank and is_marked else [""], name in file.padded)
+        hints[name] = Hints(
+            parents,
+            {**ranges, **file.groups.get(name, {})},
+            ["", BLANK] if blank and is_marked else [""],
+            name in file.padded,
+        )
     return hints
 
 
@@ -396,7 +401,7 @@ def _attributes(
             label for reading in of_tables for label in reading.labels if label and label not in reading.left_out
         )
         values = [label for label in labels if label not in totals]
-        groups, reason = _number_groups(values), "groups are ranges of numbers that hold others"
+        groups, reason = pieces_of(values), "groups are ranges of numbers that hold others"
         if not groups:
             groups = {group: members for r in of_tables for group, members in r.groups.items() if group in values}
             reason = "groups are values that add up to them"
@@ -410,41 +415,6 @@ def _attributes(
             why[f"attributes.{name}"].append(unshown)
         attributes[name] = AttributeSpec(totals, groups, others)
     return attributes
-
-
-def _without_words(label: str) -> str:
-    """A label without the words around its numbers: "Aged 18 to 64 years" is 18-64."""
-    return " ".join(re.sub(r"(?i)\b(aged?|years?|yrs?|old)\b", "", label).lower().split())
-
-
-def _number_groups(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Labels that are ranges of numbers, as groups of the pieces that they cut each other into."""
-    ranges = {label: _half_open(numbers) for label in labels if (numbers := interval(_without_words(label)))}
-    ends = sorted({end for pair in ranges.values() for end in pair})
-    if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
-        return {}
-    pieces = {}
-    for low, high in zip(ends, ends[1:]):
-        named = [label for label, pair in ranges.items() if pair == (low, high)]
-        if any(pair[0] <= low and high <= pair[1] for pair in ranges.values()):
-            pieces[low, high] = named[0] if named else _piece(low, high)
-    return {
-        label: tuple(name for (low, high), name in pieces.items() if pair[0] <= low and high <= pair[1])
-        for label, pair in ranges.items()
-        if pair not in pieces or pieces[pair] != label
-    }
-
-
-def _half_open(given: Range) -> tuple[Decimal, Decimal]:
-    """From the first number on to before the second, of whole numbers."""
-    low = max(given.low, Decimal(0))
-    return low, given.high + 1 if given.with_high and given.high.is_finite() else given.high
-
-
-def _piece(low: Decimal, high: Decimal) -> str:
-    if not high.is_finite():
-        return f"{low}+"
-    return f"{low}" if high - low == 1 else f"{low}-{high - 1}"
 
 
 # What a column holds: counts, percentages, statuses, or values of an attribute.
@@ -508,9 +478,7 @@ class _Column:
         """Whether it seems to hold counts, some of them suppressed, perhaps by texts that are not known to mean that."""
         counts = sum(count is not None for count in self.counts)
         unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
-        is_label = any(
-            text.lower() in TOTALS or interval(_without_words(text)) or len(text) > _MARKER_LENGTH for text in unknown
-        )
+        is_label = any(text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown)
         if not self.filled or is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
             return False
         if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in self.filled):
@@ -668,7 +636,10 @@ _HIDES = re.compile(
     r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
 )
 _SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
-_YES, _NO = frozenset("true t yes y 1 1.0 x".split()), frozenset("false f no n 0 0.0".split()) | {""}
+_YES, _NO = (
+    frozenset(["true", "t", "yes", "y", "1", "1.0", "x"]),
+    frozenset(["false", "f", "no", "n", "0", "0.0"]) | {""},
+)
 _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
     (re.compile(name), frozenset(shown.split(" ")), frozenset(withheld.split()))
     for name, shown, withheld in (

@@ -2,8 +2,8 @@
 
 import csv
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -11,10 +11,12 @@ from io import StringIO
 from itertools import zip_longest
 from math import ceil, floor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from marginals.arguments import path_of
+from marginals.auditing.formats import Groups, Skipped, arranged, frame_lines, is_frame, parquet_lines, tables_in
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, open_regular
+from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
 from marginals.tables.distinct_rows import text_of
 from marginals.tables.opening import reading, require
@@ -40,6 +42,7 @@ class PublishedFile:
 
     parents: of each column the label that each indented one stands under. padded: columns whose blanks may only make all
     texts end at one place. indented: a label that is indented so that it is not known what it is a part of; else empty.
+    groups: of a column, the parts of labels that are sums, as files beside the table say.
     """
 
     path: Path
@@ -48,6 +51,7 @@ class PublishedFile:
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     padded: Collection[str] = ()
     indented: str = ""
+    groups: Mapping[str, Groups] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -66,6 +70,31 @@ class PublishedFile:
         return [row[number] for row in self.rows]
 
 
+def read_all(tables: Iterable[Any]) -> tuple[list[PublishedFile], list[Skipped]]:
+    """The tables in files, folders, frames and lists of these; and what of a folder is left out.
+
+    Raises InputError as `read_published` does, and for a table that is named twice.
+    """
+    files: list[PublishedFile] = []
+    skipped: list[Skipped] = []
+    for table in tables:
+        if isinstance(table, Skipped):
+            skipped.append(table)
+        elif is_frame(table):
+            path = Path(f"table {len(files) + 1}")
+            lines = arranged(path, frame_lines(table))
+            files.append(replace(read_lines(path, lines.texts), groups=lines.groups))
+        elif isinstance(table, list | tuple) or path_of(table).is_dir():
+            inner, left_out = read_all(table if isinstance(table, list | tuple) else tables_in(path_of(table)))
+            files += inner
+            skipped += left_out
+        else:
+            files.append(read_published(path_of(table)))
+    if len({resolved(file.path) for file in files}) < len(files):
+        raise InputError("a table is named twice")
+    return files, skipped
+
+
 def read_published(path: Path) -> PublishedFile:
     """A published table. Lines of a title above the header, notes below the rows, and what is empty are left out.
 
@@ -76,12 +105,13 @@ def read_published(path: Path) -> PublishedFile:
     """
     try:
         is_sheet = path.suffix.lower() in _SPREADSHEETS
-        lines = _sheet(path) if is_sheet else _csv(path)
+        table = arranged(path, _sheet(path) if is_sheet else _csv(path))
     except FileNotFoundError:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
-    return read_lines(path, lines, "some label" if is_sheet and indents_cells(path) else "")
+    indented = "some label" if is_sheet and indents_cells(path) else ""
+    return replace(read_lines(path, table.texts, indented), groups=table.groups)
 
 
 def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
@@ -201,7 +231,7 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
 def _csv(path: Path) -> list[list[str]]:
     content = bounded_content(path, _MOST_BYTES)
     if content[:4] == b"PAR1":
-        raise InputError(f"{path.name} is a Parquet file; save the table as CSV")
+        return parquet_lines(path)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

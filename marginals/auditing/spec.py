@@ -102,7 +102,7 @@ class NotExamined:
 class AuditSpec:
     """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean.
 
-    doubts: what a guess did not understand.
+    doubts: what a guess did not understand. files: those of the tables that were read already.
     """
 
     tables: Mapping[Path, TableSpec]
@@ -112,6 +112,7 @@ class AuditSpec:
     protection: int = 0
     sensitive: tuple[str, ...] = ()
     doubts: tuple[NotExamined, ...] = ()
+    files: Mapping[Path, PublishedFile] = field(default_factory=dict)
 
     def check_attributes(self) -> None:
         """Raise InputError for an attribute that no table has."""
@@ -277,7 +278,7 @@ class LabelledCell(NamedTuple):
 
 def read_tables(spec: AuditSpec) -> list[PublishedTables]:
     """All tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
-    files = {path: read_published(path) for path in spec.tables}
+    files = {path: spec.files.get(path) or read_published(path) for path in spec.tables}
     cells = {path: labelled_cells(files[path], table, spec.markers) for path, table in spec.tables.items()}
     groups: dict[str, dict[Path, TableSpec]] = {}
     for path, table in spec.tables.items():

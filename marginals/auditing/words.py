@@ -36,7 +36,8 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         linked = part.linked
         tables = ", ".join(linked.names[: linked.table_count])
         of_whom = "" if len(audit.parts) == 1 else f" (people: {part.people})"
-        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {int(part.is_printed.sum()):,} of them printed"
+        printed, withheld = int(part.is_printed.sum()), int(part.is_withheld.sum())
+        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {printed:,} of them printed and {withheld:,} withheld"
         if part.bounds is None:
             yield from contradiction_lines(part)
             continue
@@ -77,11 +78,17 @@ def _nothing_certain(audit: Audit) -> Iterator[str]:
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
     """How many counts are undecided, and why."""
-    if late := part.undecided - part.uncovered:
-        yield f"Undecided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
-    if part.uncovered:
+    late, uncovered = part.is_undecided & part.linked.covered, part.is_undecided & ~part.linked.covered
+    if late.any():
+        in_tables = int((late & part.linked.is_published).sum())
+        whose = f"{in_tables:,} of them in the tables, the others" if in_tables else "all of them counts"
         yield (
-            f"Undecided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
+            f"Undecided in time: {number_of(int(late.sum()), 'count')}, {whose} that no table prints; more may follow from "
+            "the tables. Give --seconds more."
+        )
+    if uncovered.any():
+        yield (
+            f"Undecided: {number_of(int(uncovered.sum()), 'count')} of attributes that are linked by more of them than "
             "joint tables have; what is said of them is true, and more may follow. Audit fewer tables at once."
         )
 

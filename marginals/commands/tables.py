@@ -251,7 +251,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         ) from None
     least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
-        recoded = marginals.sweep(table, diversity, configured.importance, k=least)
+        recoded = marginals.sweep(table, diversity, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
             on_chains = {"swept": swept, "combinations": level_combinations(table)}
@@ -441,7 +441,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
 
 def _init_lines(config: "InitialConfig") -> Iterable[str]:
     """What was guessed of a table, questions first."""
-    from marginals.names import column_name
+    from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     described = config.guessed.table
@@ -455,7 +455,10 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
     yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     if described.missing.cells:
         yield str(described.missing)
-    yield from (f"{token} is taken for a missing value: {why}." for token, why in described.missing.why.items())
+    for name, facts in described.columns.items():
+        if facts.marks.texts and config.guesses[name].role.is_used:
+            taken = number_of(len(facts.marks.texts), "value")
+            yield f"{column_name(name)}: {taken} taken for missing, since {facts.marks.why}; see marks in the config."
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     if config.guessed.person is not None:

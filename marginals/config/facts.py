@@ -14,10 +14,13 @@ import numpy as np
 import pandas as pd
 
 from marginals.config import RARE
+from marginals.config.cells import NO_MARKS, Marks
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
+from marginals.tables.intervals import gaps_and_overlaps
+from marginals.tables.scales import dates_among_bands, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -26,7 +29,8 @@ from marginals.tables.sensitive_groups import (
     round_width,
     without_spike,
 )
-from marginals.tables.values import MOST_CONSECUTIVE, date_text, in_order, missing_among
+from marginals.tables.spellings import respelled
+from marginals.tables.values import MOST_CONSECUTIVE, date_text, missing_among
 from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
 
@@ -200,10 +204,15 @@ _LONGEST_CATEGORY = 200
 
 @dataclass(frozen=True, eq=False)
 class Facts(Column):
-    """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare."""
+    """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare.
+
+    marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
+    """
 
     said: ColumnDescription = UNSAID
     rare: int = RARE
+    marks: Marks = NO_MARKS
+    spellings: int = 0
 
     @classmethod
     def read(cls, frame: pd.DataFrame, name: str) -> "Facts":
@@ -227,6 +236,45 @@ class Facts(Column):
         gone = self.rows - int(self.counts[places].sum())
         values = tuple(self.values[i] for i in places)
         return replace(self, values=values, counts=self.counts[places], missing=self.missing + gone)
+
+    def marked(self, marks: Marks) -> "Facts":
+        """Count marks of this column as missing, and values that differ by their spelling only as one."""
+        known = self.without(marks.texts)
+        if known.format is not None or known.distinct > _MOST_CODES:
+            return replace(known, marks=marks)
+        rows_of = Counter(dict(zip(known.values, known.counts.tolist())))
+        spelled = respelled(rows_of, self.said.values)
+        for text, value in spelled.items():
+            rows_of[value] += rows_of.pop(text)
+        values = tuple(value for value in known.values if value in rows_of)
+        counts = np.array([rows_of[value] for value in values], dtype=np.int64)
+        return replace(known, values=values, counts=counts, marks=marks, spellings=len(spelled))
+
+    @property
+    def doubt(self) -> str:
+        """What is asked about its values; empty where nothing is."""
+        doubts = []
+        if self.marks.is_asked:
+            doubts.append(
+                f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
+                "values, write marks = []"
+            )
+        if self.spellings:
+            doubts.append(
+                f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
+                "blanks or signs only; if they are values of their own, write one_spelling = false"
+            )
+        pairs = gaps_and_overlaps(self.values)
+        if dates := dates_among_bands(self.values):
+            doubts.append(
+                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; correct "
+                "the file before anything is published"
+            )
+        elif overlaps := sum(not pair.is_gap for pair in pairs):
+            doubts.append(f"{overlaps:,} of its bands may be wrong, since they begin before the one below ends")
+        elif pairs:
+            doubts.append(f"{len(pairs):,} of its bands may be wrong, since a gap lies below them")
+        return "; and ".join(doubts)
 
     def says(self, *keys: str) -> str:
         """The words of the name that stand under some keys of the table of words."""

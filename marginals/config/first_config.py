@@ -24,6 +24,7 @@ from marginals.config.questions import (
     Question,
     guess_comments,
     one_line,
+    questions_about,
     questions_of,
     questions_text,
     quoted,
@@ -152,10 +153,8 @@ class InitialConfig:
     def questions(self) -> list[Question]:
         """What only somebody who knows the table can answer."""
         counts = self.guessed.table.counts
-        asked = [(name, guess.question, guess.role) for name, guess in self.guesses.items()]
-        return questions_of(
-            [*([(counts, _COUNTS.format(name=quoted(counts)), Role.IGNORED)] if counts else []), *asked]
-        )
+        asked = [] if counts is None else [(counts, _COUNTS.format(name=quoted(counts)), Role.IGNORED)]
+        return [*questions_of(asked), *questions_about(self.guesses)]
 
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
@@ -199,7 +198,6 @@ class InitialConfig:
             f"# count as a value: {rows}.\n"
         )
         lines += [f"# {one_line(str(table.missing))}\n"] if table.missing.cells else []
-        lines += [f"# {token}: {one_line(why)}.\n" for token, why in table.missing.why.items()]
         lines.append(
             f"missing = {_list(map(quoted, table.missing.texts))}\n"
             '# where = "age >= 21"         '
@@ -280,6 +278,15 @@ class InitialConfig:
             ]
         if guess.missing != "drop":
             lines.append(f'missing = "{guess.missing}"        # "drop": rows without one are left out')
+        if guess.role.is_used and guess.marks:
+            why = self.guessed.facts[name].marks.why
+            lines.append(
+                f"marks = {_list(map(quoted, guess.marks))}        # these stand for no value: {one_line(why)}"
+            )
+        if guess.role.is_used and guess.one_spelling:
+            lines.append(
+                "one_spelling = true        # texts that differ by case, accents, blanks or signs are one value"
+            )
         if guess.role.is_used:
             lines += [f"description = {quoted(guess.said.description)}"] if guess.said.description else []
             lines += [f"[attributes.{key}.values]"] if guess.said.values else []

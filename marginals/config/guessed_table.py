@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from marginals.config.cells import ALWAYS, WORDS, DecimalSign, MissingTokens, likely_decimal, missing_tokens
+from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of, nothing_in
 from marginals.config.facts import UNSAID, ColumnDescription, Facts
 from marginals.config.person_keys import differs_within, keys_by_content
 from marginals.config.relations import Values
@@ -37,7 +37,7 @@ _LOOKED_AT = 4_000
 _MOST_REPEATED = 2_000_000
 """People of a table of counts that are looked at."""
 
-_NO_VALUES = (*ALWAYS, *WORDS)
+_NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,15 @@ class DescribedTable:
     def values_of(self) -> Callable[[str], Values]:
         """The values of a column in some rows."""
         some = self.frame.iloc[:: max(1, len(self.frame) // _LOOKED_AT)]
-        return cache(lambda name: Values.of(some[str(name)], self.missing.texts, self.columns[name].decimal))
+        return cache(lambda name: Values.of(some[str(name)], self.no_values(str(name)), self.columns[name].decimal))
 
     def codes(self, name: str) -> tuple[IndexArray, Sequence[str]]:
         """The values of a column: of each row the place of its text, -1 for none, and the texts."""
-        return factorized(self.frame[name], self.missing.texts)
+        return factorized(self.frame[name], self.no_values(name))
+
+    def no_values(self, name: str) -> tuple[str, ...]:
+        """The texts that stand for no value in a column."""
+        return (*self.missing.texts, *self.columns[name].marks.texts)
 
     def keys_among(self, guesses: Mapping[str, Guess]) -> list[RepeatingKey]:
         """The columns that look like keys of people by the guesses, and repeat."""
@@ -139,20 +143,21 @@ class DescribedTable:
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        read = [column.without(ALWAYS) for column in cells]
+        nothing = nothing_in(cells)
+        read = [column.without(nothing) for column in cells]
         keys, likely = _people(frame, read) if chosen.person is None else (_said_key(read, chosen.person), {})
         keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
         shared = {} if chosen.person is not None else shared_keys(frame, keys, read)
         keys = [key for key in keys if key.column not in shared]
         if keys:
-            read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(ALWAYS) for c in read]
+            read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)
-        read = [replace(column, decimal=decimal.sign, rare=rare) for column in read]
-        tokens = missing_tokens(read).counted_in(cells)
         said = {
             name: ColumnDescription(label.description, label.values) for name, label in column_labels(source).items()
         }
-        columns = {c.name: replace(c.without(tokens.texts), said=said.get(c.name, UNSAID)) for c in read}
+        read = [replace(c, decimal=decimal.sign, rare=rare, said=said.get(c.name, UNSAID)) for c in read]
+        tokens = MissingTokens(nothing).counted_in(cells)
+        columns = {c.name: c.marked(marks_of(c, c.said.values)) for c in read}
         likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
         return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare, counts)
 
@@ -242,7 +247,9 @@ class GuessedTable:
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        return replace(protected(self.facts[name], why, question), missing=guess.missing, said=guess.said)
+        made = protected(self.facts[name], why, question)
+        kept = {key: getattr(guess, key) for key in ("missing", "said", "marks", "one_spelling", "doubt")}
+        return replace(made, **kept)
 
     def of_role(self, role: Role) -> list[str]:
         """The columns of a role."""

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from marginals.config.beside import by_the_others, with_structure
-from marginals.config.cells import ALWAYS
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, shared_keys
 from marginals.config.presets import PairsOfTable
@@ -128,8 +127,8 @@ def _recounted(guessed: GuessedTable) -> GuessedTable:
         first, facts = guessed.guesses[name], guessed.facts[name]
         if _has_bands(first):
             continue
-        counted = replace(Facts.read(rows, name).without(ALWAYS), decimal=facts.decimal)
-        again = guess(replace(counted.without(guessed.table.missing.texts), said=facts.said, rare=facts.rare))
+        counted = replace(Facts.read(rows, name), decimal=facts.decimal, said=facts.said, rare=facts.rare)
+        again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
         if again.role is first.role and not _has_bands(again):
             result[name] = replace(again, missing=first.missing)
     return guessed.changed(result)
@@ -150,6 +149,8 @@ def _attribute(guessed: Guess) -> Attribute:
         missing=guessed.missing,
         dates=guessed.dates,
         ladder="fitted" if guessed.is_fitted else "given",
+        marks=guessed.marks or None,
+        one_spelling=guessed.one_spelling or None,
     )
 
 
@@ -205,7 +206,7 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.used:
             raise guessed.nothing_published
     known, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
-    codes = {name: factorized(rows[name], part.missing.texts)[0].astype(np.intp) + 1 for name in known}
+    codes = {name: factorized(rows[name], part.no_values(name))[0].astype(np.intp) + 1 for name in known}
     pairs = PairsOfTable.of_rows({name: code for name, code in codes.items() if np.ptp(code)}, counted.k)
     ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
     return guessed, replace(counted, complete=len(part.frame), demands=demands, generalizations=ways, pairs=pairs)
@@ -219,7 +220,12 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if not sensitive or guessed.person is not None:
-        plain = {name: Attribute(guess.role, missing=guess.missing) for name, guess in guessed.used.items()}
+        plain = {
+            name: Attribute(
+                guess.role, missing=guess.missing, marks=guess.marks or None, one_spelling=guess.one_spelling or None
+            )
+            for name, guess in guessed.used.items()
+        }
         return part.frame, plain | sensitive
     columns = {}
     for name, attribute in sensitive.items():

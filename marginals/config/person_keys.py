@@ -16,7 +16,8 @@ from checks.claims import listing
 from marginals.config.facts import Facts
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey
-from marginals.tables.values import NumberFormat, in_order
+from marginals.tables.scales import in_order
+from marginals.tables.values import NumberFormat
 from marginals.tables.words import column_words
 from models.arrays import IndexArray
 

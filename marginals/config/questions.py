@@ -25,14 +25,19 @@ reviewed = false
 
 @dataclass(frozen=True)
 class Question:
-    """Whether nobody should learn some columns about a person. reason: why it is asked. role: which they have until then."""
+    """Whether nobody should learn some columns about a person. reason: why it is asked. role: which they have until then.
+
+    A question without a role is about the values of the columns.
+    """
 
     columns: tuple[str, ...]
     reason: str
-    role: Role
+    role: Role | None
 
     def __str__(self) -> str:
         columns = ", ".join(map(column_name, self.columns))
+        if self.role is None:
+            return f"{columns}: {self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
             return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
@@ -54,7 +59,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
+def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
     """What is asked, each reason once for each role, that without any evidence last.
 
     asked: a column, why it is asked, or nothing, and its role.
@@ -63,7 +68,7 @@ def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
     >>> question.columns
     ('q1',)
     """
-    groups: dict[tuple[str, Role], list[str]] = {}
+    groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
         if reason:
             groups.setdefault((reason, role), []).append(name)
@@ -71,12 +76,19 @@ def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
     return [Question(tuple(names), reason, role) for (reason, role), names in ordered]
 
 
+def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
+    """Return what is asked about the roles of columns, and about their values."""
+    of_roles = ((name, guess.question, guess.role) for name, guess in guesses.items())
+    of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
+    return questions_of([*of_roles, *of_values])
+
+
 def questions_text(guesses: "Mapping[str, Guess]") -> str:
     """The questions as comments of a config; nothing where nothing is asked."""
-    asked = questions_of((name, guess.question, guess.role) for name, guess in guesses.items())
+    asked = questions_about(guesses)
     if not asked:
         return ""
-    lines = ["#", "# Questions that only you can answer, by giving a column another role below:"]
+    lines = ["#", "# Questions that only you can answer, by changing the section of a column below:"]
     for question in asked:
         lines += wrap(one_line(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
     return "\n".join(lines) + "\n"

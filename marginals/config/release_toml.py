@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +47,14 @@ from marginals.publishing.population import Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
-from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
+from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
 from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
+from marginals.tables.spellings import cell_text
 from marginals.tables.table import Rows, Table
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy
@@ -106,8 +108,6 @@ RISK = {
     "sensitivity": one_of(_FAMILIES, repr),
     "weights": Key(is_table, "be a table of attributes and weights"),
     "personal_weights": text("name a table"),
-    "similar": TEXTS,
-    "threshold": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
     "missed": _WEIGHT_OR_COLUMN,
     "linkage": ANY,
     "interactions": _TABLES,
@@ -123,8 +123,7 @@ INTERACTION = {
 }
 RULE = {"attribute": text("name an attribute", required=True), "level": Key(is_whole, "be a whole number"),
         "condition": text("be text")}  # fmt: skip
-SWEEP = {"importance": Key(are(is_text), "be a list of quasi-identifiers")}
-SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk", "sweep")
+SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,6 @@ class RiskSection:
     prior: tuple[float, ...] = (1.0,)
     harm: HarmModel = field(default_factory=HarmModel)
     personal_weights: Path | None = None
-    similarity: Similarity = field(default_factory=Similarity)
     linkage: LinkageSection | None = None
     rules: tuple[DisclosureRule, ...] = ()
     row_weight: str | None = None
@@ -171,8 +169,6 @@ class RiskSection:
         prior = risk.get("prior", [1 / max(len(paths), 1)] * max(len(paths), 1))
         if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-        if "threshold" in risk and not risk.get("similar"):
-            raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
         personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
         return cls(
@@ -180,7 +176,6 @@ class RiskSection:
             tuple(prior),
             _harm(risk),
             None if personal is None else folder / personal,
-            Similarity(tuple(risk.get("similar", [])), float(risk.get("threshold", THRESHOLD))),
             None if linkage is None else LinkageSection.of(folder, linkage),
             tuple(map(_rule, risk.get("rules", []))),
             risk.get("row_weight"),
@@ -202,6 +197,11 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
             )
     interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
     missed = risk.get("missed", 0.0)
+    if missed == inf:
+        raise InputError(
+            "the key risk.missed must be finite: an attacker who can be wrong always misses somebody; what must never be "
+            "disclosed has the weight inf in risk.weights"
+        )
     if weights is None and is_text(missed):
         raise InputError("the key risk.missed names a column of personal weights, which need risk.weights too")
     if weights is None and ("personal_weights" in risk or interactions):
@@ -262,7 +262,7 @@ class Config:
 
     path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
     ladders: the release whose levels it takes, if one. unconfirmed: the roles that `init` guessed, by attribute, while
-    nobody has said that they are reviewed. importance: quasi-identifiers for SWEEP, the most important first.
+    nobody has said that they are reviewed.
     """
 
     path: Path
@@ -274,7 +274,6 @@ class Config:
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
-    importance: list[str] | None = None
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
@@ -422,7 +421,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         tuple(folder / rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")),
         ladders,
         PopulationSection.of(folder, content.get("population", {})),
-        section(content.get("sweep", {}), "sweep", SWEEP).get("importance"),
     )
 
 
@@ -493,6 +491,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     >>> from marginals.example import attributes, frame
     >>> from marginals.publishing.policy import Policy
     >>> from marginals.tables.source import TableSource
+    from marginals.tables.spellings import cell_text
     >>> with TemporaryDirectory() as folder:
     ...     frame.to_csv(f"{folder}/people.csv", index=False)
     ...     people = TableSource(origin=f"{folder}/people.csv", attributes=attributes)
@@ -508,11 +507,10 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     known = tuple(_people_table(config, path) for path in risk.dictionaries)
     link = risk.linkage
     linkage = None if link is None else Linkage(_people_table(config, link.table), link.columns)
-    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage, risk.similarity)
+    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
-    harm = risk.harm.with_personal(personal)
-    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
+    assessment = RiskAssessment.of(rows, attackers, replace(risk.harm, personal=personal), risk.rules, levels)
     return replace(assessment, row_weight=risk.row_weight)
 
 
@@ -560,7 +558,8 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     try:
         with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
             lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            return Hierarchy.from_rows(row for row in csv.reader(_bounded(lines), delimiter=";") if row)
+            rows = csv.reader(_bounded(lines), delimiter=";")
+            return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
 

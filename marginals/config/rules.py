@@ -30,7 +30,8 @@ class Guess:
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_unknown: whether nothing at all
     is known. is_coarse: whether the values themselves are never published, since they tell people apart, but only what they
     are cut to. start: where intervals are counted from. is_alone: whether it is published in a table of its own only, since
-    it would give a sensitive column away. apart: numbers that are groups by themselves.
+    it would give a sensitive column away. apart: numbers that are groups by themselves. marks: texts that stand for no
+    value. one_spelling: whether some values are spelled in several ways. doubt: what is asked about the values.
     """
 
     role: Role
@@ -48,6 +49,9 @@ class Guess:
     start: int | Decimal = 0
     is_alone: bool = False
     apart: tuple[int | Decimal, ...] = ()
+    marks: tuple[str, ...] = ()
+    one_spelling: bool = False
+    doubt: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -70,6 +74,8 @@ class Guess:
             "question": self.question,
             "missing": "" if self.missing == "drop" else self.missing,
             "hierarchy": bool(self.hierarchy),
+            "marks": list(self.marks),
+            "values_question": self.doubt,
         }
         return {key: value for key, value in plain.items() if value}
 
@@ -511,7 +517,7 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         share = 100 * facts.missing / (facts.rows + facts.missing)
         lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
         made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
-    return replace(made, said=facts.said)
+    return replace(made, said=facts.said, marks=facts.marks.texts, one_spelling=facts.spellings > 0, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

@@ -12,7 +12,7 @@ import numpy as np
 
 from checks.risk.disclosure import Disclosure, Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
-from marginals.charts import Named, loss_histogram, releases_picture, risk_frontier
+from marginals.charts import Named, loss_histogram, risk_frontier
 from marginals.names import level_name, name_or_star, number_of
 from marginals.pages.release_page import page
 from marginals.results import plain
@@ -31,16 +31,14 @@ _WRITTEN = 100
 class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
-    warnings: of what the config says, if it cannot be meant. on_average: what was asked of the means, if the best disclosure
-    is the best on average. minimax: whether the best disclosure is chosen against the
-    worst dictionary.
+    on_average: what was asked of the means, if the best disclosure is the best on average. minimax: whether it is chosen
+    against the worst dictionary.
     """
 
     table: TableRisk
     optimum: Optimum | None = None
     frontier: Frontier | None = None
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
-    warnings: Sequence[str] = ()
     on_average: LeastRisk | MostUtility | None = None
     minimax: bool = False
 
@@ -64,7 +62,7 @@ class RiskReport:
         best, frontier = self.optimum, self.frontier
         optimum = None if best is None else _optimum(best) | {"bound": best.bound, "how": self.how}
         told = {"table": self.table, "optimum": optimum, "frontier": None if frontier is None else _frontier(frontier)}
-        return {**plain({**told, "releases": self.releases, "warnings": self.warnings})}
+        return {**plain({**told, "releases": self.releases})}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -179,8 +177,6 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         dictionaries=[_dictionary(assessment, table, number) for number in range(len(table.prior))],
         tells_own=any(right is not None for right in table.right_fits),
         own=any(dictionary.is_row_by_row for dictionary in assessment.attackers.dictionaries),
-        similar=assessment.attackers.similarity.attributes,
-        threshold=assessment.attackers.similarity.threshold,
         linkage=_linkage(assessment),
         multiplicative=assessment.harm.family is Multiplicative,
         weights=list(_weights(assessment)) if assessment.harm.weights is not None else None,
@@ -201,7 +197,6 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())),
         no_frontier=assessment.no_frontier,
         releases=report.releases,
-        releases_plot=releases_picture(_points(report.releases)),
         comparable=are_comparable(report.releases),
     )
 
@@ -301,9 +296,3 @@ def _quantiles(losses: FloatArray) -> list[tuple[str, float | None]]:
     ordered = np.sort(losses)
     shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
     return [(name, plain(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]
-
-
-def _points(releases: Sequence[BundleRisk]) -> list[Named]:
-    """Number, information and risk of releases that can be compared, of which it is known how much they tell."""
-    numbered = enumerate(releases if are_comparable(releases) else (), 1)
-    return [(str(n), each.total_information, each.risk) for n, each in numbered if each.total_information is not None]

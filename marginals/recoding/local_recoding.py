@@ -168,8 +168,7 @@ class LocalRecoding:
         """
 
         def verdicts(attribute: str) -> BoolArray:
-            is_functional = isinstance(requirement, Functional)
-            judge = self.requirement_on(attribute, requirement) if is_functional else requirement
+            judge = self.requirement_on(attribute, requirement) if isinstance(requirement, Functional) else requirement
             return satisfies(judge, self.class_counts(attribute))
 
         return all(bool(verdicts(attribute).all()) for attribute in self.sensitive)

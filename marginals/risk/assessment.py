@@ -1,9 +1,9 @@
 """Disclosure risk of a table, and of releases: the harm that attackers with some dictionary could do to people (LSFB09)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, inf, isclose, log, prod
+from math import fsum, isclose, log, prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from checks.risk.attackers import (
     Dictionary,
     Records,
     RecordSpace,
-    approximate_counts,
+    consistent_counts,
     distance_from_root,
     identification_probability,
 )
@@ -193,30 +193,10 @@ class HarmModel:
         if self.weights is None and (self.interactions or self.personal is not None):
             raise InputError("interactions and personal weights are added to the weights of attributes; give these too")
 
-    def with_personal(self, personal: PeopleTable | None) -> "HarmModel":
-        """The same with a table of personal weights. Raises InputError if columns of one are named and there is none."""
-        columns = [weight for weight in (self.missed, *(w for _, w in self.interactions)) if isinstance(weight, str)]
-        if columns and personal is None:
-            raise InputError(
-                f"section [risk] names the column {columns[0]!r} for people's own harm, and no table that has it; "
-                "risk.personal_weights names that table"
-            )
-        return replace(self, personal=personal)
-
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that weights and interactions name."""
         return (*(self.weights or {}), *(name for names, _ in self.interactions for name in names))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What can be computed, but is hardly meant."""
-        if self.missed != inf:
-            return ()
-        return (
-            "risk.missed is inf: to be missed is infinitely harmful, so the risk is infinite wherever an attacker can be "
-            "wrong; what must never be disclosed is said by an infinite weight in risk.weights",
-        )
 
     def weight_of(self, attribute: str) -> float:
         """The factor of the shares of an attribute's values."""
@@ -273,7 +253,10 @@ class HarmModel:
     def _own(self, column: str, people: PeopleTable) -> FloatArray:
         """What a column of the personal weights holds for each person. Raises InputError if it holds nothing."""
         if self.personal is None:
-            raise InputError(f"the column {column!r} of people's own harm needs a table of personal weights")
+            raise InputError(
+                f"section [risk] names the column {column!r} for people's own harm, and no table that has it; "
+                "risk.personal_weights names that table"
+            )
         if column not in self.personal.frame.columns:
             raise InputError(
                 f"{self.personal.name} has no column {column!r}, which section [risk] names for people's harm"
@@ -366,7 +349,7 @@ class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 
     table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
-    table is disclosed. step_utility: the worth of a step below `*`, by attribute, 1 by default. row_weight: the column of
+    table is disclosed. row_weight: the column of
     the table that says how often each row counts in means, once by default; dictionaries stay as they are. minimax: whether
     levels are chosen against the worst dictionary and not the expected one: with a bound on the loss of each row under the
     one that is worst for it, else for the least of the largest risk over the dictionaries.
@@ -388,7 +371,6 @@ class RiskAssessment:
     attackers: Attackers
     harm: HarmModel
     rules: tuple[DisclosureRule, ...] = ()
-    step_utility: Mapping[str, float] = field(default_factory=dict)
     row_weight: str | None = None
     minimax: bool = False
 
@@ -396,8 +378,7 @@ class RiskAssessment:
         domain = self.table.rows.domain
         self.attackers.check(domain)
         enlarged = [*domain.attributes, *self.attackers.added_columns]
-        named = [(name, enlarged) for name in (*self.harm.attributes, *self.attackers.similarity.attributes)]
-        named += [(name, [*domain.attributes]) for name in self.step_utility]
+        named = [(name, enlarged) for name in self.harm.attributes]
         for name, known in named:
             if name not in known:
                 raise InputError(
@@ -412,7 +393,6 @@ class RiskAssessment:
         harm: HarmModel,
         rules: Sequence[DisclosureRule] = (),
         levels: Mapping[str, int] | None = None,
-        step_utility: Mapping[str, float] | None = None,
     ) -> "RiskAssessment":
         """The rows disclosed under some rules, with some attributes at levels throughout.
 
@@ -421,7 +401,7 @@ class RiskAssessment:
         """
         _ = rows.domain.mask(levels or {})
         table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in (levels or {}).items())])
-        return cls(table, attackers, harm, tuple(rules), step_utility or {})
+        return cls(table, attackers, harm, tuple(rules))
 
     @property
     def originals(self) -> Records:
@@ -435,7 +415,7 @@ class RiskAssessment:
         dictionaries = tuple(Dictionary(people.records(space)) for people in self.attackers.dictionaries)
         harm = self.harm.harm(space, self._people)
         prior = None if self.minimax else self.attackers.prior
-        return DecisionProblem(self.originals, dictionaries, harm, prior, self._steps, self.weights)
+        return DecisionProblem(self.originals, dictionaries, harm, prior, weights=self.weights)
 
     @cached_property
     def weights(self) -> FloatArray | None:
@@ -457,13 +437,9 @@ class RiskAssessment:
         return weights
 
     @property
-    def _steps(self) -> tuple[float, ...]:
-        return tuple(float(self.step_utility.get(name, 1.0)) for name in self.originals.space.domain.attributes)
-
-    @property
     def most_utility(self) -> float:
         """The utility of a record with base values everywhere."""
-        return float(self.originals.space.heights @ np.array(self._steps))
+        return float(self.originals.space.heights.sum())
 
     @cached_property
     def _people(self) -> PeopleTable:
@@ -472,16 +448,16 @@ class RiskAssessment:
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
-        dictionaries, similarity = self.problem.dictionaries, self.attackers.similarity
+        dictionaries = self.problem.dictionaries
         own_entries = [self._own_entries(table) for table in self.attackers.dictionaries]
-        counts = [approximate_counts(records, d, similarity.alike(records, d)) for d in dictionaries]
+        counts = [consistent_counts(records, d) for d in dictionaries]
         people, linkage = np.arange(len(records)), self.attackers.linkage
         return TableRisk(
             names=tuple(table.name for table in self.attackers.dictionaries),
             prior=np.array(self.attackers.prior),
             losses=np.stack([self.problem.harm.loss(records, people, fitting) for fitting in counts]),
             counts=np.stack(counts),
-            utility=distance_from_root(records, self._steps),
+            utility=distance_from_root(records),
             bounds=tuple(self._is_bound(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             own_fits=tuple(_own_fits(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             linked=None if linkage is None else self._linked_losses(records, linkage),
@@ -489,12 +465,9 @@ class RiskAssessment:
         )
 
     def _own_entries(self, dictionary: PeopleTable) -> IndexArray | None:
-        """For each record the entry of its person, -1 for none; None if entries are not known by person.
-
-        They are not if values may agree that are only similar, either: the person's own entry may be misspelled.
-        """
+        """For each record the entry of its person, -1 for none; None if entries are not known by person."""
         try:
-            return None if self.attackers.similarity.attributes else dictionary.rows_about(self._people)
+            return dictionary.rows_about(self._people)
         except InputError:
             return None
 
@@ -515,21 +488,17 @@ class RiskAssessment:
         records, public = Records(space, np.hstack([disclosed.nodes, unknown])), linkage.public.records(space)
         links = linkage.links(records, public, self._people)
         harm = self.harm.harm(space, self._people)
-        looked_up = Records(space, np.vstack([records.nodes, public.nodes]))
         losses = []
         for people in self.attackers.dictionaries:
             dictionary = Dictionary(people.records(space))
-            alike = self.attackers.similarity.alike(looked_up, dictionary)
-            losses.append(linkage_losses(records, public, links, dictionary, harm, alike))
+            losses.append(linkage_losses(records, public, links, dictionary, harm))
         return np.stack(losses)
 
     def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
         """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4), without linkage.
 
-        progress: told of combinations of levels, row by row. Raises InputError for a utility that no row can have, or if
-        values agree that are only similar.
+        progress: told of combinations of levels, row by row. Raises InputError for a utility that no row can have.
         """
-        self.attackers.similarity.require_none("optimal disclosures")
         rows, levels = np.arange(len(self.originals)), 0 * self.originals.space.heights
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
@@ -568,10 +537,6 @@ class RiskAssessment:
     @property
     def no_frontier(self) -> str | None:
         """Why there is no frontier; None if there is one."""
-        try:
-            self.attackers.similarity.require_none("a frontier")
-        except InputError as error:
-            return str(error)
         if self.minimax:
             return "a frontier and means are of the risk expected over the dictionaries, not of the worst"
         if self._vector_count > MAX_VECTORS:
@@ -595,7 +560,6 @@ class RiskAssessment:
 
         Raises InputError for attackers or a harm that have no meaning for a release, or if hierarchies differ.
         """
-        self.attackers.similarity.require_none("releases")
         if self.harm.missed:
             raise InputError("risk.missed has no meaning for a release; leave it out")
         if release.everything is not release.collection:

@@ -17,6 +17,8 @@ from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
+from marginals.tables.scales import in_order, known_order
+from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing
 from marginals.tables.values import (
     UNITS,
     NumberFormat,
@@ -24,8 +26,7 @@ from marginals.tables.values import (
     consecutive,
     date_hierarchy,
     date_text,
-    in_order,
-    known_order,
+    missing_among,
     number_text,
 )
 from models.arrays import CountArray
@@ -107,7 +108,11 @@ class Attribute:
     these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
     single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`). order:
     the values lowest first, where they are words that lie in an order; numbers and dates have theirs. label_form: "names"
-    where labels that look like intervals, such as 60-64, are plain names, which no query takes for numbers.
+    where labels that look like intervals, such as 60-64, are plain names, which no query takes for numbers. marks: texts of
+    this column that stand for no value, besides those of the table. If none are given, sensitive columns and those of
+    numbers or dates take words such as "Unknown" for no value, and codes that `values` calls so. one_spelling: whether
+    spellings that differ by case, accents, blanks or signs only are one value, named as the most frequent one is;
+    sensitive columns are read so unless it is false, others if it is true.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -145,7 +150,13 @@ class Attribute:
         ),
     )
     labels: str = setting("private", one_of(("private", "public")))
-    missing: str = setting("drop", one_of(("drop", "as a value")))
+    missing: str = setting(
+        "drop",
+        Key(
+            lambda said: said in ("drop", "as a value") or are(is_text)(said),
+            'be "drop" or "as a value", or a list of texts that stand for no value',
+        ),
+    )
     description: str = setting("", WORDS)
     values: Mapping[str, str] = setting({}, Key(_have_words, f'{WORDS.must} for each value, {{ "1" = "yes" }}'))
     dates: tuple[str, ...] = setting(
@@ -171,6 +182,10 @@ class Attribute:
     apart: tuple[int, ...] | tuple[Decimal, ...] = setting(
         (), Key(are(is_finite), "be a list of finite numbers such as [40]")
     )
+    marks: tuple[str, ...] | None = setting(
+        None, Key(lambda marks: marks is None or are(is_text)(marks), 'be a list of texts such as ["99", "Refused"]')
+    )
+    one_spelling: bool | None = setting(None, Key(lambda one: one is None or FLAG.takes(one), FLAG.must))
 
     def __init__(
         self,
@@ -180,7 +195,7 @@ class Attribute:
         start: int | float | Decimal = 0,
         prefixes: Iterable[int] = (),
         labels: str = "private",
-        missing: str = "drop",
+        missing: str | Iterable[str] = "drop",
         description: str = "",
         values: Mapping[str, str] | None = None,
         dates: Iterable[str] = (),
@@ -190,22 +205,27 @@ class Attribute:
         order: Iterable[str] = (),
         label_form: str = "numbers",
         apart: Iterable[int | float | Decimal] = (),
+        marks: Iterable[str] | None = None,
+        one_spelling: bool | None = None,
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         given = {name: value for name, value in locals().items() if name != "self"}
-        for name in ("intervals", "prefixes", "dates", "order", "apart"):
-            given[name] = tuple(elements_of(given[name], name, "a list"))
+        if not isinstance(missing, str):
+            given |= {"missing": "drop", "marks": missing}
+        for name in ("intervals", "prefixes", "dates", "order", "apart", "marks"):
+            if name != "marks" or given[name] is not None:
+                given[name] = tuple(elements_of(given[name], name, "a list"))
         if role in [part.value for part in Role]:
             given["role"] = Role(role)
         given["values"] = {} if values is None else values
         for name, value in given.items():
             object.__setattr__(self, name, value)
         check_settings(self)
-        self._make_exact()
+        self._normalize()
         self._check_together()
 
-    def _make_exact(self) -> None:
-        """Have whole numbers as they are where all are, else all numbers as decimals, a float as it is written."""
+    def _normalize(self) -> None:
+        """Bring texts to their normal form; have numbers whole where all are, else all as decimals, a float as written."""
         numbers = (self.start, *self.intervals, *self.apart)
         is_exact = all(map(is_whole, numbers))
 
@@ -215,8 +235,19 @@ class Attribute:
         object.__setattr__(self, "start", exact(self.start))
         object.__setattr__(self, "intervals", tuple(map(exact, self.intervals)))
         object.__setattr__(self, "apart", tuple(sorted({*map(exact, self.apart)})))
-        object.__setattr__(self, "values", dict(self.values))
-        object.__setattr__(self, "population", None if self.population is None else dict(self.population))
+        object.__setattr__(self, "values", {cell_text(value): words for value, words in self.values.items()})
+        object.__setattr__(self, "order", tuple(map(cell_text, self.order)))
+        if self.marks is not None:
+            object.__setattr__(self, "marks", tuple(map(cell_text, self.marks)))
+        if self.population is not None:
+            population: Counter[str] = Counter()
+            for value, count in self.population.items():
+                population[cell_text(value)] += count
+            object.__setattr__(self, "population", dict(population))
+        if self.hierarchy is not None:
+            labels = tuple(tuple(map(cell_text, level)) for level in self.hierarchy.labels)
+            if labels != self.hierarchy.labels:
+                object.__setattr__(self, "hierarchy", replace(self.hierarchy, labels=labels))
 
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
@@ -285,6 +316,29 @@ class Attribute:
     def has_decimals(self) -> bool:
         """Whether its intervals are of numbers with decimals."""
         return isinstance(self.start, Decimal)
+
+    def absent(self, texts: Collection[str | None], missing: Collection[str], decimal: str = ".") -> frozenset[str]:
+        """Return those of the values of its column that stand for no value. missing: marks of the whole table.
+
+        >>> sorted(Attribute("sensitive").absent(["flu", "Refused", "n/a"], [""]))
+        ['Refused', 'n/a']
+        >>> Attribute("sensitive", marks=[]).absent(["n/a"], [""])
+        frozenset()
+        """
+        if self.marks is not None:
+            return missing_among(texts, {*missing, *self.marks}, decimal)
+        if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
+            return missing_among(texts, missing, decimal)
+        labelled = [value for value, words in self.values.items() if words and says_nothing(words)]
+        present = [text for text in texts if text is not None]
+        return missing_among(present, {*missing, *labelled}, decimal) | nothing_among(present)
+
+    def respelled(self, rows_of: Mapping[str, int]) -> dict[str, str]:
+        """Return for values of its column that are spelled in another way than a more frequent one that one."""
+        if not (self.role is Role.SENSITIVE if self.one_spelling is None else self.one_spelling):
+            return {}
+        given = () if self.hierarchy is None else self.hierarchy.labels[0]
+        return respelled(rows_of, {*given, *self.order, *self.values, *(self.population or ())})
 
     def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
         """How its values are written as numbers; None where they are no numbers, but words, codes or dates.

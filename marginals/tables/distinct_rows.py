@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
+from marginals.tables.spellings import cell_text
 from marginals.tables.values import NumberFormat, missing_among
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
@@ -31,13 +32,16 @@ Recoding = IndexArray
 def text_of(value: Any) -> str | None:
     """The text that a value of any type is taken as, the same from every source; None for null and NaN.
 
-    Floats that are whole numbers look as such; times with a zone are the local time that is written, and midnight its day.
+    Texts are in their normal form. Floats that are whole numbers look as such; times with a zone are the local time that is
+    written, and midnight its day.
 
     >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
-    ['37', '37', '0.5', 'True', ' 037', None]
+    ['37', '37', '0.5', 'True', '037', None]
     """
     if value is None or value != value:
         return None
+    if isinstance(value, str):
+        return cell_text(value)
     if isinstance(value, float | np.floating):
         return str(int(value)) if value.is_integer() else str(value)
     if isinstance(value, datetime):
@@ -197,12 +201,29 @@ def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
+_BLANKS = ("", *(" " * length for length in range(1, 9)), "\t", "\u00a0")
+
+
+def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of a frame that have some value: one without any, as a line of commas, is about nobody."""
+    blank = np.ones(len(frame), dtype=bool)
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        blank &= (column.isna() | (column.isin(_BLANKS) if column.dtype.kind == "O" else False)).to_numpy()
+        if not blank.any():
+            return frame
+    return frame[~blank] if frame.shape[1] > 1 else frame
+
+
 @dataclass(frozen=True, eq=False)
 class PandasFrame:
     """A DataFrame; name: what messages call it."""
 
     frame: "pd.DataFrame"
     name: str = "the table"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", without_blank_rows(self.frame))
 
     @property
     def columns(self) -> list[str]:

@@ -20,9 +20,11 @@ from marginals.tables.files import CsvFiles, Files, ParquetFiles, ProgramFile
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
 from marginals.tables.layout import Layout
 from marginals.tables.opening import engine_refusals, not_in_utf8, require
+from marginals.tables.spellings import OUTER, SPACES
 
 if TYPE_CHECKING:
     import duckdb
+    import pandas as pd
 
 
 _NO_TEXT = "\x01"
@@ -196,7 +198,10 @@ def _query_of_layout(layout: Layout, paths: Iterable[Path], columns: Sequence[st
         f"escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
     )
     files = ", ".join(map(sql_text, paths))
-    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    rows = f"read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+    # A row without any value, as a line of commas, is about nobody.
+    some = " OR ".join(f"trim(c{i}, {sql_text(SPACES + OUTER)}) <> ''" for i in range(len(layout.names)))
+    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(layout.names) > 1 else "")
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
@@ -276,7 +281,8 @@ def counts_column(origin: object) -> str | None:
         first = frame.head(_ROWS_OF_COUNTS)
         table = (first.collect(backend="pyarrow") if isinstance(first, nw.LazyFrame) else first).to_arrow()
         origin = table.to_pandas()
-    source = PandasFrame(origin.loc[:, ~origin.columns.duplicated()].head(_ROWS_OF_COUNTS))
+    rows = cast("pd.DataFrame", origin)
+    source = PandasFrame(rows.loc[:, ~rows.columns.duplicated()].head(_ROWS_OF_COUNTS))
     if any(map(is_called_a_count, source.columns)):
         with suppress(InputError):  # lists and the like
             return likely_counts(source.rows(source.columns))

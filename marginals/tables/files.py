@@ -34,6 +34,7 @@ from marginals.tables.distinct_rows import (
     rows_of,
     text_of,
     texts_of,
+    without_blank_rows,
 )
 from marginals.tables.layout import LOOKED_AT, Header, Layout, footnote
 from marginals.tables.opening import PARQUET, reading, require
@@ -379,7 +380,7 @@ class CsvFiles:
                 if broken := broken_row(path, self.form):
                     raise broken
                 is_whole = True
-            yield chunk
+            yield without_blank_rows(chunk)
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of some columns."""
@@ -397,7 +398,7 @@ class CsvFiles:
 
     def place(self, column: str, text: str) -> str | None:
         """The first row with a value, and the file where there are several."""
-        return _place(self.paths, text, lambda path: (chunk[column] for chunk in self.chunks(path)))
+        return _place(self.paths, text, lambda path: (chunk[column].map(text_of) for chunk in self.chunks(path)))
 
 
 @dataclass(frozen=True)

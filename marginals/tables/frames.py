@@ -32,6 +32,7 @@ from marginals.tables.distinct_rows import (
 )
 from marginals.tables.files import CsvFiles, ParquetFiles
 from marginals.tables.opening import engine_refusals
+from marginals.tables.spellings import OUTER, SPACES, UNSEEN
 from models.arrays import CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import last_digit
 
@@ -47,6 +48,17 @@ class EagerFrame:
 
     frame: "nw.DataFrame[Any]"
     name: str = "the table"
+
+    def __post_init__(self) -> None:
+        import narwhals as nw
+
+        kinds = self.frame.collect_schema()
+        if len(kinds) > 1:  # a row without any value is about nobody
+            values = (
+                nw.col(c).str.strip_chars() != "" if kinds[c] == nw.String else ~nw.col(c).is_null() for c in kinds
+            )
+            some = nw.any_horizontal(*values, ignore_nulls=True)
+            object.__setattr__(self, "frame", self.frame.filter(some))
 
     @property
     def columns(self) -> list[str]:
@@ -122,6 +134,12 @@ def sql_text(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def normal_sql(text: str) -> str:
+    """Return the normal form of a text (`cell_text`), as an expression of DuckDB."""
+    one_blank = f"translate({text}, {sql_text(SPACES + UNSEEN)}, {sql_text(' ' * len(SPACES))})"
+    return f"trim(nfc_normalize({one_blank}), {sql_text(OUTER)})"
+
+
 @dataclass(frozen=True, eq=False)
 class DuckRows:
     """Rows in DuckDB, which counts them; an `Engine`. files: those that it reads, where it reads files."""
@@ -171,12 +189,13 @@ class DuckRows:
     def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
         """Return the distinct rows of a column and others, in parts without a value of the column in common.
 
-        Values that are the same number are in the same part, however they are spelled.
+        Values that are the same number or text are in the same part, however they are spelled.
         """
         chosen = [column, *columns]
         rows = self._renamed(chosen)
         parts = max(-(-_first_number(rows.aggregate("count(*)")) // max(most, 1)), 1)
-        number = "coalesce(CAST(TRY_CAST(CAST(v0 AS VARCHAR) AS DOUBLE) AS VARCHAR), CAST(v0 AS VARCHAR))"
+        text = normal_sql("CAST(v0 AS VARCHAR)")
+        number = f"coalesce(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), {text})"
         for part in range(parts):
             table = _collected(_counted(rows.filter(f"hash({number}) % {parts} = {part}")), self.name)
             yield distinct_rows_of(table.rename_columns([*chosen, COUNT]), chosen, self.name)

@@ -44,6 +44,7 @@ from marginals.tables.levels import (
 from marginals.tables.opening import engine_refusals
 from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
+from marginals.tables.spellings import cell_text
 from marginals.tables.table import (
     NumbersRead,
     OutOfCoreCounts,
@@ -61,7 +62,6 @@ from marginals.tables.values import (
     has_digit,
     has_leading_zero,
     looks_like_a_date,
-    missing_among,
     number_in,
 )
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
@@ -72,6 +72,10 @@ from models.tables.hierarchy import Domain, Hierarchy
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_PERSON = Attribute(Role.IDENTIFIER)
+"""What is known of the column that says whose row it is."""
 
 
 class Ladder(Protocol):
@@ -89,7 +93,8 @@ class Reading:
     null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
     decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have. numbers: of
     each column how its values are written as numbers, None for words and codes; known when the values are (`knowing`).
-    unreadable: of columns of numbers, how many rows have a value that is none.
+    unreadable: of columns of numbers, how many rows have a value that is none. spelled: of each column the values that are
+    another spelling of one, and that one.
     ladders: of attributes that take the levels of another release, in place of their own. part: values of a part of the
     table, which fitted ladders tell from the rest.
     """
@@ -104,6 +109,7 @@ class Reading:
     part: PartValues = field(default_factory=dict)
     numbers: Mapping[str, NumberFormat | None] = field(default_factory=dict)
     unreadable: Mapping[str, int] = field(default_factory=dict)
+    spelled: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -134,7 +140,7 @@ class Reading:
 
         Where it writes numbers, the words for its values are known by the numbers too.
         """
-        numbers, attributes, unreadable = {}, {}, {}
+        numbers, attributes, unreadable, spelled = {}, {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of: Counter[str] = Counter()
@@ -142,13 +148,16 @@ class Reading:
                 if n and text is not None and text != MISSING:
                     rows_of[text] += n
             column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
+            words = rows_of
             if column_numbers is not None:
-                unreadable[column] = sum(n for text, n in rows_of.items() if not column_numbers.is_number(text))
+                words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
+                unreadable[column] = words.total()
+            spelled[column] = attribute.respelled(words)
             attributes[column] = attribute
             if column_numbers is not None and attribute.hierarchy is None and attribute.values:
-                words = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
-                attributes[column] = replace(attribute, values=words)
-        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
+                meanings = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
+                attributes[column] = replace(attribute, values=meanings)
+        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable, spelled=spelled)
 
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows."""
@@ -342,11 +351,11 @@ class Reading:
         return [name for name, role in self.roles.items() if name != column and role is Role.QUASI_IDENTIFIER]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
-        counts_missing = column in self.attributes and self.attributes[column].counts_missing
-        instead = MISSING if counts_missing else None
-        absent = missing_among(texts, self.missing, self.decimal)
-        return [instead if text is None or text in absent else text for text in texts]
+        """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
+        attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
+        instead = MISSING if attribute.counts_missing else None
+        absent = attribute.absent(texts, self.missing, self.decimal)
+        return [instead if text is None or text in absent else spelled.get(text, text) for text in texts]
 
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
@@ -532,6 +541,7 @@ class TableSource:
         object.__setattr__(self, "missing", tuple(elements_of(self.missing, *_MISSING)))
         object.__setattr__(self, "attributes", _described(self.attributes))
         check_settings(self)
+        object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")

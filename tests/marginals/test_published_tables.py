@@ -330,7 +330,11 @@ STEMS = "geo,count\nDE,712\nDE1,412\nDE11,*\nDE12,300\nDE2,300\n"
 @pytest.mark.parametrize(
     ("text", "code", "keys"),
     [
-        (two_way(",{},7", "region,sex,freq,grade,points").replace("u,7", "s,8").replace("*", "2"), "column", {"points"}),
+        (
+            two_way(",{},7", "region,sex,freq,grade,points").replace("u,7", "s,8").replace("*", "2"),
+            "column",
+            {"points"},
+        ),
         (WITHHELD, "revealed", {"hidden"}),
         ("region,count,raw\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "revealed", {"raw"}),
         ("region,count,freq\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "revealed", {"freq"}),
@@ -339,7 +343,10 @@ STEMS = "geo,count\nDE,712\nDE1,412\nDE11,*\nDE12,300\nDE2,300\n"
         ("area,freq,rounded,difference\nA,11,12,1\nB,2,3,1\nC,7,6,-1\nD,5,6,1\n", "column", {"rounded", "difference"}),
         (NESTED, "nested", {"state"}),
         (two_way().replace("*", "suppr."), "marker", {"suppr."}),
-        *((two_way().replace("*", mark), "marker", {mark}) for mark in ("-", "z", "[z]", "n/a", "9999999", "(2)", "2 p")),
+        *(
+            (two_way().replace("*", mark), "marker", {mark})
+            for mark in ("-", "z", "[z]", "n/a", "9999999", "(2)", "2 p")
+        ),
         ("area,f,m\nUlm,12 e,31\nLinz,9,8\nGraz,11,14\n", "marker", {"12 e"}),
         (FLAT, "label", {"South"}),
         (STEMS.replace("712", "*"), "label", {"DE", "DE1"}),

@@ -73,7 +73,6 @@ def _write_configs(folder: Path) -> None:
         'personal_weights = "weights.csv"\nmissed = "lost"\n'
         '[[risk.interactions]]\nattributes = ["age", "disease"]\nweight = "weight"\n',
         "linkage": risk + '[risk.linkage]\ntable = "members.csv"\ncolumns = ["car"]\n',
-        "similar": risk + 'dictionaries = ["voters.csv"]\nsimilar = ["town"]\nthreshold = 0.8\n',
         "rules": risk + '[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 50"\n[[risk.rules]]\nattribute = "town"\n',
         "wrong": risk + '[[risk.rules]]\nattribute = "sex"\ncondition = "hat > 50"\n',
     }  # fmt: skip

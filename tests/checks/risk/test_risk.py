@@ -28,7 +28,7 @@ from checks import (
     losses,
 )
 from checks.errors import IncomparableError
-from checks.risk.attackers import approximate_counts, distance_from_root
+from checks.risk.attackers import distance_from_root
 from checks.risk.disclosure import (
     Disclosure,
     Frontier,
@@ -276,31 +276,6 @@ def test_records_and_dictionaries_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(DomainMismatchError, match=message):
             make()
-
-
-@given(st.data())
-def test_counts_of_alike_values_are_those_of_all_pairs(data: st.DataObject) -> None:
-    space = data.draw(spaces())
-    sought, dictionary = data.draw(records(space)), data.draw(dictionaries(space))
-    alike, matrices = {}, {}
-    for axis in data.draw(st.sets(st.integers(0, len(space) - 1))):
-        size = space.taxonomies[axis].hierarchy.size(0)
-        drawn = data.draw(st.lists(st.booleans(), min_size=size * size, max_size=size * size))
-        matrices[axis] = np.array(drawn).reshape(size, size) | np.eye(size, dtype=bool)
-        alike[axis] = np.nonzero(matrices[axis])
-    counts = approximate_counts(sought, dictionary, alike)
-    if not alike:
-        assert counts.tolist() == consistent_counts(sought, dictionary).tolist()
-
-    def agree(axis: int, y: int, z: int) -> bool:
-        taxonomy = space.taxonomies[axis]
-        if axis in alike and taxonomy.levels[y] == taxonomy.levels[z] == 0:
-            return bool(matrices[axis][y, z])
-        return bool(np.any(covered(taxonomy)[y] & covered(taxonomy)[z]))
-
-    for record, count in zip(sought.nodes.tolist(), counts.tolist()):
-        entries = dictionary.entries.nodes.tolist()
-        assert count == sum(all(map(agree, range(len(space)), record, entry)) for entry in entries)
 
 
 # Losses and risks.

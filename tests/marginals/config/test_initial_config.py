@@ -337,7 +337,7 @@ def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> Non
 
 
 def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
-    """-9 is a number like others while there is a column of changes; beside a decimal comma -9,0 is none either."""
+    """-9 is a number like others in a column of changes alone; beside a decimal comma -9,0 is none either."""
     rng = np.random.default_rng(8)
     frame = pd.DataFrame(
         {
@@ -349,13 +349,14 @@ def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
         }
     )
     first = init(frame, tmp_path)
-    assert first.config().source.missing == ("", "?", ".", "99")
-    assert "99" in first.answer["missing"]
+    source = first.config().source
+    assert source.missing == ("", "?", ".")
+    marks = {name: attribute.marks for name, attribute in source.attributes.items()}
+    assert marks == {"age": ("-9",), "children": ("99",), "change": None, "cause": None, "sex": None}
     assert first.columns["cause"]["missing"] == "as a value"
-    assert init(frame.drop(columns="change"), tmp_path).config().source.missing == ("", "?", ".", "-9", "99")
     values = [f"{n},5" for n in range(20)]
     for spelled in ("-9", "-9,0"):
-        assert spelled in init_columns({"x": [*values, spelled], "sex": SEX * 210}).answer["missing"]
+        assert init_columns({"x": [*values, spelled], "sex": SEX * 210}).columns["x"]["marks"] == [spelled]
 
 
 def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
@@ -420,3 +421,22 @@ def test_texts_are_categories_where_they_were_chosen_from_a_list(name: str, valu
     found = guessed(name, values)
     assert found["role"] == role
     assert name != "problem" or role == "ignored" or found["ladder"] == "fitted"
+
+
+@pytest.mark.parametrize(
+    ("bands", "asked"),
+    [
+        (["0-4", "05-Sep", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "5. Sep", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "Sep-05", "Oct-14", "15-19", "20-24"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "2024-09-05 00:00:00", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["18-25", "25-35", "35+"], "2 of its bands may be wrong, since they begin before"),
+        (["18-24", "26-34", "35+"], "1 of its bands may be wrong, since a gap lies below"),
+        (["18-24", "25-34", "35+"], ""),
+        (["[18, 25[", "[25, 35[", "35 and over", "unknown"], ""),
+    ],
+)
+def test_bands_that_a_spreadsheet_changed_gaps_and_overlaps_are_asked_about(bands: list[str], asked: str) -> None:
+    question = guessed("age", bands * 30).get("values_question", "")
+    assert asked in question
+    assert bool(asked) == bool(question)

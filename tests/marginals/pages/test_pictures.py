@@ -21,7 +21,6 @@ from marginals.charts import (
     finest_pairs,
     interaction_picture,
     loss_histogram,
-    releases_picture,
     risk_frontier,
     tree_picture,
 )
@@ -152,13 +151,6 @@ def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) ->
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
 def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
     informations, risks = zip(*pairs)
-    plot = releases_picture([(str(n), told, risk) for n, (told, risk) in enumerate(pairs) if np.isfinite(told)])
-    finite = [pair for pair in pairs if np.isfinite(pair).all()]
-    assert (plot is None) is (len(finite) < 2)
-    if plot is not None:
-        assert inside(plot)
-        across = [dot["x"] for dot in plot["dots"]]
-        assert np.all(np.diff(np.array(across)[np.argsort([told for told, _ in finite], kind="stable")]) >= 0)
     told = [information for information in informations if np.isfinite(information)]
     edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
     line = risk_frontier(edge, [("best", 1.0, 1.0)])

@@ -101,7 +101,6 @@ MIXED_ANSWERS: Final[dict[str, Callable[[Mixture], Any]]] = {
 NO_MIXED_ANSWERS: Final[dict[str, str]] = {
     "what is published": "published", "the models themselves, for those who compute with them": "models",
     "the published labels": "domain", "verdicts on the marginals": "verify",
-    "about rows that the reader has": "log_likelihood", "weights, by rows that the reader has": "fitted",
 }  # fmt: skip
 
 TAKING_RELEASES: Final[dict[str, str]] = {

@@ -135,7 +135,7 @@ def test_names_that_differ_by_case_are_left_to_others(ending: str, tmp_path: Pat
 @pytest.mark.parametrize("marks", ["", "\x1f", "\x1f\x1e\x1d\x1c"])
 def test_values_come_back_whatever_is_in_them(tmp_path: Path, marks: str) -> None:
     """They are handed to DuckDB as one text, between marks that no value holds."""
-    texts = ["it's", '"quoted"', "a,b", "[1]", "%s {x}", " ", "é\\n", *(f"a{mark}b" for mark in marks)]
+    texts = ["it's", '"quoted"', "a,b", "[1]", "%s {x}", "a b", "é\\n", *(f"a{mark}b" for mark in marks)]
     pd.DataFrame({"text": texts * 2}).to_csv(tmp_path / "people.csv", index=False)
     table = read_table(tmp_path / "people.csv", {"text": "quasi-identifier"}, engine="duckdb")
     assert dict(table.counts.cells()) == {(text,): 2 for text in texts}
