@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.distinct_rows import DistinctRows, Source
+from marginals.tables.distinct_rows import DistinctRows, Source, Values
+from marginals.tables.layout import is_total
 from marginals.tables.values import NumberFormat, missing_among, number_in
 from models.arrays import CountArray
 
@@ -108,6 +109,11 @@ class CountedRows:
         rows = self.source.distinct_rows([*columns, self.counts])
         codes, texts = rows.codes[self.counts], rows.values[self.counts]
         absent = missing_among(texts, self.missing, self.decimal)
+        if total := next((c for c in columns if _has_total(rows.values[c])), None):
+            raise InputError(
+                f"column {total!r} of {self.name} has a value for a total, whose people other rows count, too; remove those "
+                "rows from a table of counts"
+            )
         occurring = {code: texts[code] for code in np.unique(codes).tolist()}
         told = {text for text in occurring.values() if text is not None and text not in absent}
         numbers = NumberFormat.of(told, self.decimal) or NumberFormat.nearest(told, self.decimal)
@@ -128,6 +134,11 @@ class CountedRows:
     def place(self, column: str, text: str) -> str | None:
         """Return the first row with a value."""
         return self.source.place(column, text)
+
+
+def _has_total(texts: Values) -> bool:
+    """Whether a column has other values and one for all of them."""
+    return len({*texts} - {None}) > 1 and any(is_total(text or "") for text in texts)
 
 
 def repeated_rows(frame: "pd.DataFrame", counts: str, most: int) -> "pd.DataFrame":

@@ -320,17 +320,6 @@ def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
 _EXTRAS = ("duckdb", "polars", "ibis")
 
 
-def _for_duckdb(files: CsvFiles | ParquetFiles, memory: int) -> bool:
-    """Whether files are large, of themselves or for the memory, and DuckDB is installed: small ones pandas reads sooner."""
-    size = unpacked_bytes(files)
-    return size > min(LARGE, memory // _TIMES_IN_MEMORY) and has_duckdb()
-
-
-def has_duckdb() -> bool:
-    """Whether DuckDB is installed, with what it hands rows over by."""
-    return find_spec("duckdb") is not None and find_spec("pyarrow") is not None
-
-
 def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
     """The source for some columns of files. memory: bytes that DuckDB may take.
 
@@ -342,7 +331,8 @@ def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) 
         return files
     if engine == "duckdb":
         return with_duckdb(files, columns, memory)
-    if engine == "pandas" or not _for_duckdb(files, memory):
+    is_large = unpacked_bytes(files) > min(LARGE, memory // _TIMES_IN_MEMORY)
+    if engine == "pandas" or not is_large or not all(map(find_spec, ("duckdb", "pyarrow"))):
         return files
     try:
         return with_duckdb(files, columns, memory)

@@ -72,11 +72,6 @@ class ColumnLabels:
     values: Mapping[str, str] = field(default_factory=dict)
 
 
-def is_program_file(path: Path) -> bool:
-    """Whether a file is one of a statistics program or a spreadsheet, by its name."""
-    return path.suffix.lower() in (*STATISTICS, *SPREADSHEETS, *_OTHER_SPREADSHEETS)
-
-
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
     """For each column of a file of a statistics program its labels; none for any other file, which has no labels.
 
@@ -130,23 +125,19 @@ class ProgramFile:
         """Rows at the beginning, at most so many, as texts."""
         return _as_texts(self.frame.head(count))
 
-    @property
-    def _rows(self) -> PandasFrame:
-        return PandasFrame(self.frame, self.name)
-
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return the distinct rows of some columns."""
         self.check(columns)
-        return self._rows.distinct_rows(columns)
+        return PandasFrame(self.frame, self.name).distinct_rows(columns)
 
     def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
         """Return all rows of some columns, in one part."""
         self.check(columns)
-        return self._rows.rows_in_order(columns)
+        return PandasFrame(self.frame, self.name).rows_in_order(columns)
 
     def place(self, column: str, text: str) -> str | None:
         """Return the first row with a value."""
-        return self._rows.place(column, text)
+        return PandasFrame(self.frame, self.name).place(column, text)
 
 
 def _read_statistics(path: Path, **settings: Any) -> "tuple[pd.DataFrame, Any]":
@@ -260,7 +251,8 @@ def files_of(path: Path, form: FileForm = PLAIN) -> "Files":
     for file in paths:
         with reading(file):
             open_regular(file).close()
-    if foreign := [file for file in paths if is_program_file(file)]:
+    suffixes = (*STATISTICS, *SPREADSHEETS, *_OTHER_SPREADSHEETS)
+    if foreign := [file for file in paths if file.suffix.lower() in suffixes]:
         if len(paths) > 1:
             raise InputError(
                 f"{foreign[0].name} is one of {len(paths)} files of {path}; only CSV and Parquet can be several"

@@ -198,15 +198,22 @@ def footnote(rows: Lines, width: int) -> int | None:
 
     rows: the last lines of a table. width: fields of a row.
     """
+    first_texts = {number: next((text.strip() for text in row if text.strip()), "") for number, row in rows}
     found = None
     for number, row in reversed(rows):
-        if not (texts := [text.strip() for text in row if text.strip()]):
+        if not (text := first_texts[number]):
             continue
-        is_alone = len(texts) == 1 and width > 1 and (width > 2 or len(row) < width) and bool(row[0].strip())
-        if not ((is_alone and _NOTE.match(texts[0])) or _TOTAL.fullmatch(texts[0])):
+        is_alone = width > 1 and (width > 2 or len(row) < width) and sum(bool(text.strip()) for text in row) == 1
+        above = (first_texts[other] for other, _ in rows if other < number)
+        if not ((is_alone and row[0].strip() and _NOTE.match(text)) or (is_total(text) and text not in above)):
             break
         found = number
     return found
+
+
+def is_total(text: str) -> bool:
+    """Return whether a text stands for all values of a column together."""
+    return bool(_TOTAL.fullmatch(text.strip()))
 
 
 _NOTE = re.compile(

@@ -680,6 +680,7 @@ class TableSource:
         `table`, for a frame of another library, and where missing values are to be counted.
         """
         self.require_no_missing_values()
+        self._refuse_unasked_counts()
         if is_of_pandas(self.origin):
             opened = PandasFrame(self.origin)
             check_columns(opened, self._described)
@@ -758,12 +759,17 @@ class TableSource:
             if not self.unit.needs_order:  # engines read the rows of a file in any order
                 columns = dict.fromkeys([*self.used, *self._people, *self._counts, *keys])
                 opened = file_source(files, list(columns), self.engine, self.memory_in_bytes // 2)
-        if self.counts is None and self.person is None:
-            column = counts_column(self.origin if self.path is None else self.files())
-            if column is not None and column not in self.used:
-                raise refusal_of_counts(column, opened.name)
+        self._refuse_unasked_counts()
         is_counted = isinstance(self.counts, str)
         return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
+
+    def _refuse_unasked_counts(self) -> None:
+        """Raise InputError for a table that looks like one of counts, of which nobody has said whether it is."""
+        if self.counts is not None or self.person is not None:
+            return
+        column = counts_column(self.origin if self.path is None else self.files())
+        if column is not None and column not in self.used:
+            raise refusal_of_counts(column, "the table" if self.path is None else self.path.name)
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
         most = self.unit.stated

@@ -164,6 +164,8 @@ def test_a_field_of_several_lines_is_a_value(tmp_path: Path, engine: str) -> Non
     text = "as far as\nanybody has told us so far"
     (tmp_path / "people.csv").write_text(lines() + f'31,female,North,"{text}"\n')
     assert read_table(tmp_path / "people.csv", ROLES, engine=engine).rows == 61
+    (tmp_path / "people.csv").write_text(lines() + "total,female,North,flu\n" * 2)
+    assert read_table(tmp_path / "people.csv", ROLES, engine=engine).rows == 62
     (tmp_path / "people.csv").write_text('note\nflu\n"a\nb"\nflu\n')
     assert read_table(tmp_path / "people.csv", {"note": "sensitive"}, engine=engine).rows == 3
 
@@ -350,6 +352,11 @@ def test_a_table_of_counts_has_no_person_and_no_rows() -> None:
         read_table(COUNTS, ROLES, counts="nothing")
     with pytest.raises(InputError, match=r"the key data\.counts is for tables of counts"):
         read_rows(COUNTS, ROLES, counts="Freq")
+    with pytest.raises(InputError, match="looks like a table of counts"):
+        read_rows(COUNTS, ROLES)
+    margin = COUNTS.groupby(["age", "region", "diagnosis"])["Freq"].sum().reset_index().assign(sex="Sum")
+    with pytest.raises(InputError, match="'sex' of the table has a value for a total"):
+        read_table(pd.concat([COUNTS, margin]), ROLES, counts="Freq")
     assert read_table(pd.concat([COUNTS, COUNTS.assign(Freq=0)]), ROLES, counts="Freq").rows == len(PEOPLE)
 
 
