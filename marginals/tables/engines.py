@@ -44,7 +44,10 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
     import duckdb
 
     files.check(columns)
-    if len({name.lower() for name in columns}) < len(columns):
+    names = (
+        columns if isinstance(files, CsvFiles) else [name for schema in files.schemas.values() for name in schema.names]
+    )
+    if len({name.lower() for name in names}) < len({*names}):
         raise InputError(
             f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart; read it with "
             'engine = "pandas", or rename one'

@@ -924,7 +924,8 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         frame = files.first_rows(_ROWS)
     except InputError:
         return  # whoever reads the rows says better what is wrong with them
-    are_names = (frame == list(frame.columns)).all(axis=1)  # names once more, as where files were put together
+    # Names once more, as where files were put together, are told by whoever reads the rows.
+    are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
     frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
     looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
