@@ -6,7 +6,7 @@
     single     = "not" single | "(" condition ")" | choice | comparison
     choice     = column ("=" | ["not"] "in") values | column sign number "|" values
     values     = value { "|" value }
-    value      = label | label "@" level | number ("-" | "..") ["<"] number | sign number | text
+    value      = label | label "@" level | range | sign number | text
     comparison = operand sign operand { sign operand } | column ["not"] "in" list
     operand    = column | number | text
     list       = "[" [ constant { "," constant } ] "]"          constants: all numbers or all texts; also in parentheses
@@ -42,6 +42,7 @@ from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
 from marginals.tables.intervals import Range, are_names, gaps_and_overlaps, interval, named_numbers, names_missing
+from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -176,7 +177,7 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
 
 def _texts_of(name: str, values: Values) -> tuple[str, ...]:
     if isinstance(values, str):
-        return (values,)
+        return (cell_text(values),)
     if isinstance(values, float | int | np.number):
         return (str(int(values)) if values == values // 1 else str(values),)
     if isinstance(values, tuple) or not isinstance(values, Iterable):
@@ -202,7 +203,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
         raise InputError(
             f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair"
         )
-    return _Reader(condition, names, is_value).whole()
+    return _Reader(cell_text(condition), names, is_value).whole()
 
 
 def _is_text(text: str) -> bool:
@@ -488,9 +489,9 @@ class _Reader:
 
 # What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 #
-# A text that is a label is that label. Where it stands for different sets of values at different levels, the finest
-# published one is meant; `label@level` names another. A range (`20-39`, `20..39`, `18.5..<25`, `>=65`) means the base
-# values that lie in it, which are numbers or intervals of numbers; both ends belong to it, but for one behind a <.
+# A text that is a label is that label, unless it begins with < or >. Where it stands for different sets of values at
+# different levels, the finest published one is meant; `label@level` names another. A range (`marginals.tables.intervals`)
+# means the base values that lie in it, which are numbers or intervals of numbers.
 
 
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)

@@ -1,11 +1,12 @@
-"""What printed counts say of labels: totals and groups of others, whatever they are called, and labels that may be either."""
+"""What printed counts say of labels: totals and groups of others, whatever they are called, and labels that may be some."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from models.intervals.linked_tables import Interval
+from models.programs.consistent_tables import UNBOUNDED
 
 Line = Mapping[str, Interval]
 """Ranges of counts that differ in one attribute only, by its label."""
@@ -25,14 +26,14 @@ TOTALS = frozenset(
 """Labels that are taken for a total where no spec says which ones are."""
 
 _LIKE_TOTAL = re.compile(
-    r"(?i)_?t|i alt|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"
+    r"(?i)_t|i alt|tout|toplam|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"
 )
+_MAY_BE_TOTAL = re.compile(r"(?i)t|0{2,}|EU(?:[0-9]{2})?(?:_?[0-9]{4})?|EA[0-9]{2}|world|national|country")
 _OF_WHICH = re.compile(
     r"(?i)\W*(?:of (?:which|whom)|thereof|darunter|davon|dont|di cui|waarvan|incl(?:\.|uding|uded))\b"
 )
 _NEXT_CODE = re.compile(r"[\W_]?[0-9]{1,3}\b")
 _PART_OF = re.compile(r"[\W_].*|[A-Z]{1,3}")
-_YEAR = re.compile("(?:19|20)[0-9]{2}")
 _ROMAN = re.compile("[IVXLC]+")
 _CODES = re.compile(r"([A-Z][0-9]*)\s*[-\u2013]\s*([A-Z][0-9]*)")
 _EVIDENCE = 400
@@ -46,16 +47,19 @@ _MOST_PARTS = 30
 class LabelReading:
     """Totals and groups among the labels of an attribute in one table. doubts: other labels that may be some, and why.
 
-    left_out: labels of which nothing is read. may_be_totals: labels that no count shows to be none.
+    left_out: labels of which nothing is read. numbers: those that are numbers, or ranges of these, so no totals.
+    may_be_totals: labels that no count shows to be none. adds_up_shown: whether totals leave out what is not printed.
     """
 
     labels: Sequence[str]
     lines: Sequence[Line]
+    numbers: Collection[str] = ()
     totals: list[str] = field(default_factory=list)
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     doubts: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     may_be_totals: Sequence[str] = ()
+    adds_up_shown: bool = False
 
     @property
     def values(self) -> list[str]:
@@ -85,25 +89,24 @@ class LabelReading:
 
 @dataclass(frozen=True)
 class Hints:
-    """What else a table says of labels. parents: of indented ones. groups: labels that hold others for certain.
+    """What else a table says of labels. parents: of indented ones. numbers: labels that are some, or ranges.
 
-    totals: those marked as such. is_padded: whether labels may have blanks before them only to end at one place.
+    groups: of these. totals: labels that are marked as such.
     """
 
     parents: Mapping[str, str] = field(default_factory=dict)
+    numbers: Collection[str] = ()
     groups: Groups = field(default_factory=dict)
     totals: Sequence[str] = ()
-    is_padded: bool = False
 
 
 def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints]) -> dict[str, LabelReading]:
     """Totals and groups among the labels of each attribute of a table, by the reading that makes all printed sums right."""
     readings = {}
     for name, of_name in lines.items():
-        readings[name] = reading = LabelReading(
-            list(dict.fromkeys(label for line in of_name for label in line)), of_name
-        )
         hint = hints.get(name, Hints())
+        labels = list(dict.fromkeys(label for line in of_name for label in line))
+        readings[name] = reading = LabelReading(labels, of_name, hint.numbers)
         reading.totals += [n for n in reading.labels if n.strip().lower() in TOTALS or n in hint.totals]
         reading.groups |= {label: tuple(parts) for label, parts in hint.groups.items()}
         _read_parts_of_one(reading, hint.parents)
@@ -116,12 +119,9 @@ def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints])
         if is_sure and evidence >= _HINT:
             readings[name].totals.append(label)
     shown = [is_sum for reading in readings.values() for is_sum in reading.shown()]
-    for reading in readings.values():
-        if shown and all(shown):
-            reading.doubts |= dict.fromkeys(
-                reading.totals, "it adds up only what is printed, so nothing follows from it"
-            )
-            reading.left_out, reading.totals = [*reading.left_out, *reading.totals], []
+    for reading in readings.values() if shown and all(shown) else ():
+        reading.adds_up_shown = bool(reading.totals)
+        reading.left_out, reading.totals = [*reading.left_out, *reading.totals], []
     has_sums = any(reading.totals or reading.groups for reading in readings.values())
     for reading in readings.values():
         reading.may_be_totals = [] if reading.totals else [*_possible_totals(reading)]
@@ -183,33 +183,58 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
             indented.setdefault(parent, []).append(label)
     for wholes in (indented, _codes_of_groups([label for label in reading.values if label not in indented])):
         found = {label: _evidence(reading.lines, label, parts) for label, parts in wholes.items()}
+        level = {label: sum(label in parts for parts in _all_parts(wholes)) for label in wholes}
+        is_stub = wholes is indented
         adds_up = prod(value for value in found.values() if value) >= _HINT
-        is_stub = wholes is indented and not hint.is_padded
         for label, parts in wholes.items():
-            value = found[label]
-            if value is not None and (adds_up and value and (value > 1 or 0 not in found.values())):
-                reading.groups[label] = tuple(parts)
-            elif value is not None and (is_stub or adds_up):
-                reading.groups[label] = (*parts, f"{label}: others")
-            if value is None or (
-                value == 1 and not (label in reading.groups and len(reading.groups[label]) == len(parts))
+            alike = [found[other] for other in wholes if level[other] == level[label]]
+            is_sure = adds_up and (found[label] or 0) > 1
+            if is_sure or (
+                adds_up and found[label] and 0 not in alike and prod(map(int, filter(None, alike))) >= _HINT
             ):
-                if is_stub or (value and wholes is not indented):
-                    reading.doubts[label] = f"it may be a group that {parts[0]!r} is in"
+                reading.groups[label] = tuple(parts)
+            elif found[label] is not None and (is_stub or adds_up):
+                reading.groups[label] = (*parts, f"{label}: others")
+                is_sure = not found[label]
+            if not is_sure and label not in _exact(reading) and (is_stub or (wholes is not indented and found[label])):
+                reading.doubts[label] = f"it may be a group that {parts[0]!r} is in"
+    headings = [n for n in indented if all(line[n] == (0, UNBOUNDED) for line in reading.lines if n in line)]
+    parts = [part for label in headings for part in indented[label]]
+    parts += [label for label in reading.values if label not in headings]
+    if headings and any(_evidence(reading.lines, total, parts) is None for total in reading.totals):
+        for label in headings:
+            reading.left_out += [label, *reading.groups.pop(label, ())]
+        reading.doubts |= dict.fromkeys(headings, "what stands under it and other rows are more than the total")
     roots = reading.values
-    if len(roots) == 1 and len(reading.labels) > 1 and f"{roots[0]}: others" not in reading.groups.get(roots[0], ()):
-        if reading.groups.pop(roots[0], ()):
-            reading.totals += roots
+    if len(roots) == 1 < len(reading.labels) and roots[0] in _exact(reading):
+        del reading.groups[roots[0]]
+        reading.totals += roots
+
+
+def _exact(reading: LabelReading) -> set[str]:
+    """Groups that have no other parts than those that are listed."""
+    return {label for label, parts in reading.groups.items() if f"{label}: others" not in parts}
+
+
+def _all_parts(wholes: Groups) -> Iterator[set[str]]:
+    """All labels below each group, whatever levels are between."""
+    for label in wholes:
+        below: set[str] = set()
+        parts = [*wholes[label]]
+        while parts:
+            below.add(part := parts.pop())
+            parts += [other for other in wholes.get(part, ()) if other not in below]
+        yield below
 
 
 def _read_named_total(reading: LabelReading) -> None:
     """Read a label as total that is called like one, and is not below the sum of the others."""
     values = reading.values
     named = [label for label in values if not reading.totals and _LIKE_TOTAL.fullmatch(label.strip())]
-    for label in named:
+    weak = [label for label in values if not reading.totals and _MAY_BE_TOTAL.fullmatch(label.strip())]
+    for label in (*named, *weak) if len(values) > 1 else ():
         value = _evidence(reading.lines, label, [other for other in values if other != label])
-        is_name = len(named) == 1 and len(label.strip()) > 1
-        if value is not None and (is_name or value >= _HINT) and len(values) > 1:
+        if value is not None and (value >= _HINT or [label] == named):
             reading.totals.append(label)
             return
     reading.doubts |= dict.fromkeys(named, "it is called like a total")
@@ -219,6 +244,8 @@ def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
     """The label that is the sum of all others, and what speaks for that."""
     values, found = reading.values, []
     for label in values if len(values) > 2 and not reading.totals else ():
+        if label in reading.numbers:
+            continue
         value = _evidence(reading.lines, label, [other for other in values if other != label]) or 0
         found.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
     evidence, label = max(found, default=(0, ""))
@@ -228,15 +255,11 @@ def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
 def _possible_totals(reading: LabelReading) -> Iterator[str]:
     """Labels that may be a total, from which counts that are not printed would follow."""
     values = reading.values
-    for label in values if not all(map(_YEAR.fullmatch, values)) else ():
+    for label in values:
         others = [other for other in values if other != label]
-        useful = any(
-            sum(other in line for other in others) > 1
-            and len({*line.get(label, (0, 1))}) == 1
-            and any(line[other][0] < line[other][1] for other in others if other in line)
-            for line in reading.lines
-        )
-        if useful and _evidence(reading.lines, label, others):
+        lines = [[line[n] for n in (label, *others) if n in line] for line in reading.lines if label in line]
+        is_useful = any(len(ranges) > 2 and any(low < high for low, high in ranges) for ranges in lines)
+        if label not in reading.numbers and is_useful and _evidence(reading.lines, label, others):
             yield label
 
 
@@ -285,9 +308,8 @@ def _codes_of_groups(order: Sequence[str]) -> dict[str, list[str]]:
                 if low[:1].isupper() and match[1] <= low and high[: len(match[2])] <= match[2]
             ]
             continue
-        longer = [
-            other for other in order if other != label and other.startswith(label) and other[len(label) :].strip("0")
-        ]
+        longer = [other for other in order if other != label and other.startswith(label)]
+        longer = [other for other in longer if other[len(label) :].strip("0") or not other.isdecimal()]
         codes = [other for other in longer if _NEXT_CODE.match(other[len(label) :])]
         parts = [other for other in longer if _PART_OF.fullmatch(other[len(label) :])]
         parts = codes if len(parts) < 2 or _ROMAN.fullmatch(label) else [*dict.fromkeys([*codes, *parts])]

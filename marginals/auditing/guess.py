@@ -49,8 +49,8 @@ from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 from models.tables.hierarchy import Hierarchy
 
-_FROM_ROUNDED = 600
-"""Ways of as many different counts to be no multiples of a base, from which they are rounded to it."""
+_FROM_ROUNDED = 81
+"""Remainders of the different counts, or of half of all counts, of which none is seen if they are rounded to a base."""
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ def _doubts(
     if table.rounding is Rounding.UNKNOWN:
         yield _doubt(file, "rounding", "", f"how its counts are rounded, all multiples of {table.base}")
     has_sums = any(attributes[name].totals or reading.groups for name, reading in readings.items())
-    if any(not reading.doubts.keys() >= {*reading.left_out} for reading in readings.values()):
-        sentence = f"Nothing can be computed from the totals of {file.name}: they add up only what is printed. They are left out."
+    if any(reading.adds_up_shown for reading in readings.values()):
+        sentence = f"Nothing can be computed from the totals of {file.name}: they add up only what it prints."
         yield NotExamined("shown-totals", sentence, file.name, is_doubt=True)
     elif not has_sums and any(reading.may_be_totals for reading in readings.values()):
         sentence = f"Not examined in {file.name}: sums, since no label is known to be a total."
@@ -327,15 +327,12 @@ def _markers(
         table = tables[file.path]
         texts = dict.fromkeys(text for n in columns_of_counts(file, table) for text in file.column(n))
         for text in texts:
-            if re.fullmatch("9{4,}", text):
-                markers[text], why[f"markers.{text}"] = UNKNOWN, ["it may stand for a count that is withheld"]
-                continue
             if (most := below(text)) is not None:
                 least, reason = (
                     (1, "from 1, since zeros are shown") if "0" in texts else (0, "from 0, since no zero is shown")
                 )
-            elif CellTexts(decimal=file.decimal).interval(text) is None and not (
-                table.percent_of and share_of(text, (1_000, 1_000))
+            elif re.fullmatch("9{4,}", text) or not (
+                CellTexts(decimal=file.decimal).interval(text) or (table.percent_of and share_of(text, (1_000, 1_000)))
             ):
                 least, most, reason = 0, UNBOUNDED, "it says nothing of the count"
             else:
@@ -349,9 +346,11 @@ def _markers(
 
 def _rounded(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], why: list[str]) -> TableSpec:
     cells = labelled_cells(file, table, markers)
-    exact = {cell.interval[0] for cell in cells if cell.interval[0] == cell.interval[1]} - {0}
+    printed = [low for low, high in (cell.interval for cell in cells) if low == high and low]
+    exact = {*printed}
+    ways = max(len(exact), -(-len(printed) // 2))
     for base in (1000, 100, 50, 20, 10, 5, 3):
-        if len(exact) > 3 and base ** len(exact) >= _FROM_ROUNDED and all(count % base == 0 for count in exact):
+        if len(printed) > 2 and base**ways >= _FROM_ROUNDED and all(count % base == 0 for count in exact):
             why.append(f"all {len(exact)} different counts are multiples of {base}; say how they are rounded")
             return replace(table, base=base, rounding=Rounding.UNKNOWN)
     return table
@@ -378,15 +377,11 @@ def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
         totals = [{row for row, label in enumerate(other) if label.lower() in TOTALS} for other in columns.values()]
         is_whole = any(blank == rows and len(rows) == 1 for rows in totals)
         is_marked = is_whole or any(all(marks[row] for row in blank) and not all(marks) for marks in marking)
-        values = [label for label in dict.fromkeys(labels) if label and interval(label)]
+        values = [label for label in dict.fromkeys(labels) if interval(label) and not _ZEROS.fullmatch(label)]
         ranges = pieces_of(values) if len(values) + 1 >= len({*labels}) else {}
-        parents = file.parents.get(name, {})
-        hints[name] = Hints(
-            parents,
-            {**ranges, **file.groups.get(name, {})},
-            ["", BLANK] if blank and is_marked else [""],
-            name in file.padded,
-        )
+        groups = {**ranges, **file.groups.get(name, {})}
+        totals_of = ["", BLANK] if blank and is_marked else [""]
+        hints[name] = Hints(file.parents.get(name, {}), values, groups, totals_of)
     return hints
 
 
@@ -401,12 +396,13 @@ def _attributes(
             label for reading in of_tables for label in reading.labels if label and label not in reading.left_out
         )
         values = [label for label in labels if label not in totals]
-        groups, reason = pieces_of(values), "groups are ranges of numbers that hold others"
+        is_code = any(map(_ZEROS.fullmatch, values))
+        groups, reason = {} if is_code else pieces_of(values), "groups are ranges of numbers that hold others"
         if not groups:
             groups = {group: members for r in of_tables for group, members in r.groups.items() if group in values}
             reason = "groups are values that add up to them"
         exceeds = any(reading.exceeds for reading in of_tables)
-        others = exceeds or not any(reading.totals for reading in of_tables) or len(values) == 1
+        others = exceeds or not any(reading.totals for reading in of_tables) or len(values) < 2
         why[f"attributes.{name}"] = [reason] if groups else []
         if exceeds:
             why[f"attributes.{name}"].append("others: a total is larger than the values that are listed can be")
@@ -420,6 +416,7 @@ def _attributes(
 # What a column holds: counts, percentages, statuses, or values of an attribute.
 
 
+_ZEROS = re.compile("0{2,}")
 _COUNTS = re.compile(
     r"(?i)counts?|n|numbers?|values?|obs_value|people|persons|population|freq|frequency|cases|deaths|births"
 )
@@ -433,9 +430,9 @@ _STATUS_NAME = re.compile(
 )
 _CODE_NAME = re.compile(r"(?i).*(?:code|\bid\b|fips|key|nr|nummer)")
 _DIAGNOSTIC = re.compile(
-    r"(?i)costs?|lower|upper|[lsu]pl|[lu]b|(?:lower|upper)[_ ]?bound|cell.?id|str.?id|(?:total|net)?(?:noise|variation)|weights?"
-    r"|sensitivity|c?weight|freq_?weight|(?:cell|rec|record)?_?c?key|pert(?:urbation)?|row_?(?:nr|indices)|maxn|num_?contributors?"
-    r"|contributors?|type|unsafe|forced|constraint_?id|score|dominance|top[_ ]?[0-9n]|max(?:score)?[0-9]|peep|hold"
+    r"(?i)costs?|(?:lower|upper)(?:[_ ]?bound)?|[lsu]pl|[lu]b|(?:cell|str|constraint).?id|(?:total|net)?(?:noise|variation)"
+    r"|(?:c|freq_?)?weights?|sensitivity|(?:cell|rec|record|c)?_?key|pert(?:urbation)?|row_?(?:nr|indices)|maxn|score"
+    r"|(?:num_?)?contributors?|dominance|top[_ ]?[0-9n]|max[0-9]"
 )
 _DECIMALS = "holds percentages, rates or other numbers with decimals"
 _STATUS = "seems to hold statuses of counts"
@@ -460,27 +457,21 @@ class _Column:
 
     @cached_property
     def counts(self) -> list[int | None]:
-        """The count that each text is."""
         return [count_in(text, self.decimal) for text in self.texts]
 
     @cached_property
     def filled(self) -> list[str]:
-        """The texts that are none of empty."""
         return [text for text in self.texts if text]
 
     @cached_property
     def figures(self) -> list[Figure | None]:
-        """The number that each text is which is no marker."""
         return [figure_in(text, self.decimal) for text in self.filled if not MARKER.fullmatch(text)]
 
     @cached_property
     def is_counted(self) -> bool:
-        """Whether it seems to hold counts, some of them suppressed, perhaps by texts that are not known to mean that."""
         counts = sum(count is not None for count in self.counts)
         unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
-        is_label = any(
-            text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown
-        )
+        is_label = any(text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown)
         if not self.filled or is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
             return False
         if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in self.filled):
@@ -489,7 +480,6 @@ class _Column:
 
     @cached_property
     def is_percent(self) -> bool:
-        """Whether it seems to hold percentages: its name or its texts say so. Counts such as 12.0 are none."""
         figures = [figure for figure in self.figures if figure is not None]
         if not figures or len(figures) < len(self.figures) or not all(0 <= each.number <= 100 for each in figures):
             return False
@@ -498,18 +488,15 @@ class _Column:
 
     @cached_property
     def has_decimals(self) -> bool:
-        """Whether it holds numbers, some of them with a fraction."""
         return all(self.figures) and any(figure is not None and _is_fraction(figure) for figure in self.figures)
 
     @cached_property
     def is_number(self) -> bool:
-        """Whether most of its texts are numbers, and not all of them one."""
         figures = [figure_in(text) for text in self.filled]
         return 2 * sum(figure is not None for figure in figures) > len(figures) and len({*figures}) > 1
 
     @property
     def numbers_rows(self) -> bool:
-        """Whether it numbers the rows from 0 or 1 on."""
         return len(self.texts) > 2 and any(
             list(self.texts) == [str(line) for line in range(first, len(self.texts) + first)] for first in (0, 1)
         )
@@ -523,7 +510,6 @@ class _Columns(tuple[_Column, ...]):
     """All columns of a file."""
 
     def __new__(cls, file: PublishedFile) -> "_Columns":
-        """The columns, each counted once."""
         has_counts = any(count_in(text, file.decimal) is not None for row in file.rows for text in row)
         columns = (
             _Column(number, name, file.column(number), file.decimal, has_counts)
@@ -544,15 +530,11 @@ def count_column(columns: Sequence[_Column]) -> str:
         return ""
     counted = [column for column in columns if column.is_counted]
     named = [column for column in counted if _COUNTS.fullmatch(column.name)]
-    hidden = [column for column in named if any(text and not is_count for text, is_count in _pairs(column))]
-    if named:
-        return (hidden or named)[-1].name
+    hidden = [column for column in named if len(column.filled) > sum(count is not None for count in column.counts)]
     counted = [column for column in counted if not _DIAGNOSTIC.fullmatch(column.name)] or counted
-    return counted[0].name if len(counted) == 1 else ""
-
-
-def _pairs(column: _Column) -> Iterator[tuple[str, bool]]:
-    return ((text, count is not None) for text, count in zip(column.texts, column.counts))
+    if len(_crossed_columns(columns)) > 2 and all(len(column.name) == 1 for column in named):
+        return ""  # answers such as A, N, and Y
+    return (hidden or named)[-1].name if named else counted[0].name if len(counted) == 1 else ""
 
 
 def _crossed_columns(columns: Sequence[_Column]) -> list[_Column]:
@@ -581,6 +563,7 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     ("numbers the rows", lambda column: column.numbers_rows),
     (_MARKS, lambda column: all(not text or text.lower() in TOTALS for text in column.texts)),
     (_DIAGNOSIS, lambda column: _DIAGNOSTIC.fullmatch(column.name) and (column.is_number or len({*column.texts}) == 1)),
+    (_DIAGNOSIS, lambda column: column.name == "Type" and {*column.texts} <= {"I", "T"}),  # G-Confid: inner, total
     (_DECIMALS, lambda column: column.is_percent or column.has_decimals),
     (_OTHER, lambda column: _COUNTS.fullmatch(column.name) and column.is_counted),
 ]
@@ -619,8 +602,9 @@ def _beside_counts(
 
 def _is_status(column: _Column, count: _Column) -> bool:
     texts = {text.lower() for text in column.texts}
-    is_code = column.number > count.number and 1 < len(texts) <= 6 and len(column.texts) > 3
-    return is_code or texts <= {"true", "false"} or _STATUS_NAME.fullmatch(column.name) is not None
+    is_code = column.number > count.number and 1 < len(texts) <= 6 and len(column.texts) > 3 and not column.is_number
+    is_flag = texts <= _YES | _NO and (_HIDES.fullmatch(column.name) or _SHOWS.fullmatch(column.name))
+    return is_code or texts <= {"true", "false"} or bool(is_flag or _STATUS_NAME.fullmatch(column.name))
 
 
 def _tell_alike(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -638,10 +622,7 @@ _HIDES = re.compile(
     r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
 )
 _SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
-_YES, _NO = (
-    frozenset(["true", "t", "yes", "y", "1", "1.0", "x"]),
-    frozenset(["false", "f", "no", "n", "0", "0.0"]) | {""},
-)
+_YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
 _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
     (re.compile(name), frozenset(shown.split(" ")), frozenset(withheld.split()))
     for name, shown, withheld in (
@@ -701,7 +682,7 @@ def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str,
         for name, of_shown, of_withheld in _CODES
         if name.fullmatch(column.name) and all({text, lower[text]} & (of_shown | of_withheld) for text in texts)
     ]
-    if {*lower.values()} <= _YES | _NO:
+    if not readings and {*lower.values()} <= _YES | _NO:
         readings += [frozenset(text for text in texts if lower[text] in _YES)] * bool(_HIDES.fullmatch(column.name))
         readings += [frozenset(text for text in texts if lower[text] in _NO)] * bool(_SHOWS.fullmatch(column.name))
     readings = [codes for codes in dict.fromkeys(readings) if hidden <= codes]

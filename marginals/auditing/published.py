@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -20,6 +20,7 @@ from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
 from marginals.tables.distinct_rows import text_of
 from marginals.tables.files import reading, require
+from marginals.tables.intervals import whole_ends
 from marginals.tables.values import NumberFormat, count_in, figure_in
 from marginals.tables.workbook import indents_cells, sheets_of
 from models.intervals.linked_tables import Interval
@@ -40,16 +41,15 @@ _LONG = 60
 class PublishedFile:
     """A table as it is published. header: names of its columns; rows: texts, as many as the header has.
 
-    parents: of each column the label that each indented one stands under. padded: columns whose blanks may only make all
-    texts end at one place. indented: a label that is indented so that it is not known what it is a part of; else empty.
-    groups: of a column, the parts of labels that are sums, as files beside the table say.
+    parents: of each column the label that each indented one stands under. indented: a label that is indented so that it is
+    not known what it is a part of; else empty. groups: of a column, the parts of labels that are sums, as files beside the
+    table say.
     """
 
     path: Path
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    padded: Collection[str] = ()
     indented: str = ""
     groups: Mapping[str, Groups] = field(default_factory=dict)
 
@@ -136,20 +136,19 @@ def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -
     columns += [[""] * (len(lines) - 1)] * (len(header) - len(columns))
     stubs = [*map(_stub, columns)]
     indented = next(filter(None, (stub.repeated for stub in stubs)), indented)
-    padded = [name for name, stub in zip(header, stubs) if stub.is_padded]
     parents = {name: stub.parents for name, stub in zip(header, stubs)}
-    return PublishedFile(path, tuple(header), tuple(zip(*(stub.texts for stub in stubs))), parents, padded, indented)
+    return PublishedFile(path, tuple(header), tuple(zip(*(stub.texts for stub in stubs))), parents, indented)
 
 
-def _with_one_header(lines: Sequence[list[str]], begin: int) -> Sequence[Sequence[str]]:
+def _with_one_header(lines: Sequence[list[str]], begin: int) -> list[list[str]]:
     """The lines from the header on. A second line of the header becomes a column, if the first has merged cells."""
-    if begin and sum(map(bool, lines[begin - 1][1:])) > 1 and not any(map(figure_in, lines[begin - 1])):
+    if begin and sum(map(bool, lines[begin - 1][1:])) > 1 and not all(lines[begin - 1]):
         begin -= 1
     upper, lower = lines[begin : begin + 2]
     first = next((n for n, pair in enumerate(zip(upper, lower)) if n and all(pair)), 0)
-    is_merged = not all(upper[first:]) and (not any(map(figure_in, lower)) or not all(lower[:first]))
-    if not first or not is_merged or sum(map(bool, lower)) < 2:
-        return lines[begin:]
+    is_merged = all(bool(one) != bool(other) for one, other in zip(upper[:first], lower)) and not all(upper[first:])
+    if not first or not is_merged or (any(map(figure_in, lower)) and any(lower[:first])):
+        return [*lines[begin:]]
     stubs = [one or other for one, other in zip(upper[:first], lower)]
     result = [[*stubs, "group", "subgroup", "count"]]
     for row in lines[begin + 2 :]:
@@ -176,22 +175,22 @@ def _filled_down(columns: list[list[str]]) -> list[list[str]]:
 class _Stub(NamedTuple):
     """The texts of a column without blanks around them, and the label above each indented one.
 
-    repeated: a label that stands under several others, and is named with these. is_padded: whether all indented texts end at
-    one place with others, so that the blanks say nothing unless counts do.
+    repeated: a label that stands under several others, and is named with these.
     """
 
     texts: Sequence[str]
     parents: Mapping[str, str]
     repeated: str = ""
-    is_padded: bool = False
 
 
 def _stub(column: Sequence[str]) -> _Stub:
     texts = [text.strip() for text in column]
     depths = [len(found[0]) if (found := _INDENT.match(text)) else 0 for text in column]
     shown = {depth for depth, text in zip(depths, texts) if text}
-    if len(shown) < 2 or 2 * sum(count_in(text) is not None for text in texts) > len(texts):
-        return _Stub(texts, {})
+    ends = {len(text) for text, depth in zip(column, depths) if text and depth > min(shown)}
+    is_padded = len(ends) == 1 and any(len(text) in ends for text, depth in zip(column, depths) if depth == min(shown))
+    if is_padded or len(shown) < 2 or 2 * sum(count_in(text) is not None for text in texts) > len(texts):
+        return _Stub(texts, {})  # where all texts end at one place, blanks say nothing
     above: list[tuple[int, str]] = []
     parents: list[str] = []
     of_label: dict[str, set[str]] = {}
@@ -204,10 +203,8 @@ def _stub(column: Sequence[str]) -> _Stub:
             above.append((depth, text))
     several = [text for text, found in of_label.items() if len(found) > 1]
     named = [f"{parent}, {text}" if text in several and parent else text for text, parent in zip(texts, parents)]
-    ends = {len(text) for text, depth in zip(column, depths) if text and depth > min(shown)}
-    is_padded = len(ends) == 1 and any(len(text) in ends for text, depth in zip(column, depths) if depth == min(shown))
     of_parent = {text: parent for text, parent in zip(named, parents) if parent}
-    return _Stub(named, of_parent, (several or [""])[0], is_padded)
+    return _Stub(named, of_parent, (several or [""])[0])
 
 
 def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -264,9 +261,6 @@ def quoted(values: Sequence[str]) -> str:
 UNKNOWN: Interval = (0, UNBOUNDED)
 """Of a cell that says nothing."""
 
-_DASHES = "-\u2013\u2014"
-_BETWEEN = re.compile(rf"(.*?\S)\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\S.*)")
-_BELOW = re.compile("(<=|<|\u2264|less than |fewer than |under )(.+)")
 MARKER = re.compile(
     r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|[:.]{1,3}\s?[a-z]|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|nil|none|null|<na>|#n/a|conf"
     "|confidential|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing|-(?:1|[6-9]|9+)"
@@ -276,7 +270,7 @@ MARKER = re.compile(
 AMBIGUOUS = re.compile(
     r"(?i)[-\u2013\u2014\u2212]+|\.|\.{3,}|\u2026|[\[(]?z[\])]?|:\s?z|n/?a|none|nil|not applicable|9{4,}|[\[(][0-9.,]+[\])]"
 )
-"""Those among them, and others, that stand for nobody in some tables, for a count that is withheld, or for one that is shown."""
+"""Texts that stand for nobody in some tables, and for a count that is withheld, or one that is shown, in others."""
 
 
 class Rounding(Enum):
@@ -311,7 +305,7 @@ class Rounding(Enum):
 class CellTexts:
     """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts.
 
-    decimal: the sign before fractions, where the table shows it. noise: how far a count may be changed, before it is rounded.
+    decimal: the sign before fractions, where the table shows it. noise: how far counts may be changed.
     """
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
@@ -331,12 +325,10 @@ class CellTexts:
         if text in self.markers:
             return self.markers[text]
         if (count := count_in(text, self.decimal)) is not None:
-            low, high = self.rounding.before(count, self.base)
-            return max(low - self.noise, 0), min(high + self.noise, UNBOUNDED)
-        if (match := _BETWEEN.fullmatch(text)) is None:
-            return None
-        low, high = count_in(match[1], self.decimal), count_in(match[2], self.decimal)
-        return None if low is None or high is None or low > high else (low, high)
+            least, most = self.rounding.before(count, self.base)
+            return max(least - self.noise, 0), min(most + self.noise, UNBOUNDED)
+        first, last = whole_ends(text.replace(".", "") if self.decimal == "," else text) or (None, None)
+        return None if first is None or last is None or first < 0 else (first, last)
 
 
 def below(text: str) -> int | None:
@@ -345,10 +337,8 @@ def below(text: str) -> int | None:
     >>> below("<5"), below("<= 5"), below("5")
     (4, 5, None)
     """
-    match = _BELOW.fullmatch(text.strip().lower())
-    if not match or (count := count_in(match[2])) is None:
-        return None
-    return count - (match[1] not in ("<=", "\u2264"))
+    first, last = whole_ends(text) or (None, None)
+    return last if first is None else None
 
 
 def is_cell(text: str, decimal: str) -> bool:

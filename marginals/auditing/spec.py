@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
 from math import prod
@@ -31,14 +31,17 @@ from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
 
+REVEALED = "revealed"
+"""The code of a finding that a table prints what it withholds."""
+
 MOST_UNLISTED = 200_000
 """Cells that a complete table does not list, at most."""
 
 
 @dataclass(frozen=True)
 class AttributeSpec:
-    """totals: labels of all values together; None for those in use. groups: labels of several values, with these. others: whether people
-    may have none of the values that the tables list.
+    """totals: labels of all values together; None for those in use. groups: labels of several values, with these. others:
+    whether people may have none of the values that the tables list.
     """
 
     totals: tuple[str, ...] | None = None
@@ -55,11 +58,12 @@ class TableSpec:
     """How a table is read.
 
     attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
-    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. withheld:
-    the texts of a column that withhold the counts of their rows. without: labels of an attribute that are left out. base,
-    rounding: of counts. noise: how far these may be changed. percent_of: the total, or the column with it, whose percentages the cells are. complete: whether it
-    counts everybody, with whatever values, and leaves out only cells without people. people: whom it counts; tables of other
-    people are not combined. why_ignored: what each column does that is guessed to be none of counts or values.
+    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
+    rounding: of counts. noise: how far these may be changed. withheld: the texts of a column that withhold the counts of
+    their rows. without: labels of an attribute that are left out. percent_of: the total, or the column with it, whose
+    percentages the cells are. complete: whether it counts everybody, with whatever values, and leaves out only cells without
+    people. people: whom it counts; tables of other people are not combined. why_ignored: what each column does that is
+    guessed to be none of counts or values.
     """
 
     attributes: tuple[str, ...] = ()
@@ -283,10 +287,7 @@ def read_tables(spec: AuditSpec) -> list[PublishedTables]:
     groups: dict[str, dict[Path, TableSpec]] = {}
     for path, table in spec.tables.items():
         groups.setdefault(table.people, {})[path] = table
-    return [
-        replace(_tables(people, tables, cells, spec), revealed=tuple(_revealed(files, tables)))
-        for people, tables in groups.items()
-    ]
+    return [_tables(people, tables, cells, spec, [*_revealed(files, tables)]) for people, tables in groups.items()]
 
 
 def _revealed(files: Mapping[Path, PublishedFile], tables: Mapping[Path, TableSpec]) -> Iterator[NotExamined]:
@@ -304,7 +305,7 @@ def revealed(table: str, column: str, number: int) -> NotExamined:
     sentence = (
         f"{table} must not be published: it prints {number_of(number, 'count')} that its column {column!r} withholds."
     )
-    return NotExamined("revealed", sentence, table, column, is_doubt=True)
+    return NotExamined(REVEALED, sentence, table, column, is_doubt=True)
 
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
@@ -357,7 +358,11 @@ def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
 
 
 def _tables(
-    people: str, tables: Mapping[Path, TableSpec], cells: Mapping[Path, Sequence[LabelledCell]], spec: AuditSpec
+    people: str,
+    tables: Mapping[Path, TableSpec],
+    cells: Mapping[Path, Sequence[LabelledCell]],
+    spec: AuditSpec,
+    found: list[NotExamined],
 ) -> PublishedTables:
     labels: dict[str, dict[str, None]] = {}
     for path, table in tables.items():
@@ -368,10 +373,9 @@ def _tables(
         name: _classification(name, list(listed), spec.attributes.get(name, AttributeSpec()))
         for name, listed in labels.items()
     }
-    made = [_table(path, table, cells[path], by_name, spec) for path, table in tables.items()]
-    return PublishedTables(
-        people, tuple(table for table, _ in made), tuple(by_name.values()), tuple(unlisted for _, unlisted in made)
-    )
+    made = [_table(path, table, cells[path], by_name, spec, found) for path, table in tables.items()]
+    listed, unlisted = zip(*made)
+    return PublishedTables(people, listed, tuple(by_name.values()), unlisted, tuple(found))
 
 
 def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:
@@ -399,8 +403,9 @@ def _table(
     cells: Sequence[LabelledCell],
     classifications: Mapping[str, Classification],
     spec: AuditSpec,
+    found: list[NotExamined],
 ) -> tuple[IntervalTable, int]:
-    """A table, and how many combinations of its values it says nothing of."""
+    """A table, and how many combinations of its values it says nothing of. found: what it reveals goes there."""
     sets: list[dict[str, Members]] = []
     for place, name in enumerate(table.every_attribute):
         classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
@@ -411,10 +416,18 @@ def _table(
         total = classification.everything if classification.others or not listed or table.complete else listed
         sets.append(members_of | {label: total for label in labels if label not in members_of})
     ranges: dict[tuple[Members, ...], Interval] = {}
+    named: dict[tuple[Members, ...], LabelledCell] = {}
     for cell in cells:
         key = tuple(known[label] for known, label in zip(sets, cell.labels))
-        if ranges.setdefault(key, cell.interval) != cell.interval:
+        other = named.setdefault(key, cell)
+        both = max(cell.interval[0], other.interval[0]), min(cell.interval[1], other.interval[1])
+        if other.interval != cell.interval and (other.labels == cell.labels or both[0] > both[1]):
             raise InputError(f"{path.name} has two counts for {quoted(cell.labels)}")
+        if other.interval != cell.interval:
+            same = f"{quoted(other.labels)} and {quoted(cell.labels)}"
+            sentence = f"{path.name} must not be published: {same} are the same people, and one of them says more."
+            found.append(NotExamined(REVEALED, sentence, path.name, cell.labels[0], is_doubt=True))
+        ranges[key] = both
     unlisted = 0
     if table.complete:
         every = [_all_values(known.values(), classifications[name]) for name, known in zip(table.every_attribute, sets)]

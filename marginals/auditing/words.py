@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from checks.attacks.knowledge import FactKind
 from marginals.auditing.audits import Audit, AuditedTables, cell_name, ends_in_words
+from marginals.auditing.spec import REVEALED
 from marginals.names import number_of
 
 KINDS = {
@@ -30,7 +31,8 @@ NO_ALL_CLEAR = (
 
 def audit_lines(audit: Audit) -> Iterator[str]:
     """Contradictions or facts of all tables, and what is undecided."""
-    if audit.spec.doubts:
+    yield from (finding.sentence for finding in audit.spec.doubts if finding.code == REVEALED)
+    if any(doubt.code != REVEALED for doubt in audit.spec.doubts):
         yield NO_ALL_CLEAR
     for part in audit.parts:
         linked = part.linked
@@ -48,7 +50,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield from _nothing_certain(audit)
     if printed := sum(map(audit.printed_small, audit.parts)):
         yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {audit.spec.small:,}."
-    yield from (each.sentence for each in audit.not_examined)
+    yield from (each.sentence for each in audit.not_examined if each.code != REVEALED)
 
 
 def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> Iterator[str]:
@@ -81,10 +83,9 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
     late, uncovered = part.is_undecided & part.linked.covered, part.is_undecided & ~part.linked.covered
     if late.any():
         in_tables = int((late & part.linked.is_published).sum())
-        whose = f"{in_tables:,} of them in the tables, the others" if in_tables else "all of them counts"
         yield (
-            f"Undecided in time: {number_of(int(late.sum()), 'count')}, {whose} that no table prints; more may follow from "
-            "the tables. Give --seconds more."
+            f"Undecided in time: {number_of(in_tables, 'count')} of the tables and {int(late.sum()) - in_tables:,} that no "
+            "table prints; more may follow from the tables. Give --seconds more."
         )
     if uncovered.any():
         yield (

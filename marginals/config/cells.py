@@ -15,7 +15,7 @@ _FAR = 2
 """Times that codes for no answer are as large as the largest number, at least, if nobody need be asked."""
 
 _GAP = 5
-"""Numbers that lack between the largest number and codes of two digits or more, at least."""
+"""Numbers that lack between the largest number and codes, at least; of one digit, one is enough for several codes."""
 
 _FEW = 5
 """Different numbers besides a single code, at least: of fewer nobody can say what is out of place."""
@@ -101,34 +101,32 @@ def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
 
 
 def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
-    """The codes for no answer among whole numbers: negative ones, and 97, 98, 99 and the like beyond all others."""
+    """Find the codes for no answer among whole numbers: negative ones, and 97, 98, 99 and the like beyond all others."""
     below = tuple(text for text, number in numbers.items() if number < 0)
-    others = {number for number in numbers.values() if number >= 0}
-    if below:
-        are_codes = all(abs(numbers[text]) in _NEGATIVE for text in below)
-        if not are_codes or len(others) < (2 if len(below) > 1 else _FEW):
-            return NO_MARKS
-        is_sure = len(below) > 1 or abs(numbers[below[0]]) in _ALONE
-        return Marks(below, "all other numbers are 0 or more", is_asked=not is_sure)
+    above = {text: number for text, number in numbers.items() if number >= 0}
+    others = set(above.values())
+    if any(abs(numbers[text]) not in _NEGATIVE for text in below):
+        return NO_MARKS
+    if below and len(others) >= (2 if len(below) > 1 else _FEW):
+        is_asked = len(below) == 1 and abs(numbers[below[0]]) not in _ALONE
+        return Marks(below, "all other numbers are 0 or more", is_asked)
     for digits in range(5, 0, -1):
-        family = {Decimal(text * digits) for text in "789"} | {
-            Decimal(10**digits - n) for n in range(1, 5) if digits > 1
-        }
-        largest = max((number for number in others if number not in family), default=None)
-        codes = tuple(
-            text for text, number in numbers.items() if largest is not None and number in family and number > largest
-        )
-        if not codes or any(number > max(family) for number in others):
+        family = {Decimal(text * digits) for text in "789"}
+        family |= {Decimal(10**digits - n) for n in range(1, 5) if digits > 1}
+        largest, gap = max(others - family, default=max(family)), 1 if digits == 1 else _GAP
+        for number in sorted(others & family):
+            largest = number if 0 < number - largest <= gap else largest
+        codes = tuple(text for text, number in above.items() if number in family and number > largest)
+        rest = [rows_of[text] for text, number in above.items() if number <= largest]
+        if not codes or len(rest) < 2 or max(others) > max(family):
             continue
-        rest = {number for number in others if number <= largest}
-        least, is_far = min(map(numbers.__getitem__, codes)), False
-        is_far = 0 < _FAR * largest <= least and (len(codes) > 1 or (len(rest) >= _FEW and rows_of[codes[0]] > 1))
-        if is_far and digits > 1:
+        least, are_many = min(map(above.__getitem__, codes)), len(codes) > 1
+        is_far = 0 < _FAR * largest <= least and least - largest > _GAP
+        if is_far and (are_many or (len(rest) >= _FEW and rows_of[codes[0]] > 1)):
             return Marks(codes, "all other numbers are no more than half of them")
-        frequent = sorted(rows_of[text] for text in numbers if text not in codes)[-1 - len(rest) // 2] if rest else 0
-        is_heap = len(rest) >= _FEW and sum(rows_of[text] for text in codes) > _FAR * frequent
-        if least - largest > (1 if digits == 1 else _GAP) and (len(codes) > 1 or is_heap) and len(rest) > 1:
-            return Marks(codes, "they lie beyond all other numbers, and such codes often say why there is none", True)
+        is_heap = len(rest) >= _FEW and sum(map(rows_of.__getitem__, codes)) > _FAR * sorted(rest)[len(rest) // 2]
+        if is_far or are_many or is_heap:
+            return Marks(codes, "they lie beyond all other numbers, as codes do that say why there is none", True)
     return NO_MARKS
 
 
@@ -171,7 +169,6 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
 
 
 def _has_fractions(column: Column, sign: str) -> bool:
-    """Whether all values are numbers, some of them with a sign that stands before a fraction for sure."""
     texts = [value for value in column.values if not says_nothing(value)]
     number_format = NumberFormat.of(texts, sign)
     if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):

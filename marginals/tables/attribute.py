@@ -330,8 +330,8 @@ class Attribute:
         if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
             return missing_among(texts, missing, decimal)
         labelled = [value for value, words in self.values.items() if words and says_nothing(words)]
-        present = (text for text in texts if text is not None)
-        return missing_among(texts, {*missing, *labelled}, decimal) | nothing_among(present)
+        present = [text for text in texts if text is not None]
+        return missing_among(present, {*missing, *labelled}, decimal) | nothing_among(present)
 
     def respelled(self, rows_of: Mapping[str, int]) -> dict[str, str]:
         """Return for values of its column that are spelled in another way than a more frequent one that one."""

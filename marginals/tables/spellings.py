@@ -6,7 +6,7 @@ Every source puts the text of a value into its normal form before anything else 
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 
 from marginals.tables.words import sections
@@ -70,7 +70,7 @@ def respelled(rows_of: Mapping[str, int], known: Collection[str] = ()) -> dict[s
     alike: dict[str, list[str]] = defaultdict(list)
     for text in sorted(rows_of):
         alike[folded(text)].append(text)
-    named = {}
+    named: dict[str, str] = {}
     for texts in alike.values():
         if len(texts) > 1:
             name = max(texts, key=lambda text: (text in known, rows_of[text]))
@@ -91,6 +91,7 @@ def says_nothing(text: str) -> bool:
     """
     if len(text) > _LONGEST or text.isdecimal():
         return False
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if _SIGNS.fullmatch(text) or _is_nothing(text):
         return True
     parts = [part for part in _OR.split(text) if part.strip()]
@@ -103,7 +104,8 @@ def _is_nothing(text: str) -> bool:
 
 
 def _without_accents(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_LATIN)
 
 
 @cache
@@ -111,7 +113,7 @@ def _nothing() -> frozenset[str]:
     return frozenset(map(_without_accents, sections()["nothing"]["words"].split()))
 
 
-def nothing_among(texts: Iterable[str]) -> frozenset[str]:
+def nothing_among(texts: Collection[str]) -> frozenset[str]:
     """Return those of the values of a column that say nothing; a minus beside a plus is a result.
 
     >>> nothing_among(["+", "-", "not tested"]), nothing_among(["high", "-"])
