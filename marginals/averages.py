@@ -144,7 +144,6 @@ class Amounts:
 
     @cached_property
     def _counting(self) -> BoolArray:
-        """The base values that are meant and whose rows may have a number."""
         return self._possible & self.numbers.may_count
 
     @cached_property
@@ -176,7 +175,6 @@ class Amounts:
         return self._possible & self.numbers.may_miss
 
     def _published(self, base_values: BoolArray) -> BoolArray:
-        """The published values that some of these are under."""
         return np.bincount(self.places[base_values], minlength=self._hierarchy.size(self._finest)) > 0
 
     @cached_property

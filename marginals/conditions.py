@@ -6,7 +6,7 @@
     single     = "not" single | "(" condition ")" | choice | comparison
     choice     = column ("=" | ["not"] "in") values | column sign number "|" values
     values     = value { "|" value }
-    value      = label | label "@" level | number ("-" | "..") ["<"] number | sign number | text
+    value      = label | label "@" level | range | sign number | text
     comparison = operand sign operand { sign operand } | column ["not"] "in" list
     operand    = column | number | text
     list       = "[" [ constant { "," constant } ] "]"          constants: all numbers or all texts; also in parentheses
@@ -489,9 +489,9 @@ class _Reader:
 
 # What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 #
-# A text that is a label is that label. Where it stands for different sets of values at different levels, the finest
-# published one is meant; `label@level` names another. A range (`20-39`, `20..39`, `18.5..<25`, `>=65`) means the base
-# values that lie in it, which are numbers or intervals of numbers; both ends belong to it, but for one behind a <.
+# A text that is a label is that label, unless it begins with < or >. Where it stands for different sets of values at
+# different levels, the finest published one is meant; `label@level` names another. A range (`marginals.tables.intervals`)
+# means the base values that lie in it, which are numbers or intervals of numbers.
 
 
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)

@@ -201,27 +201,23 @@ its tables share'
     'no published table tells the values of shoe apart as asked, so the model takes them to be equally likely'
     """
     alone = [group[0] for group in assumed if len(group) == 1]
-    together = [group for group in assumed if len(group) == 2]
-    larger = [group for group in assumed if len(group) > 2]
+    pairs = [" and ".join(group) for group in assumed if len(group) == 2]
     parts = []
     if alone:
         parts.append(
-            f"no published table tells the values of {listed(alone)} apart as asked, so the model takes them to be equally "
-            "likely"
+            f"no published table tells the values of {listed(alone)} apart as asked, {_MODEL} them to be equally likely"
         )
-    names = [f"{', '.join(group[:-1])} and {group[-1]}" for group in together]
-    if len(names) == 1:
-        parts.append(f"no published table shows what is asked of {names[0]} together, {_MODEL} them {_INDEPENDENT}")
-    elif names:
-        parts.append(
-            f"no published table shows together what is asked of each of these: {listed(names, '; ')}; {_MODEL} each "
-            f"{_INDEPENDENT}"
-        )
-    for group in larger:
-        parts.append(
-            f"no published table shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {_MODEL} them to "
-            "have no more in common than tables of fewer of them tell"
-        )
+    if len(pairs) == 1:
+        parts.append(f"no published table shows what is asked of {pairs[0]} together, {_MODEL} them {_INDEPENDENT}")
+    elif pairs:
+        shown = "no published table shows together what is asked of each of these"
+        parts.append(f"{shown}: {listed(pairs, '; ')}; {_MODEL} each {_INDEPENDENT}")
+    parts += [
+        f"no published table shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {_MODEL} them to have "
+        "no more in common than tables of fewer of them tell"
+        for group in assumed
+        if len(group) > 2
+    ]
     return "; and ".join(parts)
 
 

@@ -146,13 +146,11 @@ def with_level_names(sentence: str, domain: Domain) -> str:
 
 @lru_cache(_REMEMBERED)
 def _levels_in_sentences(attributes: tuple[str, ...]) -> re.Pattern[str]:
-    """What a search calls levels of attributes, of one whose name ends another's that with the longer name."""
     longest_first = sorted(attributes, key=len, reverse=True)
     return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}) at level (\d+)\b")
 
 
 def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
-    """What all labels of a level have in common, None where they have no form that is known."""
     labels = hierarchy.labels[level]
     for unit, form in _CALENDAR.items():
         if all(map(form.fullmatch, labels)):
@@ -183,7 +181,6 @@ def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
 
 
 def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
-    """How many characters of the values below are kept, the others being `*`; None where the labels are no such prefixes."""
     labels = hierarchy.labels[level]
     stems = [label.rstrip(SUPPRESSED) for label in labels]
     lengths = {len(stem) for stem, label in zip(stems, labels) if stem != label}
@@ -245,7 +242,6 @@ def independence_in_words(statement: Independence, domain: Domain) -> str:
 
 
 def _names(mask: Mask, domain: Domain) -> list[str]:
-    """The attributes of some induced attributes, each in the finest of its levels among them, if it has several."""
     last = {domain.induced_attributes[v].attribute: domain.induced_attributes[v].level for v in vertices_of(mask)}
     hierarchies = {attribute: domain.hierarchy(attribute) for attribute in last}
     return [a if hierarchies[a].height == 1 else shown_at(a, hierarchies[a], level) for a, level in last.items()]

@@ -140,8 +140,6 @@ def known_attribute(domain: Domain, attribute: str) -> str:
 
 
 class _PublishedValues:
-    """The values of a domain, as far as levels of it are published."""
-
     def __init__(self, domain: Domain, finest_levels: Mapping[str, int], *, of_table: bool = False) -> None:
         self._domain, self._finest, self._of_table = domain, finest_levels, of_table
 
@@ -311,7 +309,6 @@ def matched_levels(
 
 
 def _generalizes_alike(part: Hierarchy, level: int, whole: Hierarchy, below: int, place: int) -> bool:
-    """Whether the values of the level before become the same ones at a level of the other hierarchy."""
     lifted, codes = whole.lift(below, place), part.lift(level - 1, level)
     return all(
         whole.labels[place][lifted[whole.code(label, below)]] == part.labels[level][codes[code]]
@@ -409,7 +406,6 @@ class CountedHierarchy:
 
 
 def _lies_alike(part: Hierarchy, whole: Hierarchy) -> bool:
-    """Whether the base values of a hierarchy lie in another one, which has its levels, as they do in the first."""
     if part.order is None or whole.order is None:
         return True
     levels = matched_levels(part, whole)

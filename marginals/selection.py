@@ -794,7 +794,7 @@ def _searched(
     seconds: Seconds,
     seed: int,
 ) -> SelectedModel:
-    """The model of a table; the time begins anew each time that the search is repeated."""
+    """The model of a table. The parameters are those of `select`, by which the search can be repeated."""
     return selected(table, criterion, strategy, limits, parameters, within(seconds), seed)
 
 

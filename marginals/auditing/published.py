@@ -20,6 +20,7 @@ from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
 from marginals.tables.distinct_rows import text_of
 from marginals.tables.files import reading, require
+from marginals.tables.intervals import whole_ends
 from marginals.tables.values import NumberFormat, count_in, figure_in
 from marginals.tables.workbook import indents_cells, sheets_of
 from models.intervals.linked_tables import Interval
@@ -260,9 +261,6 @@ def quoted(values: Sequence[str]) -> str:
 UNKNOWN: Interval = (0, UNBOUNDED)
 """Of a cell that says nothing."""
 
-_DASHES = "-\u2013\u2014"
-_BETWEEN = re.compile(rf"(.*?\S)\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\S.*)")
-_BELOW = re.compile("(<=|<|\u2264|less than |fewer than |under )(.+)")
 MARKER = re.compile(
     r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|[:.]{1,3}\s?[a-z]|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|nil|none|null|<na>|#n/a|conf"
     "|confidential|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing|-(?:1|[6-9]|9+)"
@@ -329,10 +327,8 @@ class CellTexts:
         if (count := count_in(text, self.decimal)) is not None:
             least, most = self.rounding.before(count, self.base)
             return max(least - self.noise, 0), min(most + self.noise, UNBOUNDED)
-        if (match := _BETWEEN.fullmatch(text)) is None:
-            return None
-        low, high = count_in(match[1], self.decimal), count_in(match[2], self.decimal)
-        return None if low is None or high is None or low > high else (low, high)
+        first, last = whole_ends(text.replace(".", "") if self.decimal == "," else text) or (None, None)
+        return None if first is None or last is None or first < 0 else (first, last)
 
 
 def below(text: str) -> int | None:
@@ -341,10 +337,8 @@ def below(text: str) -> int | None:
     >>> below("<5"), below("<= 5"), below("5")
     (4, 5, None)
     """
-    match = _BELOW.fullmatch(text.strip().lower())
-    if not match or (count := count_in(match[2])) is None:
-        return None
-    return count - (match[1] not in ("<=", "\u2264"))
+    first, last = whole_ends(text) or (None, None)
+    return last if first is None else None
 
 
 def is_cell(text: str, decimal: str) -> bool:

@@ -83,10 +83,9 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
     late, uncovered = part.is_undecided & part.linked.covered, part.is_undecided & ~part.linked.covered
     if late.any():
         in_tables = int((late & part.linked.is_published).sum())
-        whose = f"{in_tables:,} of them in the tables, the others" if in_tables else "all of them counts"
         yield (
-            f"Undecided in time: {number_of(int(late.sum()), 'count')}, {whose} that no table prints; more may follow from "
-            "the tables. Give --seconds more."
+            f"Undecided in time: {number_of(in_tables, 'count')} of the tables and {int(late.sum()) - in_tables:,} that no "
+            "table prints; more may follow from the tables. Give --seconds more."
         )
     if uncovered.any():
         yield (

@@ -390,7 +390,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     "-o",
     default="release.toml",
     show_default=True,
-    help="Config to write; hierarchy files go to the folder hierarchies beside it.",
+    help="Config to write.",
 )
 @JSON
 def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
@@ -406,32 +406,34 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
       marginals init people.csv --wanted diagnosis,age --preset more-pairs
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
+    from marginals.bundle.writing import release_at
     from marginals.config.first_config import initial_config
     from marginals.config.guessed_table import Chosen
     from marginals.config.presets import PRESETS
+    from marginals.output import keep_apart, refuse_to_replace
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
     config = initial_config(
         table, out, rare, _named(wanted), Chosen(sensitive, public, ignored, said["person"]), PRESETS[said["preset"]]
     )
-    config.keep_apart(out, table)
+    keep_apart(out, (table,), release_at)
     if not target.force:
-        config.refuse_to_replace(out)
-    files, described = config.write(out), config.guessed.table
+        refuse_to_replace(out)
+    config.write(out)
     if as_json:
+        described = config.guessed.table
         more = {
             "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.column,
             "decimal": described.decimal.sign if described.decimal.why else None,
         }
-        answer = {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config}
+        answer = {"out": str(out), "attributes": config}
         answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
         print_json(answer | {name: each for name, each in more.items() if each})
         return
     print_lines(_init_lines(config))
-    them = "it" if len(files) == 1 else "them"
-    print_lines([f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:"])
+    print_lines([f"Wrote {out}. Review every guess in it, then:"])
     click.echo(f"  marginals assess {out}\n  marginals publish {out} --out release")
 
 

@@ -169,7 +169,6 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
 
 
 def _has_fractions(column: Column, sign: str) -> bool:
-    """Whether all values are numbers, some of them with a sign that stands before a fraction for sure."""
     texts = [value for value in column.values if not says_nothing(value)]
     number_format = NumberFormat.of(texts, sign)
     if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):

@@ -4,11 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -30,20 +29,15 @@ from marginals.tables.sensitive_groups import (
     without_spike,
 )
 from marginals.tables.spellings import respelled
-from marginals.tables.values import MOST_CONSECUTIVE, date_text, missing_among
+from marginals.tables.values import MOST_CONSECUTIVE, date_text, dates_of_column, missing_among
 from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
-
-# How dates are spelled. Prefixes of 2023-11-12 are its month and its year; those of 12.11.2023 would be days of all years.
 
 _MOST_YEARS = 200
 """Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
 _DAYS_BY_DAY = 200
 """Dates within so many days may be published by the day."""
-_SPELLED = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
-_SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
-
-HierarchyRows = tuple[tuple[str, ...], ...]
+_ENDS_WITH_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}){1,2}")
 
 
 def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
@@ -61,49 +55,6 @@ def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
         return None
     units = ("month", "quarter", "year")
     return ("day", *units) if span.days <= _DAYS_BY_DAY else units
-
-
-def _spelled(when: date, day_first: bool, sign: str, digits: str) -> str:
-    first, second = (when.day, when.month) if day_first else (when.month, when.day)
-    return f"{first:{digits}}{sign}{second:{digits}}{sign}{when.year:04d}"
-
-
-def calendar_rows(values: Sequence[str]) -> HierarchyRows | str:
-    """The hierarchy `day, month, year, *` of dates that end with the year, or, in words that quote none, why there is none.
-
-    It holds all days of the decades that occur, so that it tells nothing of single days.
-    """
-    rewrite = "rewrite them as YYYY-MM-DD in the table, to be cut to months, then years"
-    fields = [match.groups() for value in values if (match := _SPELLED.fullmatch(value))]
-    if len(fields) < len(values):
-        return f"dates with two digits for the year; {rewrite}"
-
-    def is_spelled(value: str, parts: tuple[str, ...], spelling: tuple[bool, str, str]) -> bool:
-        first, second, year = int(parts[0]), int(parts[2]), int(parts[3])
-        day, month = (first, second) if spelling[0] else (second, first)
-        try:
-            return _spelled(date(year, month, day), *spelling) == value
-        except ValueError:
-            return False
-
-    signs = {sign for _, sign, _, _ in fields}
-    orders = (True,) if "." in signs else (True, False)  # nobody writes the month first with points
-    spellings = [
-        spelling
-        for spelling in product(orders, signs, ("02d", "d"))
-        if all(is_spelled(value, parts, spelling) for value, parts in zip(values, fields))
-    ]
-    if len({day_first for day_first, _, _ in spellings}) == 2:
-        return f"dates of which the day and the month cannot be told apart; {rewrite}"
-    if not spellings:
-        return f"dates, but some are spelled in another way or are no days of the calendar; {rewrite}"
-    years = [int(year) for *_, year in fields]
-    first, last = min(years) // 10 * 10, max(years) // 10 * 10 + 9
-    if last - first >= _MOST_YEARS or first < 1:
-        return "dates that lie too far apart; leave those empty in the table that stand for unknown ones"
-    begin = date(first, 1, 1)
-    days = [begin + timedelta(days) for days in range((date(last, 12, 31) - begin).days + 1)]
-    return tuple((_spelled(day, *spellings[0]), f"{day:%Y-%m}", f"{day:%Y}", "*") for day in days)
 
 
 # How numbers and codes are coarsened.
@@ -182,7 +133,6 @@ class ValueKind(Enum):
 
     NUMBERS = "numbers"
     DATES = "dates"
-    SPELLED_DATES = "dates that end with the year"
     CODES = "codes of one length"
     TEXTS = "texts"
 
@@ -243,12 +193,13 @@ class Facts(Column):
         if known.format is not None or known.distinct > _MOST_CODES:
             return replace(known, marks=marks)
         rows_of = Counter(dict(zip(known.values, known.counts.tolist())))
-        spelled = respelled(rows_of, self.said.values)
+        days = dates_of_column(known.values)
+        spelled = days or respelled(rows_of, self.said.values)
         for text, value in spelled.items():
             rows_of[value] += rows_of.pop(text)
-        values = tuple(value for value in known.values if value in rows_of)
+        values = tuple(in_order(rows_of)) if spelled else known.values
         counts = np.array([rows_of[value] for value in values], dtype=np.int64)
-        return replace(known, values=values, counts=counts, marks=marks, spellings=len(spelled))
+        return replace(known, values=values, counts=counts, marks=marks, spellings=0 if days else len(spelled))
 
     @property
     def doubt(self) -> str:
@@ -267,8 +218,8 @@ class Facts(Column):
         pairs = gaps_and_overlaps(self.values)
         if dates := dates_among_bands(self.values):
             doubts.append(
-                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; correct "
-                "the file before anything is published"
+                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
+                "correct the file before anything is published"
             )
         elif overlaps := sum(not pair.is_gap for pair in pairs):
             doubts.append(f"{overlaps:,} of its bands may be wrong, since they begin before the one below ends")
@@ -355,7 +306,7 @@ class Facts(Column):
     @cached_property
     def end_with_year(self) -> bool:
         """Whether all values are spelled like 12.11.2023, 12/11/2023, 12-11-2023 or with two digits of the year."""
-        return self.are(_SPELLED) or self.are(_SHORT_YEAR)
+        return self.are(_ENDS_WITH_YEAR)
 
     @cached_property
     def units(self) -> tuple[str, ...] | None:
@@ -376,14 +327,7 @@ class Facts(Column):
             return ValueKind.NUMBERS
         if self.units is not None:
             return ValueKind.DATES
-        if self.end_with_year:
-            return ValueKind.SPELLED_DATES
         return ValueKind.CODES if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else ValueKind.TEXTS
-
-    @cached_property
-    def calendar(self) -> HierarchyRows | str:
-        """The hierarchy of dates that end with the year, or why there is none."""
-        return calendar_rows(self.values) if self.kind is ValueKind.SPELLED_DATES else ""
 
     @cached_property
     def prefixes(self) -> tuple[int, ...]:

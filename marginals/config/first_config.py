@@ -1,6 +1,6 @@
 """A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed.
 
-It quotes no value of the table, but for hierarchy files.
+It quotes no value of the table, but for those that stand for none.
 """
 
 import os
@@ -13,7 +13,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from marginals.bundle.writing import release_at
 from marginals.config import RARE
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
@@ -30,9 +29,8 @@ from marginals.config.questions import (
 )
 from marginals.config.rules import Guess
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, csv_text, replace_file, resolved
+from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
-from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, WEIGHT
 from marginals.tables.attribute import Role
 from marginals.tables.files import AUTO, CsvForm, likely_form
@@ -102,49 +100,15 @@ class InitialConfig:
         """The guess on each column."""
         return self.guessed.guesses
 
-    @cached_property
-    def hierarchies(self) -> dict[str, tuple[str, bytes]]:
-        """For each column with a guessed hierarchy the path of its file beside the config, and the file."""
-        files: dict[str, tuple[str, bytes]] = {}
-        taken: set[str] = set()
-        for name, guess in self.guesses.items():
-            if guess.hierarchy:
-                slug = stem = re.sub(r"[^a-z0-9._-]+", "_", name.lower()).strip("._-")[:80] or "column"
-                number = 2
-                while slug in taken:
-                    slug, number = f"{stem}_{number}", number + 1
-                taken.add(slug)
-                files[name] = (f"hierarchies/{slug}.csv", csv_text(guess.hierarchy, ";").encode())
-        return files
+    def write(self, path: Path) -> None:
+        """Write the config to `path`, for its owner alone, since it may name values of the table.
 
-    def files(self, path: Path) -> dict[Path, bytes]:
-        """All files for a config at `path`, which comes last."""
-        hierarchies = {path.parent / name: content for name, content in self.hierarchies.values()}
-        return hierarchies | {path: self.text.encode()}
-
-    def refuse_to_replace(self, path: Path) -> None:
-        """Raise InputError where writing to `path` would replace a file."""
-        for file in self.files(path):
-            refuse_to_replace(file)
-
-    def keep_apart(self, path: Path, source: Path) -> None:
-        """Raise InputError where writing to `path` would replace the table, add to it, or change a bundle."""
-        for file in self.files(path):
-            keep_apart(file, (source,), release_at)
-
-    def write(self, path: Path) -> list[Path]:
-        """Write the config to `path` and the hierarchies beside it; returns all files, the config last.
-
-        Its owner alone may read them, since they name values of the table. Raises InputError for what cannot be written; the
-        config is written last, so that there is none then.
+        Raises InputError if it cannot be written.
         """
-        files = self.files(path)
-        for file, content in files.items():
-            try:
-                replace_file(file, content, PRIVATE)
-            except OSError as error:
-                raise InputError(f"{file} cannot be written: {system_reason(error)}") from None
-        return list(files)
+        try:
+            replace_file(path, self.text.encode(), PRIVATE)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
     @property
     def questions(self) -> list[Question]:
@@ -240,7 +204,7 @@ class InitialConfig:
         )
 
     def _column(self, name: str, guess: Guess) -> str:
-        key, (file, _) = _key(name), self.hierarchies.get(name, ("", b""))
+        key = _key(name)
         lines = [f"[attributes.{key}]", *guess_comments(guess), f'role = "{guess.role.value}"']
         if guess.intervals:
             lines.append(f"intervals = {_list(map(_number, guess.intervals))}")
@@ -256,12 +220,6 @@ class InitialConfig:
             lines.append(f"dates = {_list(map(quoted, guess.dates))}")
         if guess.is_fitted:
             lines.append('ladder = "fitted"')
-        if file:
-            lines += [
-                f"# Review {file}. It names values of all rows, rare ones too, and is for you alone: of its",
-                '# labels a release names only those that its tables count. Never add labels = "public" to this one.',
-                f"hierarchy = {quoted(file)}",
-            ]
         if guess.missing != "drop":
             lines.append(f'missing = "{guess.missing}"        # "drop": rows without one are left out')
         if guess.role.is_used and guess.marks:

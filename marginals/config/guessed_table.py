@@ -174,7 +174,6 @@ def _said_key(columns: Sequence[Facts], person: str) -> list[RepeatingKey]:
 
 
 def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
-    """The columns that look like keys of people and repeat, the one with most values first. guesses: those made so far."""
     identifiers = {name: Attribute(Role.IDENTIFIER) for name, own in guesses.items() if own.role is Role.IDENTIFIER}
     keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
     return sorted(keys, key=lambda key: -key.values)
@@ -187,7 +186,6 @@ def shared_keys(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequ
 
 
 def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey) -> pd.DataFrame:
-    """A column, without the rows that repeat a value of a person, so that what is counted is people."""
     if name == person.column:
         return frame[[name]]
     both = frame[[person.column, name]]

@@ -28,7 +28,6 @@ from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
-from models.tables.hierarchy import Hierarchy
 
 K = 10
 """People who share a cell at least, where the table has rows enough."""
@@ -141,7 +140,6 @@ def _has_bands(guessed: Guess) -> bool:
 def _attribute(guessed: Guess) -> Attribute:
     return Attribute(
         guessed.role,
-        Hierarchy.from_rows(guessed.hierarchy) if guessed.hierarchy else None,
         intervals=guessed.intervals,
         start=guessed.start,
         apart=guessed.apart,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from marginals.config import UNKNOWN
-from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, HierarchyRows, ValueKind
+from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
 from marginals.tables.attribute import COUNT, Role, words_in_order
 from marginals.tables.people import other_numbered
@@ -25,7 +25,7 @@ from marginals.tables.words import column_words, sections
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
+    is_fitted: whether its levels are fitted to how often
     values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_unknown: whether nothing at all
     is known. is_coarse: whether the values themselves are never published, since they tell people apart, but only what they
@@ -38,7 +38,6 @@ class Guess:
     why: str
     intervals: tuple[int | Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
-    hierarchy: HierarchyRows = ()
     missing: str = "drop"
     said: ColumnDescription = UNSAID
     dates: tuple[str, ...] = ()
@@ -73,7 +72,6 @@ class Guess:
             "ladder": "fitted" if self.is_fitted else "",
             "question": self.question,
             "missing": "" if self.missing == "drop" else self.missing,
-            "hierarchy": bool(self.hierarchy),
             "marks": list(self.marks),
             "values_question": self.doubt,
         }
@@ -154,7 +152,6 @@ def _is_mail(value: str) -> bool:
 
 
 def _is_phone(value: str) -> bool:
-    """Whether a value is spelled as a number of a telephone, or of a person, with signs between its digits."""
     is_divided = value[:1] in ("+", "(") or sum(map(value.count, " -/.")) >= 2
     if not is_divided or not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value):
         return False
@@ -203,7 +200,6 @@ def weighs_rows(f: Facts) -> str:
 
 
 def _is_almost_unique(f: Facts) -> bool:
-    """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
     if f.has_decimals or f.begin_with_year or f.end_with_year:
         return False
     if f.whole:
@@ -243,7 +239,6 @@ def _surely(text: str) -> Meaning | None:
 
 
 def _are_diagnoses(f: Facts) -> bool:
-    """Whether nearly all rows have codes of the International Classification of Diseases, of several chapters."""
     are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
     letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
     return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)
@@ -332,9 +327,9 @@ _TOO_FINE = (
     ),
     _ignored(_is_too_wide, "its numbers lie too far apart; round them, to thousands for example"),
     _ignored(
-        lambda f: f.calendar if isinstance(f.calendar, str) else "",
-        "{found}",
-        condition="dates that end with the year, but of two spellings, or over more than 200 years",
+        lambda f: f.end_with_year and f.units is None,
+        "dates that cannot be read for sure, or lie too far apart: write them as YYYY-MM-DD, and leave unknown ones empty",
+        condition="dates that end with the year, of which the day, month or year is not sure, or that span over 200 years",
     ),
     _ignored(
         lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_MOST_ROWS),
@@ -367,12 +362,6 @@ STEPS = (
         lambda f: f.kind is ValueKind.DATES,
         "dates, from {f.units[0]}s on as fine as their rows allow",
         {"dates": "units", **_FITTED},
-    ),
-    _open(
-        lambda f: f.kind is ValueKind.SPELLED_DATES,
-        "dates, cut to months, then years; the file holds every day of their decades, whether it occurs or not",
-        {"hierarchy": "calendar"},
-        condition="other dates that end with the year",
     ),
     _open(
         lambda f: len(f.values[0]) if _are_blocks(f) else 0,

@@ -104,7 +104,6 @@ _LONG_ENOUGH = 5
 
 @cache
 def _around(length: int) -> re.Pattern[str]:
-    """What may stand before and after an abbreviation of so many letters, with a figure in its place."""
     said: dict[str, str] = sections()["abbreviations"]
     whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
     before = f"({whose}|{letters})*" if length >= _LONG_ENOUGH else f"(({letters})?({whose})+)?"
@@ -124,7 +123,6 @@ def _abbreviates(word: str, stem: str) -> bool:
 
 @cache
 def _common() -> frozenset[str]:
-    """Words, and how words begin, that are no matter of a person, and those by which people are recognized."""
     return frozenset(sections()["common"]["words"].split()) | _recognizable()[0]
 
 

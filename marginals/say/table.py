@@ -100,6 +100,11 @@ def left_out_lines(table: "Table") -> Iterator[str]:
                 f"{name} is no number in {number_of(numbers.unreadable, 'row')}: ranges cannot be judged of it; list what "
                 "stands for no value under data.missing."
             )
+    for name, texts in table.respelled.items():
+        yield (
+            f"{name}: {number_of(texts, 'text')} read as another spelling of a value; if these are values of their own, "
+            "write one_spelling = false."
+        )
 
 
 _MANY = 0.05

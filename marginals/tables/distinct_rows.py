@@ -339,7 +339,6 @@ def check_kind(kind: "pa.DataType", where: str) -> None:
 
 
 def _is_zone(kind: "pa.DataType") -> bool:
-    """Whether the zone of a type of times is known here."""
     import pyarrow as pa
 
     try:

@@ -120,17 +120,20 @@ _SIGNS = {
     "!": rf"{_AND}(?:under|younger|less|below|fewer|lower|jünger|weniger|darunter|moins|menos|menor(?:es)?|meno|jonger"
     "|minder|yngre)(?! (?:than|als|de|dan|di) | ?[0-9])",
     "<=": "up to|at most|not? (?:more than|over)|max(?:imal|imum)?|bis(?: zu)?|höchstens|jusqu'[àa]|au plus|hasta|fino a"
-    "|until|till|y_le",
-    ">=": "from|at least|ab|mindestens|à partir de|a partir d[ei]|au moins|desde|al menos|almeno|vanaf|minstens|min|y_ge",
+    "|until|till",
+    ">=": "from|at least|ab|mindestens|à partir de|a partir d[ei]|au moins|desde|al menos|almeno|vanaf|minstens|min",
     "<": "under|below|(?:less|fewer|lower|younger) than|unter|(?:weniger|jünger|kleiner) als|(?:moins|menos|menor(?:es)?) de"
-    "|meno di|(?:minder|jonger) dan|onder|tot|y_lt",
+    "|meno di|(?:minder|jonger) dan|onder|tot",
     ">": "over|above|(?:more|older|greater|higher) than|über|(?:mehr|älter|größer) als|plus de|(?:m[aá]s|mayor(?:es)?) de"
-    "|oltre|più di|(?:meer|ouder) dan|y_gt",
-    "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m|(?<=[0-9])t(?=[0-9])",
-    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?|anni"
-    "|jaar|år|de|da|dai|von|y(?=[0-9])|y$|eur(?:os?)?|usd|chf|gbp|dollars?",
+    "|oltre|più di|(?:meer|ouder) dan",
+    "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m",
+    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?"
+    "|anni|jaar|år|de|da|dai|von|y$",
+    "$": "eur(?:os?)?|usd|chf|gbp|dollars?",
 }
-_WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W\d_])\.?")
+_WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?")
+_SDMX = re.compile(r"^y_(ge|gt|le|lt)(?=[0-9])|^y([0-9]+)[t-](?=[0-9])")
+_SDMX_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _JOINTS = ("and", "und", "et")
 _AROUND_SIGNS = re.compile(r"\s*([-<>=+!~]|\.{2,3})\s*")
@@ -166,6 +169,7 @@ def _range_in(text: str) -> Range | None:
         is_loose = opening + closing == "()" and sign == "-"  # parentheses around a range
         with_ends = (opening == "[" or is_loose, closing == "]" or is_loose)
         return _between(low, high, with_ends[0] and low is not None, with_ends[1] and high is not None)
+    plain = _SDMX.sub(lambda code: f"{code[2]}-" if code[2] else _SDMX_SIGNS[code[1]], plain)
     if _LETTERS.search(plain):
         plain = _WORD.sub(_sign_of, _BETWEEN_WORDS.sub(r"\1-\2", plain))
         if any(len(letters) > 1 for letters in _LETTERS.findall(plain) if letters not in _JOINTS):
@@ -219,12 +223,12 @@ _PLAIN = re.compile(PLAIN)
 def interval(label: str) -> Range | None:
     """Return the numbers that a label looks like by itself, None where it looks like none.
 
-    What a label of a hierarchy stands for, `numbers_of` says.
+    What a label of a hierarchy stands for, `numbers_of` says. An amount such as `$5` is a number beside bands only.
     """
     if (number := POINT.number(label)) is not None:
         return Range(number, number)
     numbers = _range_in(label)
-    return None if numbers is None or numbers.is_empty else numbers
+    return None if numbers is None or numbers.low >= numbers.high else numbers
 
 
 _MONTHS = re.compile(r"(?i)\b(?:months?|mos?|monate?n?|mois|meses|mesi|maanden)\b\.?")
@@ -245,14 +249,30 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     if any(map(_THOUSANDS.search, labels)):
         labels = [_MILLIONS.sub("e6", label) for label in labels]
     in_months = [_MONTHS.search(label) is not None and not _YEARS.search(label) for label in labels]
-    if not any(in_months):
-        return [interval(label) for label in labels]
-    unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
     read = [interval(_MONTHS.sub("", label) if is_month else label) for is_month, label in zip(in_months, labels)]
+    if None in read and any(numbers is not None and not numbers.is_point for numbers in read):
+        amounts = (_range_in(label) for label in labels)
+        read = [own or (amount if amount and amount.is_point else None) for own, amount in zip(read, amounts)]
+    if not any(in_months):
+        return read
+    unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
     return [
         numbers._replace(low=numbers.low / unit, high=numbers.high / unit) if numbers and is_month else numbers
         for is_month, numbers in zip(in_months, read)
     ]
+
+
+def whole_ends(text: str) -> tuple[int | None, int | None] | None:
+    """Return the first and the last whole number of a range, None without an end; None for a text that is no range of such.
+
+    >>> whole_ends("10-14"), whole_ends("< 5"), whole_ends("10 or more"), whole_ends("12"), whole_ends("1.5-2")
+    ((10, 14), (None, 4), (10, None), None, None)
+    """
+    numbers = _range_in(text)
+    if numbers is None or numbers.low >= numbers.high or any(end.is_finite() and end % 1 for end in numbers[:2]):
+        return None
+    first = int(numbers.low) + (not numbers.with_low) if numbers.low.is_finite() else None
+    return first, int(numbers.high) - (not numbers.with_high) if numbers.high.is_finite() else None
 
 
 def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from marginals.tables.intervals import interval, intervals
+from marginals.tables.intervals import Range, interval, intervals
 from marginals.tables.values import (
     DECIMAL_SIGNS,
-    PLAIN,
     NumberFormat,
     date_text,
     has_digit,
@@ -28,8 +27,6 @@ _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
 _EXACT = Context(prec=200)
 _FAR = 3
 """Times as many whole numbers as values between the lowest and the highest, from which on they are far apart."""
-
-_DECIMAL_BAND = re.compile(rf"({PLAIN})-<({PLAIN})")
 
 
 @dataclass(frozen=True)
@@ -122,9 +119,7 @@ def decimal_bands(labels: Sequence[str]) -> Scale:
     >>> decimal_bands(["0-<0.5", "0.5-<1", "1-<1.5"]).stretch(0, 1)
     'under 1'
     """
-    matches = [_DECIMAL_BAND.fullmatch(label) for label in labels]
-    ends = [(match[1], match[2]) for match in matches if match]
-    assert len(ends) == len(labels), "bands are named by their ends"
+    ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
     return Scale(np.arange(len(labels)), ends, DECIMALS)
 
 
@@ -252,12 +247,8 @@ def in_natural_order(values: Iterable[str]) -> list[str] | None:
     >>> in_natural_order(["10", "9"]), in_natural_order(["cook", "clerk"])
     (['9', '10'], None)
     """
-    texts = sorted(values)
-    for kind in _KINDS:
-        places = kind(texts)
-        if places is not None:
-            return [text for _, text in sorted(zip(places, texts))]
-    return None
+    _, placed = _placed(values)
+    return None if placed is None else [text for _, text in placed]
 
 
 def known_order(values: Iterable[str]) -> list[str] | None:
@@ -273,18 +264,22 @@ def known_order(values: Iterable[str]) -> list[str] | None:
     texts = sorted(values)
     if len(texts) < 2:
         return texts
+    kind, placed = _placed(texts)
+    if placed is None or (kind is _of_bands and placed[-1][0][0] == _INFINITY):
+        return None
+    are_apart = all(
+        low < high and (kind is not _of_bands or low[1] <= high[0]) for (low, _), (high, _) in pairwise(placed)
+    )
+    return [text for _, text in placed] if are_apart else None
+
+
+def _placed(values: Iterable[str]) -> "tuple[_Kind | None, list[tuple[Place, str]] | None]":
+    """The values with their places, lowest first, and what they are; None for texts without an order."""
+    texts = sorted(values)
     for kind in _KINDS:
         if (places := kind(texts)) is not None:
-            ordered = sorted(zip(places, texts))
-            are_apart = all(_is_below(low, high, kind) for (low, _), (high, _) in pairwise(ordered))
-            has_words = kind is _of_bands and any(place[0] == _INFINITY for place in places)
-            return [text for _, text in ordered] if are_apart and not has_words else None
-    return None
-
-
-def _is_below(low: Place, high: Place, kind: Callable[[Sequence[str]], list[Place] | None]) -> bool:
-    """Whether one place ends where another begins, at the latest."""
-    return low < high and (kind is not _of_bands or low[1] <= high[0])
+            return kind, sorted(zip(places, texts))
+    return None, None
 
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
@@ -298,8 +293,14 @@ def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
 _INFINITY = Decimal("Infinity")
 
 
+_GLANCE = 100
+"""Texts of many, of which some are bands where all are."""
+
+
 def _of_bands(texts: Sequence[str]) -> list[Place] | None:
     """Of bands and numbers, two bands at least; other texts among them may be words only."""
+    if len(texts) > _GLANCE and not any(map(interval, texts[:_GLANCE])):
+        return None
     ranges = intervals(texts)
     bands = sum(numbers is not None and not numbers.is_point for numbers in ranges)
     if bands < 2 or any(numbers is None and has_digit(text) for numbers, text in zip(ranges, texts)):
@@ -325,7 +326,6 @@ def _of_dates(texts: Sequence[str]) -> list[Place] | None:
 
 
 def _days(parts: Sequence[tuple[str, str, str, Sequence[str | None]]]) -> list[Place] | None:
-    """The places of days, by year, month, day and the parts of the time; None where one is no day."""
     try:
         return [
             (Decimal(date(int(year), int(month), int(day)).toordinal()), *(Decimal(part or 0) for part in time))
@@ -341,12 +341,12 @@ def _of_times(texts: Sequence[str]) -> list[Place] | None:
 
 
 def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
-    """The matches of all texts; none where one does not match."""
     result = [match for text in texts if (match := form.fullmatch(text.strip()))]
     return result if len(result) == len(texts) else []
 
 
-_KINDS: tuple[Callable[[Sequence[str]], list[Place] | None], ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
+_Kind: TypeAlias = Callable[[Sequence[str]], list[Place] | None]
+_KINDS: tuple[_Kind, ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
 
 
 def is_measured(text: str) -> bool:
@@ -358,7 +358,7 @@ def is_measured(text: str) -> bool:
     plain = text.strip()
     if date_text(plain) is not None or any(form.fullmatch(plain) for form in (_DAY, _TIME_OF_DAY)):
         return True
-    return number_in(plain, ",") is not None or ((numbers := interval(plain)) is not None and numbers.is_point)
+    return number_in(plain, ",") is not None or ((numbers := Range.of(plain)) is not None and numbers.is_point)
 
 
 _MONTH = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
@@ -45,7 +45,7 @@ from marginals.tables.levels import (
 )
 from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
-from marginals.tables.spellings import cell_text
+from marginals.tables.spellings import cell_text, folded
 from marginals.tables.table import (
     NumbersRead,
     OutOfCoreCounts,
@@ -60,6 +60,7 @@ from marginals.tables.table import Values as PartValues
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
+    dates_of_column,
     has_digit,
     has_leading_zero,
     looks_like_a_date,
@@ -153,7 +154,8 @@ class Reading:
             if column_numbers is not None:
                 words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
                 unreadable[column] = words.total()
-            spelled[column] = attribute.respelled(words)
+            is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
+            spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
             attributes[column] = attribute
             if column_numbers is not None and attribute.hierarchy is None and attribute.values:
                 meanings = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
@@ -196,6 +198,11 @@ class Reading:
             fitted=which(lambda attribute: attribute.is_fitted),
             counts_missing=which(lambda attribute: attribute.counts_missing),
             numbers={name: column for name, column in read.items() if column.format.is_grouped or column.unreadable},
+            respelled={
+                name: len(spelled)
+                for name, spelled in self.spelled.items()
+                if any(folded(text) == folded(value) for text, value in islice(spelled.items(), 1))
+            },
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
@@ -342,7 +349,6 @@ class Reading:
 
     @property
     def _by_likeness(self) -> list[str]:
-        """The attributes whose levels are fitted by likeness to others."""
         return [
             name for name, attribute in self.attributes.items() if attribute.is_by_likeness and name not in self.ladders
         ]
@@ -446,7 +452,6 @@ class Reading:
         return "is not a number, which intervals need"
 
     def _place(self, column: str, text: str) -> str:
-        """Where a value stands, for a message that must not quote it."""
         place = self.source.place(column, text)
         return f"the value in {place}" if place else "a value"
 
@@ -456,7 +461,6 @@ def _are_values(texts: Values) -> BoolArray:
 
 
 def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
-    """The texts of each column, and how many rows have each."""
     return {
         column: (texts, np.bincount(rows.codes[column], rows.counts, minlength=len(texts)).astype(np.int64))
         for column, texts in rows.values.items()
@@ -585,7 +589,6 @@ class TableSource:
 
     @property
     def _most_rows(self) -> int:
-        """Distinct rows that fit into memory."""
         return self.memory_in_bytes // 2 // _BYTES_OF_CELL
 
     def files(self) -> Files:
@@ -633,7 +636,6 @@ class TableSource:
             return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
 
     def _left_to_pandas(self, opened: Source) -> str:
-        """Why pandas read its files though they are DuckDB's; empty where that is not so."""
         if self.unit.needs_order or not isinstance(opened, CsvFiles | ParquetFiles):
             return ""
         return left_to_pandas(opened, self.engine, self.memory_in_bytes // 2)
@@ -653,7 +655,6 @@ class TableSource:
         return reading.counted_out_of_core(opened, limit, k)
 
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
-        """The table of the rows, or of those that are meant."""
         return reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
 
     @property
@@ -714,16 +715,13 @@ class TableSource:
 
     @property
     def _people(self) -> list[str]:
-        """The column that says whose row it is, if one is named."""
         return [] if self.person is None else [self.person]
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """The attributes, and the column that says whose row it is: what the rows must have."""
         return {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
 
     def _keys(self) -> list[str]:
-        """The columns that may be keys of people, where nobody has said whose rows these are."""
         if self.path is None:
             return possible_keys(frame_source(self.origin).columns, self.attributes)
         files = self.files()
@@ -751,7 +749,6 @@ class TableSource:
 
 
 def _has(files: Files, column: str) -> bool:
-    """Whether all files have a column, once and of one type."""
     try:
         files.check([column])
     except InputError:
@@ -844,7 +841,6 @@ def _source(
 
 
 def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
-    """What each column is, where it may be told by its role alone."""
     require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
     return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
 
@@ -959,7 +955,6 @@ def _is_value(column: Column) -> bool:
 
 
 def _is_name(column: Column) -> bool:
-    """Whether a name can hardly be a value of its column."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
     if _are_numbers(column.values) or all(map(looks_like_a_date, column.values)):
@@ -972,5 +967,4 @@ def _are_numbers(texts: Iterable[str]) -> bool:
 
 
 def _shape(text: str) -> str:
-    """The text with one sign for all letters and one for all digits."""
     return re.sub("[0-9]", "0", re.sub(r"[^\W\d_]", "x", text))

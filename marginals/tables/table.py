@@ -250,7 +250,7 @@ class Table:
     pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
     these rows are a part, and which; None where they are all. counts_missing: attributes of which a row without a value has
     the value "missing". numbers: of attributes whose numbers have signs between thousands, or words among them, how they
-    are read.
+    are read. respelled: of attributes how many texts are read as another spelling of a value.
 
     >>> from marginals.example import table
     >>> table
@@ -276,6 +276,7 @@ class Table:
     part: PartOf | None = None
     counts_missing: frozenset[str] = frozenset()
     numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
+    respelled: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

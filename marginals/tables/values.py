@@ -41,9 +41,6 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
 
-NUMERAL = PLAIN.replace(r"\.", "[.,]")
-"""The same with a point or a comma before its fraction."""
-
 CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
 
@@ -419,6 +416,7 @@ _MOST_DAYS = 100_000
 """Days of longer times are not filled up with those that do not occur."""
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)
+_ENDS_IN_EITHER_ORDER = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4})(.*)", re.DOTALL)
 _BEGINS_WITH_YEAR = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(.*)", re.DOTALL)
 _TIME = re.compile(
     r"[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(?: ?(?:Z|UTC|[-+][0-9]{2}(?::?[0-9]{2})?))?"
@@ -466,6 +464,26 @@ def date_text(text: str) -> str | None:
     return str(when) + ending if ending else str(when).removesuffix(" 00:00:00")
 
 
+def dates_of_column(texts: Collection[str]) -> dict[str, str]:
+    """Return the one text of each date of a column that end with the year; nothing unless they tell days from months.
+
+    >>> dates_of_column(["11/30/2023", "2/1/2023"]), dates_of_column(["11/12/2023"]), dates_of_column(["30-11-2023", "?"])
+    ({'11/30/2023': '2023-11-30', '2/1/2023': '2023-02-01'}, {}, {})
+    """
+    matches = {}
+    for text in texts:
+        if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text)) is None:
+            return {}
+        matches[text] = match
+    orders = ((1, 3), (3, 1))
+    first, second = (
+        {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") or "" for text, m in matches.items()}
+        for month, day in orders
+    )
+    readings = [read for read in (first, second) if all(read.values())]
+    return readings[0] if readings and (len(readings) == 1 or first == second) else {}
+
+
 def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     """The hierarchy of dates, as `date_text` spells them, cut to ever longer units.
 
@@ -500,7 +518,6 @@ def _label(day: date, unit: str) -> str:
 
 
 def _filled(first: date, last: date, unit: str) -> Iterable[str]:
-    """All days of the units that two days and those between them lie in; none where these are too many."""
     begin, end = _edge(first, unit, -1), _edge(last, unit, 1)
     if (end - begin).days < _MOST_DAYS:
         for number in range((end - begin).days + 1):
@@ -508,7 +525,6 @@ def _filled(first: date, last: date, unit: str) -> Iterable[str]:
 
 
 def _edge(day: date, unit: str, step: int) -> date:
-    """The first or last day of the unit that a day lies in, as far as the calendar goes."""
     label = _label(day, unit)
     while day not in (date.min, date.max) and _label(day + timedelta(step), unit) == label:
         day += timedelta(step)

@@ -156,13 +156,14 @@ def _key(config: Config, kind: str) -> str:
 
 
 def _columns(config: Config) -> dict[str, ColumnCounts]:
+    from marginals.tables.distinct_rows import text_of
     from marginals.tables.values import NumberFormat, missing_among
 
     source, counts = config.source, {}
     frame = frame_of(source.files())
     for name in map(str, frame.columns):
         try:
-            texts = frame[name].map(lambda v: v if isinstance(v, str) else str(v), na_action="ignore")
+            texts = frame[name].map(text_of, na_action="ignore")
             occurring = texts.value_counts(dropna=True)
         except (TypeError, InputError):
             counts[name] = ColumnCounts(len(frame), 0, 0, "values that cannot be counted")

@@ -30,7 +30,7 @@ _HARVESTS = 4
 _TOGETHER = (maxsize, 60, 12, 3, 1)
 """Bounds without a common equation that one linear program asks about: as many as there are, then fewer."""
 
-_MOVED = (maxsize, 15, 3)
+_MOVED = (maxsize, 15, 3, 1)
 """Bounds that one move of a table of whole numbers tries to attain."""
 
 _MOVE_FROM = 40

@@ -374,7 +374,7 @@ def test_rows_are_shuffled_unless_their_order_is_asked_for(command: str, tmp_pat
 def disclosing(folder: Path, rules: str, name: str = "people.csv") -> Path:
     """A config of the table in a folder, whose columns are the age and the illness, and its rules."""
     config = folder / "release.toml"
-    roles = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.illness]\nrole = "sensitive"\n'
+    roles = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.illness]\nrole = "quasi-identifier"\n'
     config.write_text(f'data.path = "{name}"\ndata.missing = ["?"]\n{roles}[privacy]\nk_link = 2\n{rules}')
     return config
 

@@ -185,7 +185,7 @@ HALF_OPEN = [
 ]  # fmt: skip
 LAST = [
     "75+", "75 +", ">=75", "\u2265 75", "75 and over", "75 or more", "75 years and older", "75 ans et plus", "ab 75",
-    "75 plus", "75 anni e pi\xf9", "75 a\xf1os y m\xe1s", "75 Jahre und a\u0308lter", "Y_GE75", "[75, inf)", "[75, 90[",
+    "75 plus", "75 anni e pi\xf9", "75 a\xf1os y m\xe1s", "75 Jahre und \xe4lter", "Y_GE75", "[75, inf)", "[75, 90[",
     "at least 75",
 ]  # fmt: skip
 FIRST = ["<18", "under 18", "less than 18", "unter 18 Jahren", "moins de 18 ans", "Y_LT18", "menos de 18 a\xf1os"]
@@ -210,7 +210,7 @@ def test_bands_are_read_as_people_write_them(form: str) -> None:
     }
     for where, rows in asked.items():
         counted = release.count(where)
-        is_cut = not step and "-44" in where + "-44" * ("\u2013" in where)  # 44.5 lies in [35, 45[, and not in 25-44
+        is_cut = not step and where[-2:] in ("34", "44")  # 44.5 lies in [35, 45[, and not in 25-44
         assert counted.upper == rows, where
         assert counted.exact or is_cut, where
         assert counted.expected is not None
