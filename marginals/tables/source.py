@@ -162,10 +162,7 @@ class Reading:
         return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable, spelled=spelled)
 
     def counted(self, rows: DistinctRows) -> Table:
-        """The table from its distinct rows."""
-        return self.grouping(_occurring(rows))._counted(rows)
-
-    def _counted(self, rows: DistinctRows) -> Table:
+        """The table from its distinct rows, whose values are known."""
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
@@ -211,9 +208,6 @@ class Reading:
         Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is
         sensitive, and where no row meets it.
         """
-        return self.grouping(_occurring(rows))._counted_part(rows, where)
-
-    def _counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
         domain, codes, complete = self.coded(rows)
         values = where.values(domain)
         for column in values:
@@ -227,8 +221,8 @@ class Reading:
         counts[complete] = np.where(inside, rows.counts[complete], 0)
         if not counts.any():
             raise InputError(f"no row of {self.source.name} is in the part {where.text!r}")
-        whole = replace(self, part=values)._counted(rows)
-        part = self._counted(rows.taken(counts))
+        whole = replace(self, part=values).counted(rows)
+        part = self.counted(rows.taken(counts))
         return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
@@ -664,7 +658,8 @@ class TableSource:
         return reading.counted_out_of_core(opened, limit, k)
 
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
-        return reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
+        known = reading.grouping(_occurring(rows))
+        return known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
 
     @property
     def one_by_one(self) -> "TableSource":
