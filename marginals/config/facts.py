@@ -40,23 +40,6 @@ _DAYS_BY_DAY = 200
 _ENDS_WITH_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}){1,2}")
 
 
-def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
-    """What dates are cut to, the finest unit first: days where they lie within some months; None where some are no dates,
-    or lie too far apart.
-
-    >>> likely_units(["2023-11-12", "2001-02-03"]), likely_units(["12.11.2023", "28.12.2023"]), likely_units(["11/12/2023"])
-    (('month', 'quarter', 'year'), ('day', 'month', 'quarter', 'year'), None)
-    """
-    days = [text[:10] for value in values if (text := date_text(value)) is not None]
-    if not days or len(days) < len(values):
-        return None
-    span = date.fromisoformat(max(days)) - date.fromisoformat(min(days))
-    if span.days > _MOST_YEARS * 366:
-        return None
-    units = ("month", "quarter", "year")
-    return ("day", *units) if span.days <= _DAYS_BY_DAY else units
-
-
 # How numbers and codes are coarsened.
 
 _BANDS = 100
@@ -310,8 +293,13 @@ class Facts(Column):
 
     @cached_property
     def units(self) -> tuple[str, ...] | None:
-        """What dates are cut to."""
-        return likely_units(self.values)
+        """What dates are cut to, finest first: days if they lie within some months; None for others, and those far apart."""
+        days = [text[:10] for value in self.values if (text := date_text(value)) is not None]
+        if not days or len(days) < len(self.values):
+            return None
+        span = (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days
+        units = ("month", "quarter", "year")
+        return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _DAYS_BY_DAY else units
 
     @property
     def units_of_births(self) -> tuple[str, ...]:

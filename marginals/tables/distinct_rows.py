@@ -201,7 +201,8 @@ def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
-_BLANKS = ("", *(" " * length for length in range(1, 9)), "\t", "\u00a0")
+LONGEST_BLANK = 8
+_BLANKS = ("", "\t", *(" " * length for length in range(1, LONGEST_BLANK + 1)))
 
 
 def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":

@@ -417,6 +417,7 @@ def test_files_of_a_folder_are_one_table_and_an_empty_text_can_be_a_value(ending
         path = tmp_path / "tables" / f"{number}.{ending}"
         part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path)
     config = disclosing(tmp_path, HIDE_AGE + "condition = \"illness == '' or id > 3\"\n", "tables")
+    config.write_text(config.read_text().replace("[attributes.illness]\n", "[attributes.illness]\nmarks = []\n"))
     result = run("disclose", config, "--out", tmp_path / "out.csv", "--keep-order", "--json")
     assert json.loads(result.stdout) == {"out": str(tmp_path / "out.csv"), "rows": 3}
     told = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
