@@ -275,8 +275,10 @@ class Comparison:
         return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
 
-_COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
-_COLUMNS += ["contrast", "odds_ratio", "odds_ratio_released"]
+_COLUMNS = [
+    *("first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"),
+    *("contrast", "odds_ratio", "odds_ratio_released"),
+]
 
 Stop = Callable[[], bool]
 """Whether no more time should be spent."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from marginals.errors import InputError
 from marginals.files import bounded_content
-from marginals.tables.files import reading, require
+from marginals.tables.opening import reading, require
 from marginals.tables.values import figure_in
 
 _MOST_BYTES = 1 << 26

@@ -19,8 +19,8 @@ from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
 from marginals.tables.distinct_rows import text_of
-from marginals.tables.files import reading, require
 from marginals.tables.intervals import whole_ends
+from marginals.tables.opening import reading, require
 from marginals.tables.values import NumberFormat, count_in, figure_in
 from marginals.tables.workbook import indents_cells, sheets_of
 from models.intervals.linked_tables import Interval
@@ -244,7 +244,9 @@ def _csv(path: Path) -> list[list[str]]:
 def _sheet(path: Path) -> list[list[str]]:
     require("python_calamine", "excel", f"{path.name} is a spreadsheet; reading it")
     with reading(path), open_regular(path) as stream:
-        sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name)]
+        sheets = [
+            [[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name).values()
+        ]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
     with_numbers = (

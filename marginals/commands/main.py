@@ -85,6 +85,8 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
         "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
         "--all": "--json lists all tables",
         "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
+        "--port": "a free port is taken, and its address printed",
+        "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
         "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
         "--seed": "in Python marginals.disclose takes one",
         "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",

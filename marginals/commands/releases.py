@@ -162,8 +162,6 @@ def _before_searching(
     yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
     yield from left_out_lines(table)
     yield from filter(None, [unit_in_words(table.rows_per_person)])
-    if reason := table.left_to_pandas:
-        yield f"{reason}: pandas reads it, which takes longer and more memory."
 
 
 def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":

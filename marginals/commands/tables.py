@@ -1,6 +1,7 @@
 """Commands about one table: a first config for it, what it gives away, and how it could be published as a single table."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from marginals.publishing.searching import Progress
     from marginals.recoding.local_recoding import LocalRecoding
     from marginals.steward import StewardFile
+    from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
 
@@ -377,6 +379,8 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
 @click.option("--ignore", metavar="NAME,NAME", help="Columns that are not wanted in the release.")
 @click.option("--person", metavar="NAME", help="The column that says whose row it is, where people have several rows.")
+@click.option("--header", metavar="LINE", help="The line that names the columns, from 1, or two: 3,4.")
+@click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
     "--preset",
     type=click.Choice(["joint-proof", "more-pairs"]),
@@ -414,9 +418,9 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    config = initial_config(
-        table, out, rare, _named(wanted), Chosen(sensitive, public, ignored, said["person"]), PRESETS[said["preset"]]
-    )
+    header = _header_lines(said["header"])
+    chosen = Chosen(sensitive, public, ignored, said["person"], header=header, sheet=said["sheet"])
+    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS[said["preset"]])
     keep_apart(out, (table,), release_at)
     if not target.force:
         refuse_to_replace(out)
@@ -444,6 +448,10 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
     described = config.guessed.table
     yield from (f"? {question}" for question in config.questions)
+    if config.form.header is not None:
+        lines = config.form.header
+        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
+        yield f"The columns are named by {named}; see header in the config."
     if described.decimal.why:
         yield f"Numbers are read with a decimal comma: {described.decimal.why}."
     yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
@@ -463,6 +471,14 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
         yield "No column looked sensitive; if one is, say so in the config."
 
 
+def _header_lines(text: str | None) -> "Header":
+    """The lines that an option names. Raises InputError for what is none."""
+    lines = tuple(int(line) for line in _named(text) if line.isascii() and line.isdigit())
+    if len(lines) != len(_named(text)):
+        raise InputError("--header takes the number of a line, from 1, or two of them, such as 3,4")
+    return None if text is None else lines[0] if len(lines) == 1 else lines
+
+
 def _named(columns: str | None) -> tuple[str, ...]:
     """The columns that an option names."""
     return tuple(name.strip() for name in (columns or "").split(",") if name.strip())
@@ -470,9 +486,7 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 @click.command("open")
 @click.argument("path", metavar="[TABLE|CONFIG|RELEASE]", type=PATH, default=Path())
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1. [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
-def open_window(path: Path, port: int, no_browser: bool) -> None:
+def open_window(path: Path) -> None:
     """Open a window in the browser for the whole way, without code.
 
     From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
@@ -495,10 +509,6 @@ def open_window(path: Path, port: int, no_browser: bool) -> None:
     def announce(address: str) -> None:
         click.echo(f"The window is at {address}\nCtrl-C ends it.")
 
-    try:
-        serve(project, port, announce, show=not no_browser)
-    except KeyboardInterrupt:  # how a window ends where it has a terminal
-        pass
-    except OSError as error:
-        raise InputError(f"port {port} cannot be used: {system_reason(error)}") from None
+    with suppress(KeyboardInterrupt):  # how a window ends where it has a terminal
+        serve(project, announce)
     click.echo("The window is closed.")

@@ -24,6 +24,7 @@ from marginals.config.questions import (
     guess_comments,
     one_line,
     questions_about,
+    questions_of,
     questions_text,
     quoted,
 )
@@ -33,7 +34,9 @@ from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, WEIGHT
 from marginals.tables.attribute import Role
-from marginals.tables.files import AUTO, CsvForm, likely_form
+from marginals.tables.csv_text import AUTO, FileForm
+from marginals.tables.files import likely_form_of
+from marginals.tables.layout import Header
 from marginals.tables.values import NumberFormat
 
 _WIDTH, _NARROW = 118, 112
@@ -92,7 +95,7 @@ class InitialConfig:
     counted: CountedTable
     preset: Preset
     source: Path
-    form: CsvForm
+    form: FileForm
     beside: Path
 
     @property
@@ -113,7 +116,9 @@ class InitialConfig:
     @property
     def questions(self) -> list[Question]:
         """What only somebody who knows the table can answer."""
-        return questions_about(self.guesses)
+        counts = self.guessed.table.counts
+        asked = [] if counts is None else [(counts, _COUNTS.format(name=quoted(counts)), Role.IGNORED)]
+        return [*questions_of(asked), *questions_about(self.guesses)]
 
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
@@ -142,6 +147,15 @@ class InitialConfig:
                 "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
                 f"encoding = {quoted(self.form.encoding)}\n"
             )
+        form = self.form
+        if form.header is not None:
+            lines.append(f"# Guessed or said: what names the columns.\nheader = {_header(form.header)}\n")
+        lines += [] if form.sheet is None else [f"sheet = {quoted(form.sheet)}\n"]
+        if table.counts is not None:
+            asked = (
+                f"Nothing is read until one of these lines stands here: {_COUNTS.format(name=quoted(table.counts))}."
+            )
+            lines.append(f"{_comments(one_line(asked))}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{complete:,} of {number_of(len(table.frame), 'row')} {'is' if complete == 1 else 'are'} kept"
         lines.append(
             "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
@@ -316,11 +330,21 @@ def initial_config(
     promises nothing of the table.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
-    form = likely_form(source)
+    form = likely_form_of(source, chosen.header, chosen.sheet)
     table = DescribedTable.read(source, form, rare, chosen)
     guessed, counted = counted_table(guessed_table(table, chosen))
     preset.require(counted.table.rows_per_person)
     return InitialConfig(guessed, counted, preset, source, form, beside)
+
+
+_COUNTS = (
+    "its name and numbers say that it may tell how many people a row stands for; write counts = {name} under [data] if it "
+    "does, and counts = false if each row is of one person"
+)
+
+
+def _header(header: Header) -> str:
+    return str(list(header) if isinstance(header, tuple) else header)
 
 
 def _format_in_words(column: Facts, numbers: NumberFormat) -> str:

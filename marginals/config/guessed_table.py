@@ -18,8 +18,12 @@ from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.counts import repeated_rows
+from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
-from marginals.tables.files import CsvForm, column_labels, files_of, frame_of
+from marginals.tables.engines import counts_column
+from marginals.tables.files import column_labels, files_of, frame_of
+from marginals.tables.layout import Header
 from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
@@ -30,6 +34,9 @@ _REPEATED = 4
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns go together."""
 
+_MOST_REPEATED = 2_000_000
+"""People of a table of counts that are looked at."""
+
 _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
@@ -37,8 +44,8 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 class Chosen:
     """What somebody says of a table before anything is guessed: the roles of some columns, and whose the rows are.
 
-    wanted: columns that an analysis needs. person: the column that says whose row it is. Raises InputError for a column that
-    is named twice.
+    wanted: columns that an analysis needs. person: the column that says whose row it is. header, sheet: as of a config.
+    Raises InputError for a column that is named twice.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -46,6 +53,8 @@ class Chosen:
     ignored: tuple[str, ...] = ()
     person: str | None = None
     wanted: tuple[str, ...] = ()
+    header: Header = None
+    sheet: str | None = None
     roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +88,8 @@ class DescribedTable:
 
     columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
     tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
-    likely: columns that may tell whose row it is, with what says so, where no key does.
+    likely: columns that may tell whose row it is, with what says so, where no key does. counts: the column that seems to
+    say how many people a row stands for, by which its rows are repeated here.
     """
 
     name: str
@@ -91,6 +101,7 @@ class DescribedTable:
     missing: MissingTokens
     decimal: DecimalSign
     rare: int
+    counts: str | None = None
 
     @cached_property
     def gone(self) -> Callable[[str], BoolArray]:
@@ -116,7 +127,7 @@ class DescribedTable:
         return _keys(self.frame, guesses, self.missing.texts)
 
     @classmethod
-    def read(cls, source: Path, form: CsvForm, rare: int, chosen: Chosen) -> "DescribedTable":
+    def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
         """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
         files = files_of(source, form)
         if len(set(files.columns)) < len(files.columns):
@@ -126,6 +137,10 @@ class DescribedTable:
         refuse_record(files, files.columns, _NO_VALUES)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
+        counts = counts_column(frame) if chosen.person is None else None
+        if counts in chosen.roles:
+            counts = None
+        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         nothing = nothing_in(cells)
@@ -144,7 +159,7 @@ class DescribedTable:
         tokens = MissingTokens(nothing).counted_in(cells)
         columns = {c.name: c.marked(marks_of(c, c.said.values)) for c in read}
         likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
-        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare)
+        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":

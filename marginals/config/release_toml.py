@@ -70,7 +70,8 @@ _WEIGHT_OR_COLUMN = Key(
 _TABLES = Key(are(is_table), "be a list of tables")
 
 
-_SAME = ("missing", "domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
+_SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
+         "one_row", "rows_per_person")  # fmt: skip
 DATA = {
     "path": text("name the table", required=True),
     "reviewed": FLAG,
@@ -515,7 +516,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
     """The table of people in a file. Raises InputError where it cannot be read or has no rows."""
-    frame, source = read_frame(path, config.source.form), config.source
+    frame, source = read_frame(path, replace(config.source.form, header=None, sheet=None)), config.source
     if not len(frame):
         raise InputError(f"{path.name} has no rows")
     named = next((name for name, a in source.attributes.items() if a.role is Role.IDENTIFIER), None)

@@ -30,7 +30,8 @@ from marginals.tables.distinct_rows import (
     texts_of,
     unread,
 )
-from marginals.tables.files import CsvFiles, ParquetFiles, engine_refusals
+from marginals.tables.files import CsvFiles, ParquetFiles
+from marginals.tables.opening import engine_refusals
 from marginals.tables.spellings import OUTER, SPACES, UNSEEN
 from models.arrays import CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import last_digit

@@ -14,25 +14,23 @@ import numpy as np
 
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
-from marginals.keys import TEXTS, Key, check_settings, is_whole, keys_of, one_of, setting
+from marginals.keys import TEXTS, Key, check_settings, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
+from marginals.tables.counts import CountedRows, refusal_of_counts
+from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
-from marginals.tables.engines import ENGINES, file_source, frame_source, given_orders, left_to_pandas, machine_memory
-from marginals.tables.files import (
-    SEPARATORS,
-    CsvFiles,
-    CsvForm,
-    Files,
-    ParquetFiles,
-    ProgramFile,
-    engine_refusals,
-    files_of,
-    frame_of,
-    is_about_a_line_without_end,
-    is_encoding,
+from marginals.tables.engines import (
+    ENGINES,
+    counts_column,
+    file_source,
+    frame_source,
+    given_orders,
+    machine_memory,
 )
+from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
 from marginals.tables.group_names import GroupNaming, KeptNames
+from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
     CodedColumn,
     are_counted,
@@ -43,6 +41,7 @@ from marginals.tables.levels import (
     population_sizes,
     profiles,
 )
+from marginals.tables.opening import engine_refusals
 from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
 from marginals.tables.spellings import cell_text, folded
@@ -485,10 +484,12 @@ class TableSource:
     attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
     and files are large, else pandas), "pandas" or "duckdb". memory: bytes to make do with; None is half of the
     machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
-    or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into
-    intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
-    that take the levels of another release, in place of their own. where: the part of the table that is meant, such as
-    `marginals.Part("age >= 21")`; rows of people are chosen before. None means all.
+    or what the mark at the beginning says), or named. header: the line of CSV files and sheets that names the columns, from
+    1, or the lines whose texts are joined. sheet: of a workbook. counts: the column that says how many people a row stands
+    for, in a table of counts; False says that there is none, though it may look so. decimal: the sign before the fraction
+    of numbers that are put into intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit`
+    says. ladders: of attributes that take the levels of another release, in place of their own. where: the part of the
+    table that is meant, such as `marginals.Part("age >= 21")`; rows of people are chosen before. None means all.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -509,6 +510,15 @@ class TableSource:
     separator: str = setting(",", one_of(SEPARATORS))
     encoding: str = setting(
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
+    )
+    header: Header = setting(None, Key(is_header, "be a line, from 1, or a list of lines, such as 3 or [3, 4]"))
+    sheet: str | None = setting(None, Key(lambda sheet: sheet is None or is_text(sheet), "name a sheet of a workbook"))
+    counts: str | bool | None = setting(
+        None,
+        Key(
+            lambda counts: counts is None or counts is False or is_text(counts),
+            "name the column of how many people a row stands for, or be false if each row is of one",
+        ),
     )
     decimal: str = setting(".", one_of(DECIMAL_SIGNS))
     person: str | None = setting(None, UNIT["person"])
@@ -533,6 +543,11 @@ class TableSource:
         self.unit.check(self.used)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+        if self.counts and (self.person is not None or self.counts in self.used):
+            raise InputError(
+                f"counts names {self.counts!r}, how many people a row stands for, so no column says whose row it is or is "
+                "published of it; leave out person, and the role of that column"
+            )
         if COUNT in self.used:
             raise InputError(
                 f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
@@ -572,9 +587,9 @@ class TableSource:
         return self.origin if isinstance(self.origin, Path) else None
 
     @property
-    def form(self) -> CsvForm:
-        """How its CSV files are written. Raises InputError for what no separator or encoding is."""
-        return CsvForm(self.separator, self.encoding)
+    def form(self) -> FileForm:
+        """How its files are written, as far as they do not say it themselves."""
+        return FileForm(self.separator, self.encoding, self.header, self.sheet)
 
     @property
     def memory_in_bytes(self) -> int:
@@ -623,16 +638,10 @@ class TableSource:
                     missing_in=where_some(people.lacking),
                     rows_per_person=self.unit.stated,
                     left_out=people.left_out,
-                    left_to_pandas=self._left_to_pandas(opened),
                 )
-            table = replace(self._counted(opened, reading, limit, k), left_to_pandas=self._left_to_pandas(opened))
+            table = self._counted(opened, reading, limit, k)
             repeating = tuple(repeating_keys(opened, keys, self.missing))
             return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
-
-    def _left_to_pandas(self, opened: Source) -> str:
-        if self.unit.needs_order or not isinstance(opened, CsvFiles | ParquetFiles):
-            return ""
-        return left_to_pandas(opened, self.engine, self.memory_in_bytes // 2)
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         """The table whose rows all count. limit: distinct rows that fit into memory."""
@@ -668,6 +677,7 @@ class TableSource:
         `table`, for a frame of another library, and where missing values are to be counted.
         """
         self.require_no_missing_values()
+        self._refuse_unasked_counts()
         if is_of_pandas(self.origin):
             opened = PandasFrame(self.origin)
             check_columns(opened, self._described)
@@ -701,6 +711,11 @@ class TableSource:
                 "the key data.where is for tables of counts; rows are disclosed, and their risk is computed, of the whole "
                 "table: leave the key out for that"
             )
+        if self.counts:
+            raise InputError(
+                "the key data.counts is for tables of counts; rows are disclosed, and their risk is computed, one by one: "
+                "write one row for each person for that"
+            )
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
         if column is not None:
             raise InputError(
@@ -714,7 +729,13 @@ class TableSource:
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        return {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
+        """The attributes, and the columns that say whose row it is or how many it stands for: what the rows must have."""
+        return {**self.attributes, **dict.fromkeys([*self._people, *self._counts], Attribute(Role.IDENTIFIER))}
+
+    @property
+    def _counts(self) -> list[str]:
+        """The column that says how many people a row stands for, if one is named."""
+        return [self.counts] if isinstance(self.counts, str) else []
 
     def _keys(self) -> list[str]:
         if self.path is None:
@@ -727,13 +748,23 @@ class TableSource:
         if self.path is None:
             opened = frame_source(self.origin, self._most_rows)
             check_columns(opened, self._described)
-            return opened
-        files = self.files()
-        check_header(files, self._described, self.missing)
-        if self.unit.needs_order:  # engines read the rows of a file in any order
-            return files
-        columns = [*self.used, *self._people, *keys]
-        return file_source(files, list(dict.fromkeys(columns)), self.engine, self.memory_in_bytes // 2)
+        else:
+            opened = files = self.files()
+            check_header(files, self._described, self.missing)
+            if not self.unit.needs_order:  # engines read the rows of a file in any order
+                columns = dict.fromkeys([*self.used, *self._people, *self._counts, *keys])
+                opened = file_source(files, list(columns), self.engine, self.memory_in_bytes // 2)
+        self._refuse_unasked_counts()
+        is_counted = isinstance(self.counts, str)
+        return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
+
+    def _refuse_unasked_counts(self) -> None:
+        """Raise InputError for a table that looks like one of counts, of which nobody has said whether it is."""
+        if self.counts is not None or self.person is not None:
+            return
+        column = counts_column(self.origin if self.path is None else self.files())
+        if column is not None and column not in self.used:
+            raise refusal_of_counts(column, "the table" if self.path is None else self.path.name)
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
         most = self.unit.stated
@@ -763,6 +794,9 @@ class TableSettings(TypedDict, total=False):
     memory: int | None
     separator: str
     encoding: str
+    header: Header
+    sheet: str | None
+    counts: str | bool | None
     decimal: str
     person: str | None
     one_row: str | None
@@ -792,8 +826,8 @@ def read_table(
         Rows that every published class will have, with which fitted ladders begin; where the distinct rows do not fit,
         values that are rarer are generalized before they are counted.
     settings:
-        domain, engine, memory, separator, encoding, decimal, person, one_row, rows_per_person and where, the keys of the
-        section [data] of a config; `TableSource` says what each means, and holds them as one value.
+        domain, engine, memory, separator, encoding, header, sheet, counts, decimal, person, one_row, rows_per_person and
+        where, the keys of the section [data] of a config; `TableSource` says what each means.
 
     Raises
     ------
@@ -881,11 +915,11 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         return
     try:
         frame = files.first_rows(_ROWS)
-    except InputError as error:
-        if is_about_a_line_without_end(error):  # engines might pass over it
-            raise
+    except InputError:
         return  # whoever reads the rows says better what is wrong with them
-    frame = frame.loc[:, ~frame.columns.duplicated()]
+    # Names once more, as where files were put together, are told by whoever reads the rows.
+    are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
+    frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
     looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
     if looks_like_record(looked_at, missing):

@@ -246,9 +246,8 @@ class Table:
     like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
     in words. ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
     attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
-    are fitted to these rows, to a population or to those of an earlier release. left_to_pandas: why
-    pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
-    these rows are a part, and which; None where they are all. counts_missing: attributes of which a row without a value has
+    are fitted to these rows, to a population or to those of an earlier release. part: of which table these rows are a
+    part, and which; None where they are all. counts_missing: attributes of which a row without a value has
     the value "missing". numbers: of attributes whose numbers have signs between thousands, or words among them, how they
     are read. respelled: of attributes how many texts are read as another spelling of a value.
 
@@ -272,7 +271,6 @@ class Table:
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
     naming: Mapping[str, GroupNaming | KeptNames] = field(default_factory=dict)
     fitted: frozenset[str] = frozenset()
-    left_to_pandas: str = ""
     part: PartOf | None = None
     counts_missing: frozenset[str] = frozenset()
     numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
@@ -298,7 +296,6 @@ class Table:
             rows_per_person=self.rows_per_person,
             left_out=self.left_out,
             repeating=self.repeating,
-            left_to_pandas=self.left_to_pandas,
         )
 
     @property

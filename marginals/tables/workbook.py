@@ -45,8 +45,8 @@ Rows = list[list[object]]
 """The values of a sheet, row by row; None for nothing and for an error such as #N/A."""
 
 
-def sheets_of(stream: BinaryIO, name: str) -> list[Rows]:
-    """Return the sheets of a workbook that hold something, hidden ones too. name: what messages call the file.
+def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
+    """Return the sheets of a workbook that hold something, hidden ones too, by name. name: what messages call the file.
 
     Raises InputError for what is larger than is read, a document type, and for parts that are missing or no XML; and what
     zipfile raises for no archive.
@@ -58,8 +58,14 @@ def sheets_of(stream: BinaryIO, name: str) -> list[Rows]:
         kinds = [sheet.typ == SheetTypeEnum.WorkSheet for sheet in book.sheets_metadata]
         sheets = [book.get_sheet_by_index(number) for number, has_cells in enumerate(kinds) if has_cells]
         pool: dict[str, str] = {}
-        values = [[[_value(cell, pool) for cell in row] for row in sheet.iter_rows()] for sheet in sheets if sheet.end]
-        return [rows for rows in values if any(value is not None for row in rows for value in row)]
+        values = {
+            sheet.name: [[_value(cell, pool) for cell in row] for row in sheet.iter_rows()]
+            for sheet in sheets
+            if sheet.end
+        }
+        return {
+            sheet: rows for sheet, rows in values.items() if any(value is not None for row in rows for value in row)
+        }
     except _RefusedError as error:
         raise InputError(f"{name} {error}; {_AS_CSV}") from None
     except (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError) as error:

@@ -316,14 +316,13 @@ class _Server(ThreadedWSGIServer):
         """A browser that went away is nothing to speak of."""
 
 
-def serve(project: Project, port: int, announce: Callable[[str], None], show: bool) -> None:
-    """Serve a window on a project until it is stopped by its button, or by a signal.
+def serve(project: Project, announce: Callable[[str], None]) -> None:
+    """Serve a window on a project, at a free port and in a browser, until it is stopped by its button, or by a signal.
 
-    port: 0 for a free one. announce: told the address once it can be asked. show: whether a browser is opened. Raises
-    InputError where another window has the project, OSError where the port is taken.
+    announce: told the address once it can be asked. Raises InputError where another window has the project.
     """
     with project.held():
-        server: BaseWSGIServer = _Server(ADDRESS, port, _refusing, _QuietHandler)
+        server: BaseWSGIServer = _Server(ADDRESS, 0, _refusing, _QuietHandler)
         gate = Gate(server.server_port)
         window = Window(project, gate)
         application = server.app = Application(window)
@@ -332,7 +331,7 @@ def serve(project: Project, port: int, announce: Callable[[str], None], show: bo
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
-            with _shown(project, gate.address) if show else contextlib.nullcontext():
+            with _shown(project, gate.address):
                 window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:
