@@ -154,6 +154,7 @@ def test_a_field_of_several_lines_is_a_value(tmp_path: Path, engine: str) -> Non
         (0, "thirty\nor so"),
         (1, "fe\n\nmale"),
         (3, "a, b\nc, d, e"),
+        (3, "no\n"),
     ):
         changed_text = changed(11, place, lambda _, text=text: f'"{text}"')  # type: ignore[misc]
         (tmp_path / "people.csv").write_text(changed_text)
