@@ -168,7 +168,9 @@ def serving(path: Path, monkeypatch: pytest.MonkeyPatch, show: bool = False) -> 
         address.append(told)
         ready.set()
 
-    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": show}, daemon=True)
+    if not show:
+        monkeypatch.setattr("webbrowser.open", lambda _: True)
+    thread = threading.Thread(target=serve, args=(Project.at(path), announce), daemon=True)
     thread.start()
     assert ready.wait(30)
     try:
