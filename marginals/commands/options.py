@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from marginals.output import OutputFile
     from marginals.publishing.searching import Progress
-    from models.graphs.junction_tree import Collection
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -165,21 +164,6 @@ class _ProgressLines:
         self._said = (task, now)
         print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
 
-    def found(self, collection: "Collection", divergence: float) -> None:
-        """Its measure, its tables in words, and what each pair of attributes can be analysed by."""
-        from marginals.names import margin_in_words
-        from marginals.pages.pairs import pairs_shown
-
-        pairs = pairs_shown(collection)
-        best = {
-            "kl_divergence": divergence,
-            "tables": [margin_in_words(margin, collection.domain) for margin in collection.margins],
-            "attributes": pairs.attributes,
-            "pairs": [[*pair.names, pair.kind] for pair in pairs.listed],
-            "numbers": dict(pairs.numbers),
-        }
-        print(json.dumps({"best": best}), file=sys.stderr, flush=True)
-
 
 def _silent(task: str, done: int, total: int) -> None:  # noqa: ARG001 - as progress is called
     ENDING.heed()
@@ -189,8 +173,7 @@ class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
     Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most; and a line such as {"best": {...}} where a search
-    has found something better. Then SIGUSR1 ends a search with the best so far.
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
     """
 
     def __init__(self, wanted: bool) -> None:

@@ -21,8 +21,7 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
 from models.installed import BASES as BASE_GROUP
-from models.installed import STRATEGIES as STRATEGY_GROUP
-from models.installed import installed, installed_names, name_of, refusal
+from models.installed import installed, name_of, refusal
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, Strategy, additive
 from models.search.selection import STRATEGIES
@@ -387,24 +386,6 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
             f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
             f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )
-
-
-def strategy_names() -> tuple[str, ...]:
-    """The names of strategies: those of the program, and those that installed packages declare.
-
-    >>> strategy_names()[:2]
-    ('auto', 'local')
-    """
-    return tuple(dict.fromkeys([*STRATEGIES, *installed_names(STRATEGY_GROUP)]))
-
-
-def base_names() -> tuple[str, ...]:
-    """The names of bases, likewise.
-
-    >>> base_names()[:3]
-    ('auto', 'best', 'none')
-    """
-    return tuple(dict.fromkeys([*BASES, *installed_names(BASE_GROUP)]))
 
 
 def base_anonymizer(name: str) -> BaseAnonymizer:

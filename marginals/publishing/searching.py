@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 
 from checks.claims import Question, answer, undecided
@@ -14,7 +14,6 @@ from checks.requirements import Requirements
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
-from marginals.publishing.best_so_far import BestSoFar, Watching
 from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
 from marginals.publishing.wanted import weighed
@@ -32,7 +31,6 @@ from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
     MarginLimits,
-    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -335,23 +333,13 @@ def _searched(
 
 @dataclass(frozen=True, eq=False)
 class _Wish:
-    """What is looked for, with the base table or without: one constraint, which remembers what it has judged.
-
-    progress: told how far it is, and where it watches for that, of the best so far.
-    """
+    """What is looked for, with the base table or without: one constraint, which remembers what it has judged."""
 
     table: Table
     policy: Policy
     requirements: Requirements
     constraint: MarginLimits
     progress: Progress
-
-    @cached_property
-    def best_so_far(self) -> BestSoFar | None:
-        """What sees the collections that searches come to; None where nobody wants to know, and for a mere stopping rule."""
-        if not isinstance(self.progress, Watching) or not isinstance(self.free.objective, PenalizedDivergence):
-            return None
-        return BestSoFar(self.free, self.table.cube, self.progress.found)
 
     @property
     def free(self) -> Problem:
@@ -425,17 +413,12 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
     """The search for a release that contains base tables, or for any."""
-    problem, best = _problem(wish, base), wish.best_so_far
-    if best is not None:
-        problem = replace(problem, seen=best)
-    calls, stopped = 0, False
+    problem, calls, stopped = _problem(wish, base), 0, False
 
     def stop() -> bool:
         nonlocal calls, stopped
         calls, stopped = calls + 1, searching.is_over
         wish.progress("collections", calls, 0)
-        if best is not None:
-            best.look()
         return stopped
 
     strategy = STRATEGIES["forward"] if problem.kept == wish.constraint.envelope else wish.policy.search
