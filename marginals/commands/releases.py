@@ -111,11 +111,12 @@ def publish(
             if error.in_the_table and not as_json:
                 print_lines([error.in_the_table], err=True)
             raise
-    from marginals.say.table import kept_out_by_role
+    from marginals.say.table import kept_out_by_role, whose_lines
 
     by_role = kept_out_by_role(_roles(configured), config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
-    hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
+    warnings = list(whose_lines(table))
+    hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed), warnings)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -146,17 +147,19 @@ def _before_searching(
 ) -> Iterator[str]:
     from marginals.config.questions import unconfirmed_lines
     from marginals.say.steward import another_release_line
-    from marginals.say.table import dropped_lines, left_out_lines, part_lines, unit_in_words
+    from marginals.say.table import dropped_lines, left_out_lines, part_lines, unit_in_words, whose_lines
+    from marginals.tables.people import ANY
 
+    yield from whose_lines(table)
     if page.is_of_another_release:
         yield another_release_line(page.path, out)
     least = configured.policy.least("min_cell")
-    counted, person = table.whole.rows + table.left_out, configured.source.person
-    yield from dropped_lines(counted, table.missing, table.missing_in, least, person)
+    counted, people = table.whole.rows + table.left_out, configured.source.unit.columns
+    yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
     yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
     yield from left_out_lines(table)
-    yield from filter(None, [unit_in_words(table.rows_per_person)])
+    yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
 
 def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
@@ -166,10 +169,17 @@ def written(publication: "Publication", out: Path, page: "StewardFile", sign: Pa
         return publication.write(out, sign=sign)
 
 
-def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, unconfirmed: Sequence[str] = ()) -> None:
-    """Print what a release publishes and how private it is. unconfirmed: attributes whose roles are guesses."""
+def hand_over(
+    publication: "Publication",
+    page: "StewardFile",
+    as_json: bool,
+    unconfirmed: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> None:
+    """Print what a release publishes, and how private it is. unconfirmed: attributes whose roles are guesses."""
     if as_json:
-        answer = {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
+        answer: dict[str, Any] = {"warnings": list(warnings)} if warnings else {}
+        answer |= {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
         print_json(answer | ({"unconfirmed": list(unconfirmed)} if unconfirmed else {}))
         return
     from marginals.bundle.content import REPORT
@@ -178,6 +188,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
+    print_lines(warnings)
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.wanted)

@@ -378,7 +378,9 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
 @click.option("--ignore", metavar="NAME,NAME", help="Columns that are not wanted in the release.")
-@click.option("--person", metavar="NAME", help="The column that says whose row it is, where people have several rows.")
+@click.option(
+    "--person", metavar="NAME,NAME", help="The column that says whose row it is, or several that do together."
+)
 @click.option("--header", metavar="LINE", help="The line that names the columns, from 1, or two: 3,4.")
 @click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
@@ -418,8 +420,9 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header = _header_lines(said["header"])
-    chosen = Chosen(sensitive, public, ignored, said["person"], header=header, sheet=said["sheet"])
+    header, person = _header_lines(said["header"]), said["person"]
+    people = () if person is None else _named(person) or ("",)
+    chosen = Chosen(sensitive, public, ignored, people, header=header, sheet=said["sheet"])
     config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS[said["preset"]])
     keep_apart(out, (table,), release_at)
     if not target.force:
@@ -429,7 +432,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         described = config.guessed.table
         more = {
             "numbers": dict(config.formats),
-            "person": config.guessed.person and config.guessed.person.column,
+            "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal.sign if described.decimal.why else None,
         }
         answer = {"out": str(out), "attributes": config}

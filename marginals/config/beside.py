@@ -4,7 +4,8 @@ sensitive one away. Each rule sees what the rules before it made of the guesses.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
@@ -36,16 +37,13 @@ _EXACT = 100
 _FEWEST_NAMES = 10
 """Different values of a part of a name, at least."""
 
-Change = Callable[[GuessedTable], Mapping[str, Guess]]
 
-
-@dataclass(frozen=True)
-class BesideRule:
+class BesideRule(NamedTuple):
     """One row of the table of rules. condition, result: in words. change: the guesses that it changes."""
 
     condition: str
     result: str
-    change: Change
+    change: Callable[[GuessedTable], Mapping[str, Guess]]
 
 
 # What the others say of a column of which nothing is known.
@@ -61,16 +59,15 @@ def _numbered_along(guessed: GuessedTable) -> dict[str, str]:
     stems = {name: "".join(guessed.facts[name].words_in_order) for name in guessed.guesses}
     secret = reversed(guessed.of_role(Role.SENSITIVE))
     of_stem = {stems[name]: name for name in secret if len(stems[name]) >= _SHORTEST_STEM}
-    result: dict[str, str] = {}
-    for name in _open(guessed):
-        like = of_stem.get(stems[name]) or of_stem.get(stems[name][:-1])
-        if like is not None and any(c.isdigit() for c in name + like):
-            result[name] = f"it is called like {like}, which is sensitive"
-    return result
+    like = {name: of_stem.get(stems[name]) or of_stem.get(stems[name][:-1], "") for name in _open(guessed)}
+    return {
+        name: f"it is called like {other}, which is sensitive"
+        for name, other in like.items()
+        if other and any(c.isdigit() for c in name + other)
+    }
 
 
 def _same_answers(guessed: GuessedTable) -> dict[str, str]:
-    """Why columns are sensitive that have the same answers in words, as the questions of a survey have."""
     sets: dict[frozenset[str], list[str]] = {}
     for name in guessed.used:
         labels = guessed.guesses[name].said.values
@@ -89,7 +86,6 @@ def _same_answers(guessed: GuessedTable) -> dict[str, str]:
 
 
 def _is_known(facts: Facts) -> bool:
-    """Whether a name, or what is left of it without a last letter, is one by which people are recognized."""
     return facts.is_recognizable or is_recognizable("".join(facts.words_in_order)[:-1])
 
 
@@ -129,17 +125,16 @@ def _together(
 
 
 def _coordinates(guessed: GuessedTable) -> Mapping[str, Guess]:
-    def is_axis(facts: Facts) -> bool:
-        return bool(facts.says("axes") or (facts.says("axes", "axis_letters") and facts.says("beside_axes")))
-
     filled = guessed.filled
     is_named = any(facts.says("places") for facts in filled.values())
-    named = [
+    places = [
         name
         for name, facts in filled.items()
-        if facts.says("places") or is_axis(facts) or (is_named and "long" in facts.words)
+        if facts.says("places", "axes")
+        or (facts.says("axis_letters") and facts.says("beside_axes"))
+        or (is_named and "long" in facts.words)
     ]
-    places = [name for name in named if filled[name].numbers is not None]
+    places = [name for name in places if filled[name].numbers is not None]
     are_exact = len(places) >= 2 and any(filled[name].distinct > _EXACT for name in places)
     return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if are_exact else {}
 

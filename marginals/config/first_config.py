@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from checks.claims import listing
 from marginals.config import RARE
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
@@ -62,7 +63,6 @@ def _key(name: str) -> str:
 
 
 def _number(width: int | Decimal) -> str:
-    """A width as TOML spells it; one of numbers with decimals has a point."""
     if isinstance(width, int):
         return str(width)
     plain = f"{width:f}"
@@ -118,7 +118,8 @@ class InitialConfig:
         """What only somebody who knows the table can answer."""
         counts = self.guessed.table.counts
         asked = [] if counts is None else [(counts, _COUNTS.format(name=quoted(counts)), Role.IGNORED)]
-        return [*questions_of(asked), *questions_about(self.guesses)]
+        of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
+        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns)]
 
     def as_json(self) -> dict[str, Any]:
         """The guesses as plain values, without a value of the table."""
@@ -127,7 +128,7 @@ class InitialConfig:
     @cached_property
     def text(self) -> str:
         """The whole config."""
-        head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.guesses)
+        head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.questions)
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.beside))
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), self._base(), self._search()])
@@ -177,14 +178,8 @@ class InitialConfig:
     def _whose(self) -> str:
         person, rows = self.guessed.person, self.counted.rows_of_each
         if person is None:
-            if not (keys := self.guessed.several_rows):
-                return ""
-            line = (
-                f"{', '.join(map(column_name, keys))} repeats, and numbers no people. So each row is taken for a person of "
-                'its own; if a person can have several rows, write person = "COLUMN" with the column that says whose row it '
-                "is."
-            )
-            return f"\n{_comments(one_line(line))}rows_per_person = 1\n"
+            unclear = "\n# Asked above. Until somebody says whose rows these are, promises count rows.\n"
+            return f'{unclear}rows_per_person = "any"\n' if self.guessed.unclear else ""
         if rows > 1:
             counting = [
                 f"Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it, "
@@ -197,13 +192,13 @@ class InitialConfig:
                 self._several(),
             ]
         lines = [
-            f"{person.column} {person.why}. So what is promised is promised of people.",
+            f"{listing(list(map(column_name, person.columns)))} {person.why}. So what is promised is promised of people.",
             *counting,
             "Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and "
             'rows_per_person = "any" that promises shall count rows.',
         ]
         key = f"rows_per_person = {rows}" if rows > 1 else f'one_row = "{ONE_ROW}"'
-        return f"\n{''.join(_comments(one_line(line)) for line in lines)}person = {quoted(person.column)}\n{key}\n"
+        return f"\n{''.join(_comments(one_line(line)) for line in lines)}person = {quoted(person.person)}\n{key}\n"
 
     def _several(self) -> str:
         counted = self.counted

@@ -1,5 +1,6 @@
 """The table of a first config, how its cells are written and whose its rows are, and with a guess on each column."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from checks.claims import listing
 from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of, nothing_in
 from marginals.config.facts import UNSAID, ColumnDescription, Facts
-from marginals.config.person_keys import differs_within, keys_by_content
+from marginals.config.person_keys import (
+    FEWEST,
+    MOST_MEMBERS,
+    differs_within,
+    keys_by_content,
+    likely_pair,
+    owners,
+)
+from marginals.config.questions import Question
 from marginals.config.relations import Values
 from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
+from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.counts import repeated_rows
 from marginals.tables.csv_text import FileForm
@@ -24,9 +35,18 @@ from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.engines import counts_column
 from marginals.tables.files import column_labels, files_of, frame_of
 from marginals.tables.layout import Header
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.people import (
+    RepeatingKey,
+    copies,
+    is_called_otherwise,
+    one_spelling,
+    possible_keys,
+    repeating_keys,
+    spelling_doubt,
+)
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
+from models.tables.contingency_table import pack
 
 _REPEATED = 4
 """Rows of each text of a column on average, at least, where each is kept once."""
@@ -44,14 +64,14 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 class Chosen:
     """What somebody says of a table before anything is guessed: the roles of some columns, and whose the rows are.
 
-    wanted: columns that an analysis needs. person: the column that says whose row it is. header, sheet: as of a config.
-    Raises InputError for a column that is named twice.
+    wanted: columns that an analysis needs. person: the columns that say whose row it is, together. header, sheet: as of a
+    config. Raises InputError for a column that is named twice.
     """
 
     sensitive: tuple[str, ...] = ()
     quasi_identifiers: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    person: str | None = None
+    person: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
     header: Header = None
     sheet: str | None = None
@@ -62,7 +82,7 @@ class Chosen:
             Role.SENSITIVE: self.sensitive,
             Role.QUASI_IDENTIFIER: self.quasi_identifiers,
             Role.IGNORED: self.ignored,
-            Role.IDENTIFIER: () if self.person is None else (self.person,),
+            Role.IDENTIFIER: self.person,
         }
         roles: dict[str, Role] = {}
         for role, names in by_role.items():
@@ -88,7 +108,7 @@ class DescribedTable:
 
     columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
     tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
-    likely: columns that may tell whose row it is, with what says so, where no key does. counts: the column that seems to
+    asked: where no key does, why it is asked whether some columns tell whose row it is. counts: the column that seems to
     say how many people a row stands for, by which its rows are repeated here.
     """
 
@@ -97,7 +117,7 @@ class DescribedTable:
     columns: Mapping[str, Facts]
     keys: Sequence[RepeatingKey]
     shared: Mapping[str, str]
-    likely: Mapping[str, str]
+    asked: Mapping[tuple[str, ...], str]
     missing: MissingTokens
     decimal: DecimalSign
     rare: int
@@ -137,7 +157,7 @@ class DescribedTable:
         refuse_record(files, files.columns, _NO_VALUES)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
-        counts = counts_column(frame) if chosen.person is None else None
+        counts = counts_column(frame) if not chosen.person else None
         if counts in chosen.roles:
             counts = None
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
@@ -145,10 +165,30 @@ class DescribedTable:
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         nothing = nothing_in(cells)
         read = [column.without(nothing) for column in cells]
-        keys, likely = _people(frame, read) if chosen.person is None else (_said_key(read, chosen.person), {})
-        keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
-        shared = {} if chosen.person is not None else shared_keys(frame, keys, read)
-        keys = [key for key in keys if key.column not in shared]
+        for name in _possible(read):
+            codes, texts = factorized(frame[name], _NO_VALUES)
+            if (spelled := one_spelling(texts)[0]) != texts:
+                frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
+                read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
+        content = keys_by_content(frame, read, _NO_VALUES)
+        if chosen.person:
+            owned = owners(frame, chosen.person, _NO_VALUES)
+            keys = [
+                RepeatingKey(chosen.person, len(np.unique(owned[owned >= 0])), int((owned >= 0).sum()), "you said so")
+            ]
+        else:
+            by_name = [key for key in _keys(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
+            keys = by_name or [key for key in content.keys if not is_called_otherwise(key.columns[0])]
+            keys = [key for key in keys if chosen.roles.get(key.columns[0], Role.IDENTIFIER) is Role.IDENTIFIER]
+        shared = {} if chosen.person else shared_keys(frame, keys, read)
+        keys = [key for key in keys if key.columns[0] not in shared]
+        asked = {}
+        named = possible_keys(files.columns, {})
+        if doubt := _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles]):
+            asked = doubt
+        elif not chosen.person and not (keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS):
+            asked = _asked(frame, read, {} if keys else content.likely, shared)
+        keys = [] if asked else keys
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)
@@ -158,8 +198,7 @@ class DescribedTable:
         read = [replace(c, decimal=decimal.sign, rare=rare, said=said.get(c.name, UNSAID)) for c in read]
         tokens = MissingTokens(nothing).counted_in(cells)
         columns = {c.name: c.marked(marks_of(c, c.said.values)) for c in read}
-        likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
-        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare, counts)
+        return cls(source.name, frame, columns, keys, shared, asked, tokens, decimal, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -174,18 +213,35 @@ def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
 # Whose rows these are.
 
 
-def _people(frame: pd.DataFrame, columns: Sequence[Facts]) -> tuple[list[RepeatingKey], Mapping[str, str]]:
-    """The columns that number people who have several rows, by their names or, where these do not tell, by their values;
-    and columns that may do so, with what says so.
-    """
-    by_content = keys_by_content(frame, columns, _NO_VALUES)
-    by_name = [key for key in _keys(frame, {}, _NO_VALUES) if key.column not in by_content.numbering]
-    keys = by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
-    return keys, {name: why for name, why in by_content.likely.items() if not is_called_otherwise(name)}
+def _possible(columns: Sequence[Facts]) -> list[str]:
+    named = possible_keys([column.name for column in columns], {})
+    return [c.name for c in columns if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)]
 
 
-def _said_key(columns: Sequence[Facts], person: str) -> list[RepeatingKey]:
-    return [RepeatingKey(person, c.distinct, c.rows, "you said so") for c in columns if c.name == person]
+def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """Which columns of keys have two spellings of what may be one person, and why; the first of them."""
+    for name in columns:
+        if forms := one_spelling(factorized(frame[name], _NO_VALUES)[1])[1]:
+            return {tuple(columns): f"{spelling_doubt(name, forms)}. Write each person in one way, and run init again."}
+    return {}
+
+
+def _asked(
+    frame: pd.DataFrame, columns: Sequence[Facts], likely: Mapping[str, str], shared: Collection[str]
+) -> dict[tuple[str, ...], str]:
+    """Which columns may say whose row it is, and why; the likeliest of them. likely: those that may alone."""
+    members = possible_keys([column.name for column in columns], {})
+    others = (c for c in columns if is_called_otherwise(c.name) and c.are_numbers_of_things)
+    groups = [*shared, *(c.name for c in others if not c.says("ages", "times", "sexes"))]
+    found = likely_pair(frame, columns, groups, members, _NO_VALUES)
+    found |= {(name,): why for name, why in likely.items() if not (name in shared or is_called_otherwise(name))}
+    for key, why in found.items():
+        person = json.dumps(key if len(key) > 1 else key[0], ensure_ascii=False)
+        names = f"column{'s' if len(key) > 1 else ''} {listing(list(map(column_name, key)))}"
+        return {
+            key: f"Perhaps the {names} tell{'' if len(key) > 1 else 's'} it: {why}. If so, write person = {person}."
+        }
+    return {}
 
 
 def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
@@ -196,14 +252,14 @@ def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection
 
 def shared_keys(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequence[Facts]) -> dict[str, str]:
     """Those keys that number what several people share, each with the column that says so."""
-    differing = {key.column: differs_within(frame, key.column, columns, _NO_VALUES) for key in keys}
+    differing = {key.columns[0]: differs_within(frame, key.columns[0], columns, _NO_VALUES) for key in keys}
     return {key: column for key, column in differing.items() if column}
 
 
 def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey) -> pd.DataFrame:
-    if name == person.column:
+    if name in person.columns:
         return frame[[name]]
-    both = frame[[person.column, name]]
+    both = frame[[*person.columns, name]]
     try:
         return both.loc[~both.duplicated(), [name]]
     except TypeError:  # lists and the like
@@ -266,8 +322,8 @@ class GuessedTable:
     def complete(self) -> BoolArray:
         """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
         complete = np.ones(len(self.table.frame), dtype=bool)
-        if self.person is not None:
-            complete &= ~self.table.gone(self.person.column)
+        for column in self.person.columns if self.person is not None else ():
+            complete &= ~self.table.gone(column)
         for name, gone in self.lacking.items():
             if self.guesses[name].missing == "drop":
                 complete &= ~gone
@@ -285,10 +341,33 @@ class GuessedTable:
     def complete_rows(self) -> pd.DataFrame:
         """The first row of each person of those that lack no value that is needed."""
         frame = self.table.frame[self.complete] if not self.complete.all() else self.table.frame
-        return frame if self.person is None else frame[~frame.duplicated(self.person.column)]
+        return frame if self.person is None else frame[~frame.duplicated(list(self.person.columns))]
+
+    @cached_property
+    def unclear(self) -> list[Question]:
+        """What is asked of whose rows these are: until it is answered, promises count rows."""
+        if self.person is not None:
+            return []
+        asked = dict(self.table.asked)
+        if not asked and (keys := self.table.keys_among(self.guesses)):
+            names = listing([column_name(key.columns[0]) for key in keys])
+            asked[tuple(key.columns[0] for key in keys)] = (
+                f"{names} repeats, and numbers no people. If a person can have several rows, write person = "
+                '"COLUMN" under [data] with the column that says whose row it is.'
+            )
+        if self.table.counts is None and (times := self._times) > 1:
+            asked[()] = (
+                f"Each row stands {times} times in the table, or a multiple of it. If rows were entered {times} times, take "
+                "them out of the table."
+            )
+        return [Question(columns, why, Role.IDENTIFIER) for columns, why in asked.items()]
 
     @property
-    def several_rows(self) -> list[str]:
-        """Keys that repeat and number no people, where each row is taken for a person of its own."""
-        keys = self.table.keys_among(self.guesses) if self.person is None else []
-        return [key.column for key in keys if not self.guesses[key.column].question]
+    def _times(self) -> int:
+        """How often each row stands in the table, at least; 1 where one stands alone, or there are too few to tell."""
+        told = [facts for name, facts in self.filled.items() if self.guesses[name].role is not Role.IDENTIFIER]
+        if any(np.gcd.reduce([*facts.counts.tolist(), facts.missing]) == 1 for facts in told):
+            return 1
+        codes = [self.table.codes(facts.name)[0] + 1 for facts in told]
+        keys, _ = pack(codes, [facts.distinct + 1 for facts in told], len(self.table.frame))
+        return copies(np.unique(keys, return_counts=True)[1])

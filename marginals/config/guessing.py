@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,16 @@ import pandas as pd
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, shared_keys
+from marginals.config.person_keys import owners
 from marginals.config.presets import PairsOfTable
-from marginals.config.questions import quoted
+from marginals.config.questions import Question
 from marginals.config.relations import MOST_VALUES, structurally_missing
 from marginals.config.rules import Guess, guess
-from marginals.names import column_name, number_of
+from marginals.names import column_name
 from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, worth_counting
+from marginals.tables.people import RepeatingKey, worth_counting
 from marginals.tables.sensitive_groups import last_decimal
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
@@ -51,10 +51,10 @@ _FIRST_BAND = 1_000_000
 def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     """Guess on each column by itself, then beside the others, then on the rows that publishing will count."""
     guesses = {name: guess(facts, chosen.roles.get(name)) for name, facts in table.columns.items()}
-    guesses |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
+    guesses |= {column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys for column in key.columns}
     # The values of an identifier tell it where its name does not.
     keys, shared = table.keys, dict(table.shared)
-    if not keys:
+    if not keys and not table.asked:
         keys = table.keys_among(guesses)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
@@ -63,35 +63,16 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         for name, sex in shared.items()
         if name not in chosen.roles
     }
-    person = next((key for key in keys if key.column not in shared), None)
-    if person is None and chosen.person is None:
-        asked = _asked_whose(table, guesses, shared)
-        guesses |= {name: guess for name, guess in asked.items() if name not in chosen.roles}
+    person = next((key for key in keys if key.columns[0] not in shared), None)
+    asked = (Question(columns, why, Role.IDENTIFIER) for columns, why in table.asked.items())
+    guesses |= {
+        name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
+        for question in asked
+        for name in question.columns
+        if name not in chosen.roles
+    }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
     return _recounted(_with_missing_values(_with_structure(guessed)))
-
-
-def _asked_whose(table: DescribedTable, guesses: Mapping[str, Guess], shared: Collection[str]) -> dict[str, Guess]:
-    """The guesses on columns that may say whose row it is, where none does for sure: one alone, or two of them together.
-
-    shared: columns that number what several people share.
-    """
-    counted = "until then promises count rows, not people"
-    for name, reason in table.likely.items():
-        why = f"it may say whose row it is: {reason}"
-        question = f"{why}; if it does, write person = {quoted(name)} under [data]; {counted}"
-        return {name: Guess(Role.IGNORED, why, question=question)}
-    numbers = [name for name, guess in guesses.items() if guess.role is Role.IDENTIFIER]
-    groups = [name for name in numbers if name in shared or is_called_otherwise(name)]
-    members = [name for name in possible_keys(list(table.columns), {}) if name not in shared]
-    for group, member in product(groups, members):
-        pairs = len(table.frame[[group, member]].drop_duplicates())
-        if table.columns[group].distinct < pairs < len(table.frame):
-            both = f"{column_name(group)} and {column_name(member)}"
-            why = f"{both} together may say whose row it is: {pairs:,} pairs in {number_of(len(table.frame), 'row')}"
-            question = f"{why}; if they do, make one column of both and name it as person under [data]; {counted}"
-            return dict.fromkeys((group, member), Guess(Role.IDENTIFIER, why, question=question))
-    return {}
 
 
 def _with_structure(guessed: GuessedTable) -> GuessedTable:
@@ -207,6 +188,8 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     codes = {name: factorized(rows[name], part.no_values(name))[0].astype(np.intp) + 1 for name in known}
     pairs = PairsOfTable.of_rows({name: code for name, code in codes.items() if np.ptp(code)}, counted.k)
     ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
+    if guessed.unclear:
+        counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
     return guessed, replace(counted, complete=len(part.frame), demands=demands, generalizations=ways, pairs=pairs)
 
 
@@ -283,16 +266,16 @@ def _counted(
     if person is None:
         table = read(rows_per_person=1)
         return CountedTable(table, table.rows)
-    single = read(person=person.column, one_row=ONE_ROW)
+    single = read(person=person.columns, one_row=ONE_ROW)
     one = CountedTable(single, single.rows)
-    codes = factorized(frame[person.column], missing)[0]
+    codes = owners(frame, person.columns, missing)
     rows_of_each = np.bincount(codes[codes >= 0])
     in_the_way = single.sensitive
     for rows in worth_counting(rows_of_each):  # ever fewer, of which all can be shown that can be of more
         borne = _demands(replace(single, rows_per_person=rows), in_the_way)
         in_the_way = tuple(name for name in in_the_way if name not in borne)
         if not in_the_way:
-            table = read(person=person.column, rows_per_person=rows)
+            table = read(person=person.columns, rows_per_person=rows)
             are_borne = len(_demands(table, table.sensitive)) == len(table.sensitive)
             return CountedTable(table, single.rows, rows) if are_borne else one
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):

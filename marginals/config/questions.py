@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -25,9 +25,9 @@ reviewed = false
 
 @dataclass(frozen=True)
 class Question:
-    """Whether nobody should learn some columns about a person. reason: why it is asked. role: which they have until then.
+    """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
 
-    A question without a role is about the values of the columns.
+    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns.
     """
 
     columns: tuple[str, ...]
@@ -35,6 +35,11 @@ class Question:
     role: Role | None
 
     def __str__(self) -> str:
+        if self.role is Role.IDENTIFIER:
+            return (
+                f"Whose rows are these? {self.reason} If each row is a person of its own, write rows_per_person = 1. Until "
+                "you say so, promises count rows, not people."
+            )
         columns = ", ".join(map(column_name, self.columns))
         if self.role is None:
             return f"{columns}: {self.reason}."
@@ -83,13 +88,12 @@ def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
     return questions_of([*of_roles, *of_values])
 
 
-def questions_text(guesses: "Mapping[str, Guess]") -> str:
+def questions_text(questions: Sequence[Question]) -> str:
     """The questions as comments of a config; nothing where nothing is asked."""
-    asked = questions_about(guesses)
-    if not asked:
+    if not questions:
         return ""
-    lines = ["#", "# Questions that only you can answer, by changing the section of a column below:"]
-    for question in asked:
+    lines = ["#", "# Questions that only you can answer, by changing a section below:"]
+    for question in questions:
         lines += wrap(one_line(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
     return "\n".join(lines) + "\n"
 
@@ -99,8 +103,8 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def quoted(text: str) -> str:
-    """Spell a text as TOML does."""
+def quoted(text: str | Sequence[str]) -> str:
+    """Spell a text, or a list of texts, as TOML does."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -58,7 +58,7 @@ def steward_html(report: StewardReport) -> bytes:
     rows = report.published.collection.cube.total
     refusals = Counter(refused.reason for step in search.steps for refused in step.refused)
     least = max((claim.k for claim in report.published.claims if isinstance(claim, MinCell)), default=None)
-    person = next((name for name in report.dropped_in if name not in report.domain.attributes), None)
+    people = [name for name in report.dropped_in if name not in report.domain.attributes]
     return page(
         "steward.html",
         mark=MARK,
@@ -73,8 +73,8 @@ def steward_html(report: StewardReport) -> bytes:
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         dropped=report.dropped,
         dropped_in=report.dropped_in,
-        warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, person),
-        few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, person),
+        warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),
+        few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, people),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.everything.margins],
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),

@@ -95,11 +95,10 @@ class DistinctRows:
         is_kept = counts > 0
         return DistinctRows(self.values, {c: codes[is_kept] for c, codes in self.codes.items()}, counts[is_kept])
 
-    def without(self, column: str) -> "DistinctRows":
+    def without(self, columns: Collection[str]) -> "DistinctRows":
         """The distinct rows of the other columns."""
-        values, codes = dict(self.values), dict(self.codes)
-        del values[column], codes[column]
-        return DistinctRows.of(values, codes, self.counts)
+        values = {column: texts for column, texts in self.values.items() if column not in columns}
+        return DistinctRows.of(values, {column: self.codes[column] for column in values}, self.counts)
 
 
 def merged(parts: Iterable[DistinctRows]) -> DistinctRows:

@@ -189,15 +189,16 @@ class DuckRows:
     def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
         """Return the distinct rows of a column and others, in parts without a value of the column in common.
 
-        Values that are the same number or text are in the same part, however they are spelled.
+        Values that may be one key are in the same part, however they are spelled: their letters and digits but 0 tell which.
         """
         chosen = [column, *columns]
         rows = self._renamed(chosen)
         parts = max(-(-_first_number(rows.aggregate("count(*)")) // max(most, 1)), 1)
-        text = normal_sql("CAST(v0 AS VARCHAR)")
-        number = f"coalesce(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), {text})"
+        text = f"lower(strip_accents({normal_sql('CAST(v0 AS VARCHAR)')}))"
+        plain = rf"regexp_replace({text}, '^([-+0-9., ]+)e[-+]?[0-9]+$', '\1')"
+        signs = f"regexp_replace({plain}, 'urn:uuid:|^0x|[^1-9a-z]', '', 'g')"
         for part in range(parts):
-            table = _collected(_counted(rows.filter(f"hash({number}) % {parts} = {part}")), self.name)
+            table = _collected(_counted(rows.filter(f"hash({signs}) % {parts} = {part}")), self.name)
             yield distinct_rows_of(table.rename_columns([*chosen, COUNT]), chosen, self.name)
 
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
@@ -208,10 +209,15 @@ class DuckRows:
         }
 
     def occurrences(self, column: str, missing: AnyCollection[str]) -> tuple[int, int]:
-        """Return how many different values a column has, and how many rows have one; `missing` and null are none."""
-        absent = ", ".join(map(sql_text, missing)) or "NULL"
-        rows = self._renamed([column]).filter(f"v0 IS NOT NULL AND CAST(v0 AS VARCHAR) NOT IN ({absent})")
-        sizes, values = self._counts_of_counts(rows if missing else self._renamed([column]).filter("v0 IS NOT NULL"))
+        """Return how many different values a column has, and how many rows have one; `missing` and null are none.
+
+        Blanks around a value and the spelling of a number make no other value.
+        """
+        absent = ", ".join(map(sql_text, ("", *missing)))
+        text = normal_sql("CAST(v0 AS VARCHAR)")
+        spelled = f"coalesce(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), {text}) AS v0"
+        rows = self._renamed([column]).filter(f"v0 IS NOT NULL AND {text} NOT IN ({absent})").project(spelled)
+        sizes, values = self._counts_of_counts(rows)
         return int(values.sum()), int((sizes * values).sum())
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:

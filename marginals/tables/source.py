@@ -42,7 +42,17 @@ from marginals.tables.levels import (
     profiles,
 )
 from marginals.tables.opening import engine_refusals
-from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
+from marginals.tables.people import (
+    Person,
+    RowsPerPerson,
+    Unit,
+    copies,
+    kept_of_each,
+    people_rows,
+    possible_keys,
+    repeating_keys,
+    with_keys,
+)
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.table import (
@@ -521,7 +531,7 @@ class TableSource:
         ),
     )
     decimal: str = setting(".", one_of(DECIMAL_SIGNS))
-    person: str | None = setting(None, UNIT["person"])
+    person: Person = setting(None, UNIT["person"])
     one_row: str | None = setting(None, UNIT["one_row"])
     rows_per_person: RowsPerPerson = setting(None, UNIT["rows_per_person"])
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
@@ -624,14 +634,7 @@ class TableSource:
         limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
-                people = people_rows(
-                    opened,
-                    list(self.used),
-                    self.unit,
-                    complete=reading.complete,
-                    lacking=reading.lacking,
-                    most=limit // _TEXTS_OF_PEOPLE,
-                )
+                people = people_rows(opened, list(self.used), self.unit, reading, limit // _TEXTS_OF_PEOPLE)
                 return replace(
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
@@ -659,7 +662,8 @@ class TableSource:
 
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
         known = reading.grouping(_occurring(rows))
-        return known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
+        table = known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
+        return table if self.unit.columns or self._counts else replace(table, copies=copies(rows.counts))
 
     @property
     def one_by_one(self) -> "TableSource":
@@ -686,12 +690,12 @@ class TableSource:
             check_header(files, self._described, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
         reading = self.one_by_one._reading(opened, k)
-        every = opened.rows([*self.used, *self._people])
+        every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
         whole = np.ones(len(every), dtype=bool)
         if self.person is not None:
             whole = reading.complete(every)
             counting = every.taken(whole.astype(np.int64))
-            whole[whole] = kept_of_each(counting, self.unit, self.person, opened.name) > 0
+            whole[whole] = kept_of_each(counting, self.unit, opened.name) > 0
             missing = len(every) - len(counting)
             every = every.taken(whole.astype(np.int64))
         domain, codes, complete = reading.knowing(_occurring(every)).coded(every)
@@ -724,13 +728,9 @@ class TableSource:
             )
 
     @property
-    def _people(self) -> list[str]:
-        return [] if self.person is None else [self.person]
-
-    @property
     def _described(self) -> dict[str, Attribute]:
         """The attributes, and the columns that say whose row it is or how many it stands for: what the rows must have."""
-        return {**self.attributes, **dict.fromkeys([*self._people, *self._counts], Attribute(Role.IDENTIFIER))}
+        return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], Attribute(Role.IDENTIFIER))}
 
     @property
     def _counts(self) -> list[str]:
@@ -752,7 +752,7 @@ class TableSource:
             opened = files = self.files()
             check_header(files, self._described, self.missing)
             if not self.unit.needs_order:  # engines read the rows of a file in any order
-                columns = dict.fromkeys([*self.used, *self._people, *self._counts, *keys])
+                columns = dict.fromkeys([*self.used, *self.unit.columns, *self._counts, *keys])
                 opened = file_source(files, list(columns), self.engine, self.memory_in_bytes // 2)
         self._refuse_unasked_counts()
         is_counted = isinstance(self.counts, str)
@@ -798,7 +798,7 @@ class TableSettings(TypedDict, total=False):
     sheet: str | None
     counts: str | bool | None
     decimal: str
-    person: str | None
+    person: Person
     one_row: str | None
     rows_per_person: RowsPerPerson
     where: RowChoice | None

@@ -243,8 +243,9 @@ class Table:
     lacks several values counts for each. public: the attributes whose hierarchies anybody may know; of the others a release
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
-    like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
-    in words. ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
+    like keys of people and repeat, where nobody has said whose rows these are. copies: how often each row
+    stands in the table, at least. codebook: what readers are told in words.
+    ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
     attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
     are fitted to these rows, to a population or to those of an earlier release. part: of which table these rows are a
     part, and which; None where they are all. counts_missing: attributes of which a row without a value has
@@ -267,6 +268,7 @@ class Table:
     rows_per_person: RowsPerPerson = None
     left_out: int = 0
     repeating: tuple[RepeatingKey, ...] = ()
+    copies: int = 1
     codebook: Codebook = field(default_factory=Codebook)
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
     naming: Mapping[str, GroupNaming | KeptNames] = field(default_factory=dict)

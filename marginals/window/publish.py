@@ -23,7 +23,7 @@ from marginals.names import number_of
 from marginals.publishing.policy import Policy
 from marginals.say.claims import counts_below
 from marginals.say.sentences import by_readers, sentences_of
-from marginals.say.table import dropped_lines, left_out_lines
+from marginals.say.table import dropped_lines, left_out_lines, whose_lines
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
@@ -90,7 +90,7 @@ def _checklist(window: Window) -> Checklist:
     if ledgers:
         said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
         must.append(CheckedItem(said, False))
-    should = [_rows(table, policy.least("min_cell"), config.source.person), _whose(config.source, table)]
+    should = [_rows(table, policy.least("min_cell"), config.source.unit.columns), _whose(config.source, table)]
     if undemanded := policy.undemanded(sensitive):
         are = "is" if len(undemanded) == 1 else "are"
         said = (
@@ -128,14 +128,14 @@ def _smallest(policy: Policy, sensitive: Sequence[str], smallest: int | None) ->
     return CheckedItem(said, False, "/policy", "Demand it")
 
 
-def _rows(table: Table | None, least: int | None, person: str | None) -> CheckedItem:
+def _rows(table: Table | None, least: int | None, people: Sequence[str]) -> CheckedItem:
     """The item on rows that count."""
     if table is None:
         return CheckedItem("The rows are being counted.", False)
     left_out = "".join(f" {line}" for line in left_out_lines(table))
     if not table.missing:
         return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
-    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, person)
+    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, people)
     return CheckedItem(" ".join(dropped) + left_out, False)
 
 
@@ -145,12 +145,14 @@ def _whose(source: TableSource, table: Table | None) -> CheckedItem:
     if table is not None and not is_said and table.repeating:
         said = f"{'; '.join(map(str, table.repeating))}."
         return CheckedItem(said, False, "/table", "Say whose rows these are")
-    return CheckedItem(_unit(source.person, source.rows_per_person, source.one_row), is_said)
+    if table is not None and table.copies > 1:
+        return CheckedItem(" ".join(whose_lines(table)), False, "/table", "Say whose rows these are")
+    return CheckedItem(_unit(source.unit.columns, source.rows_per_person, source.one_row), is_said)
 
 
-def _unit(person: str | None, most: Any, one_row: str | None) -> str:
+def _unit(people: Sequence[str], most: Any, one_row: str | None) -> str:
     """The unit of the claims in words."""
-    if person is not None:
+    if people:
         rows_counted = (
             f"at most {number_of(most, 'row')}"
             if isinstance(most, int)
@@ -158,7 +160,7 @@ def _unit(person: str | None, most: Any, one_row: str | None) -> str:
             if one_row
             else "one row"
         )
-        return f"People, told apart by {person}; {rows_counted} of each count."
+        return f"People, told apart by {' and '.join(people)}; {rows_counted} of each count."
     if most == "any":
         return "Rows; a person may have several."
     if isinstance(most, int):

@@ -12,6 +12,7 @@ from marginals.errors import InputError
 from marginals.publishing.proposals import NO_DIVERSITY
 from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.people import columns_of
 from marginals.window.project import OlderVersionError, put, section
 from marginals.window.rendering import FieldError
 from marginals.window.window import NAMES_PEOPLE, Window
@@ -48,7 +49,7 @@ def show(window: Window, request: Request) -> Response:
         columns=rows,
         counts=table.value,
         roles=[role.value for role in Role],
-        person=config.source.person,
+        person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
         assessed=assessed,
@@ -162,12 +163,13 @@ def save_unit(window: Window, request: Request) -> Response:
 
     def change(document: tomlkit.TOMLDocument) -> None:
         data = section(document, "data")
+        earlier = columns_of(data.unwrap().get("person"))
         for key in ("person", "one_row", "rows_per_person"):
             data.pop(key, None)
         if keep == "rows":
             data["rows_per_person"] = "any"
         elif person:
-            data["person"] = person
+            data["person"] = list(earlier) if " + ".join(earlier) == person != earlier[0] else person
             if keep == "most":
                 data["rows_per_person"] = int(most)
             elif keep in ("first", "last", "random"):
