@@ -1,6 +1,7 @@
 """How the cells of an unknown table are written: what stands for no value, and which sign comes before a fraction."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -24,16 +25,6 @@ _MOST_WORDS = 3
 """Different words, at most, that may stand for nothing among numbers, of which there are ten times as many."""
 
 
-def nothing_in(columns: Iterable[Column]) -> tuple[str, ...]:
-    """Return the texts that say nothing in all columns that have them."""
-    nothing, values = set[str](), set[str]()
-    for column in columns:
-        own = nothing_among(column.values)
-        nothing |= own
-        values |= {text for text in column.values if says_nothing(text)} - own
-    return (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
-
-
 @dataclass(frozen=True)
 class MissingTokens:
     """What stands for no value in all columns. cells: how many cells have each text."""
@@ -41,18 +32,21 @@ class MissingTokens:
     texts: tuple[str, ...]
     cells: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    def counted_in(self, columns: Sequence[Column]) -> "MissingTokens":
-        """Count how many cells of some columns have each; cells without a text count as empty ones."""
-        cells = dict.fromkeys(self.texts, 0)
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> "MissingTokens":
+        """The texts that say nothing in all columns that have them; cells without a text count as empty ones."""
+        nothing, values = set[str](), set[str]()
         for column in columns:
-            cells[""] += column.missing
-            for text, count in zip(column.values, column.counts.tolist()):
-                if text in cells:
-                    cells[text] += count
-        return replace(self, cells={text: count for text, count in cells.items() if count})
+            own = nothing_among(column.values)
+            nothing |= own
+            values |= {text for text in column.values if says_nothing(text)} - own
+        texts = (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
+        cells = Counter({"": sum(column.missing for column in columns)})
+        for column in columns:
+            cells.update({text: n for text, n in zip(column.values, column.counts.tolist()) if text in texts})
+        return cls(texts, {text: cells[text] for text in texts if cells[text]})
 
     def __str__(self) -> str:
-        """How many cells are read as missing, and by which mark; empty where none is."""
         marks = [f"{count:,} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
         return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
 
@@ -90,14 +84,10 @@ def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
     of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
     if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):
         return of_words
-    found = _codes(
-        numbers, {text: rows for text, rows in zip(column.values, column.counts.tolist()) if text in numbers}
-    )
-    return (
-        replace(found, texts=(*words, *found.texts), is_asked=found.is_asked or bool(words))
-        if found.texts
-        else of_words
-    )
+    codes = _codes(numbers, dict(zip(column.values, column.counts.tolist())))
+    if not codes.texts:
+        return of_words
+    return replace(codes, texts=(*words, *codes.texts), is_asked=codes.is_asked or bool(words))
 
 
 def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
@@ -146,9 +136,6 @@ class DecimalSign:
     why: str = ""
 
 
-POINT = DecimalSign()
-
-
 def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
     """The comma where some columns hold numbers with one and no column holds numbers with a point, else the point.
 
@@ -161,7 +148,7 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
     """
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):
-        return POINT
+        return DecimalSign()
     more = {1: "", 2: " and one more column"}.get(len(with_comma), f" and {len(with_comma) - 1} more columns")
     return DecimalSign(
         ",", f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"

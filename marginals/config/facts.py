@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -18,6 +18,7 @@ from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, me
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
+from marginals.tables.files import ColumnLabels
 from marginals.tables.intervals import gaps_and_overlaps
 from marginals.tables.scales import dates_among_bands, in_order
 from marginals.tables.sensitive_groups import (
@@ -100,15 +101,7 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     return tuple(chosen[:_MOST_LEVELS])
 
 
-@dataclass(frozen=True)
-class ColumnDescription:
-    """What a file says of a column in words: a description, and the label of each code."""
-
-    description: str = ""
-    values: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-UNSAID = ColumnDescription()
+UNSAID = ColumnLabels()
 
 
 class ValueKind(Enum):
@@ -142,7 +135,7 @@ class Facts(Column):
     marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
     """
 
-    said: ColumnDescription = UNSAID
+    said: ColumnLabels = UNSAID
     rare: int = RARE
     marks: Marks = NO_MARKS
     spellings: int = 0

@@ -12,7 +12,7 @@ import pandas as pd
 
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
-from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, shared_keys
+from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.presets import PairsOfTable
 from marginals.config.questions import Question
@@ -55,7 +55,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     # The values of an identifier tell it where its name does not.
     keys, shared = table.keys, dict(table.shared)
     if not keys and not table.asked:
-        keys = table.keys_among(guesses)
+        keys = keys_among(table.frame, guesses, table.missing.texts)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
     guesses |= {
@@ -72,16 +72,11 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         if name not in chosen.roles
     }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
-    return _recounted(_with_missing_values(_with_structure(guessed)))
-
-
-def _with_structure(guessed: GuessedTable) -> GuessedTable:
-    if not guessed.lacking:
-        return guessed
-    few = [name for name in guessed.used if guessed.table.columns[name].distinct <= MOST_VALUES]
-    codes = {name: guessed.table.codes(name)[0].astype(np.intp) for name in few}
+    few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_VALUES] if guessed.lacking else []
+    codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
-    return replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
+    guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
+    return _recounted(_with_missing_values(guessed))
 
 
 def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
@@ -105,17 +100,13 @@ def _recounted(guessed: GuessedTable) -> GuessedTable:
     result = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
         first, facts = guessed.guesses[name], guessed.facts[name]
-        if _has_bands(first):
+        if first.has_bands:
             continue
         counted = replace(Facts.read(rows, name), decimal=facts.decimal, said=facts.said, rare=facts.rare)
         again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
-        if again.role is first.role and not _has_bands(again):
+        if again.role is first.role and not again.has_bands:
             result[name] = replace(again, missing=first.missing)
     return guessed.changed(result)
-
-
-def _has_bands(guessed: Guess) -> bool:
-    return bool(guessed.intervals or guessed.prefixes or guessed.dates)
 
 
 def _attribute(guessed: Guess) -> Attribute:
@@ -201,12 +192,8 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if not sensitive or guessed.person is not None:
-        plain = {
-            name: Attribute(
-                guess.role, missing=guess.missing, marks=guess.marks or None, one_spelling=guess.one_spelling or None
-            )
-            for name, guess in guessed.used.items()
-        }
+        bare = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), "is_fitted": False}
+        plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
         return part.frame, plain | sensitive
     columns = {}
     for name, attribute in sensitive.items():

@@ -15,7 +15,7 @@ import pandas as pd
 from checks.claims import listing
 from marginals.config.facts import Facts
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey
+from marginals.tables.people import RepeatingKey, places
 from marginals.tables.scales import in_order
 from marginals.tables.values import NumberFormat
 from marginals.tables.words import column_words
@@ -221,9 +221,7 @@ def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> 
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
     order = np.lexsort((numbers, owners))
-    begins = np.flatnonzero(np.diff(owners[order], prepend=-1))
-    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order)))) + 1
-    return bool(np.array_equal(numbers[order], place))
+    return bool(np.array_equal(numbers[order], places(owners[order]) + 1))
 
 
 def _told_apart(

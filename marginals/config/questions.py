@@ -103,8 +103,8 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def quoted(text: str | Sequence[str]) -> str:
-    """Spell a text, or a list of texts, as TOML does."""
+def quoted(text: object) -> str:
+    """Spell a text, or a list of texts or numbers, as TOML does."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from marginals.config import UNKNOWN
-from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, ValueKind
+from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
 from marginals.tables.attribute import COUNT, Role, words_in_order
+from marginals.tables.files import ColumnLabels
 from marginals.tables.people import other_numbered
 from marginals.tables.words import column_words, sections
 
@@ -39,7 +40,7 @@ class Guess:
     intervals: tuple[int | Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
     missing: str = "drop"
-    said: ColumnDescription = UNSAID
+    said: ColumnLabels = UNSAID
     dates: tuple[str, ...] = ()
     is_fitted: bool = False
     question: str = ""
@@ -51,6 +52,11 @@ class Guess:
     marks: tuple[str, ...] = ()
     one_spelling: bool = False
     doubt: str = ""
+
+    @property
+    def has_bands(self) -> bool:
+        """Whether its values are cut to bands, beginnings or units of time."""
+        return bool(self.intervals or self.prefixes or self.dates)
 
     @property
     def is_open(self) -> bool:

@@ -56,10 +56,10 @@ class Kind:
     @classmethod
     def of(cls, entry: Mapping[str, str]) -> "Kind":
         """A section of the table."""
-        words, begins, ends, short, values, maybe, excluded, texts = (
-            tuple(entry.get(key, "").split())
-            for key in ("words", "begins", "ends", "short", "values", "maybe", "not", "texts")
+        words, begins, ends, short, values = (
+            tuple(entry.get(key, "").split()) for key in ("words", "begins", "ends", "short", "values")
         )
+        maybe, excluded, texts = (frozenset(entry.get(key, "").split()) for key in ("maybe", "not", "texts"))
         return cls(
             entry["about"],
             *_single_and_pairs(words),
@@ -67,9 +67,9 @@ class Kind:
             ends,
             short,
             values,
-            frozenset(maybe),
-            frozenset(excluded),
-            frozenset(texts),
+            maybe,
+            excluded,
+            texts,
             Role(entry.get("default", Role.SENSITIVE.value)),
             entry.get("pervades") == "yes",
         )
@@ -127,15 +127,13 @@ def _common() -> frozenset[str]:
 
 
 @cache
-def _cut_short(word: str) -> tuple[str, str] | None:
-    """The kind of the words that a word is the beginning of, and one of them; None where it may be another one."""
+def _cut_short(word: str) -> str:
+    """The kind of the words that a word is the beginning of; empty where it may be another one."""
     if len(word) < _SHORTEST or any(common.startswith(word) for common in _common()):
-        return None
-    for kind in kinds():
-        whole = next((sure for sure in sorted(kind.words) if sure != word and sure.startswith(word)), None)
-        if whole is not None:
-            return kind.about, whole
-    return None
+        return ""
+    return next(
+        (kind.about for kind in kinds() if any(sure != word and sure.startswith(word) for sure in kind.words)), ""
+    )
 
 
 @cache
@@ -176,8 +174,8 @@ def meaning_of(text: str) -> Meaning | None:
         if word := kind.likely_word(words):
             return Meaning(kind.about, word, is_sure=False, default=kind.default)
     for word in words:
-        if (cut := _cut_short(word)) is not None:
-            return Meaning(cut[0], word, is_sure=False)
+        if about := _cut_short(word):
+            return Meaning(about, word, is_sure=False)
     return None
 
 
@@ -219,12 +217,11 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
         return Meaning("amounts of money", "", is_sure=False)
     spoken = [(text, _WORD.findall(text), weight) for text, weight in zip(texts, weights) if _WORD.search(text)]
     for kind in kinds():
-        if kind.values or kind.texts:
-            told = sum(weight for text, words, weight in spoken if _tells(text, words, kind))
-            if 2 * told >= sum(weights) > 0:
-                return Meaning(kind.about, "")
+        told = sum(
+            weight
+            for text, words, weight in spoken
+            if text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)
+        )
+        if 2 * told >= sum(weights) > 0:
+            return Meaning(kind.about, "")
     return None
-
-
-def _tells(text: str, words: Iterable[str], kind: Kind) -> bool:
-    return text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)

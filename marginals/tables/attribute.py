@@ -486,12 +486,8 @@ class Column:
         >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numbers
         (Decimal('21.5'), Decimal('3E+1'), Decimal('1234'))
         """
-        number_format = self.format
-        read = (
-            ()
-            if number_format is None
-            else tuple(n for value in self.values if (n := number_format.number(value)) is not None)
-        )
+        written = self.format
+        read = () if written is None else tuple(n for value in self.values if (n := written.number(value)) is not None)
         return read if read and len(read) == len(self.values) else None
 
     @cached_property
@@ -554,10 +550,8 @@ class Codebook:
             }
             for name, hierarchy in domain.items()
         }
-        return Codebook(
-            {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions},
-            {name: meanings for name, meanings in told.items() if meanings},
-        )
+        descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
+        return Codebook(descriptions, {name: meanings for name, meanings in told.items() if meanings})
 
     def description(self, attribute: str) -> str:
         """What an attribute is; empty where nobody says it."""
@@ -574,9 +568,5 @@ class Codebook:
 
     def as_json(self, attribute: str) -> dict[str, object]:
         """What a bundle says of an attribute; nothing where nobody says anything."""
-        described: dict[str, object] = {}
-        if attribute in self.descriptions:
-            described["description"] = self.descriptions[attribute]
-        if attribute in self.values:
-            described["values"] = dict(self.values[attribute])
-        return described
+        said = {"description": self.descriptions, "values": self.values}
+        return {key: words[attribute] for key, words in said.items() if attribute in words}

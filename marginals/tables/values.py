@@ -43,6 +43,7 @@ PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 
 CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
+_CANONICAL = re.compile(CANONICAL)
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ class NumberFormat:
         >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
         ['100000', '37', '0.5', 'refused']
         """
-        if len(text) <= _DIGITS and self.decimal == "." and _canonical().fullmatch(text):
+        if len(text) <= _DIGITS and self.decimal == "." and _CANONICAL.fullmatch(text):
             return text
         number = self.number(text)
         return text if number is None else number_text(number)
@@ -179,10 +180,8 @@ class NumberFormat:
     def __str__(self) -> str:
         """In words, for whoever wonders how a column was read."""
         said = "point" if self.decimal == "." else "comma"
-        between = {"": "", ",": ", a comma between thousands", ".": ", a point between thousands"}.get(
-            self.thousands,
-            ", an apostrophe between thousands" if self.thousands == "'" else ", a space between thousands",
-        )
+        signs = {",": "a comma", ".": "a point", "'": "an apostrophe", " ": "a space"}
+        between = f", {signs[self.thousands]} between thousands" if self.thousands else ""
         return f"a decimal {said}{between}" + (", in percent" if self.percent else "")
 
 
@@ -253,11 +252,6 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
     """
     between = ("", *(sign for sign in _THOUSANDS if sign != decimal))
     return tuple(NumberFormat(decimal, thousands, percent) for percent in (False, True) for thousands in between)
-
-
-@cache
-def _canonical() -> re.Pattern[str]:
-    return re.compile(CANONICAL)
 
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
@@ -470,15 +464,12 @@ def dates_of_column(texts: Collection[str]) -> dict[str, str]:
     >>> dates_of_column(["11/30/2023", "2/1/2023"]), dates_of_column(["11/12/2023"]), dates_of_column(["30-11-2023", "?"])
     ({'11/30/2023': '2023-11-30', '2/1/2023': '2023-02-01'}, {}, {})
     """
-    matches = {}
-    for text in texts:
-        if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text)) is None:
-            return {}
-        matches[text] = match
-    orders = ((1, 3), (3, 1))
+    matches = {text: match for text in texts if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text))}
+    if len(matches) < len(set(texts)):
+        return {}
     first, second = (
         {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") or "" for text, m in matches.items()}
-        for month, day in orders
+        for month, day in ((1, 3), (3, 1))
     )
     readings = [read for read in (first, second) if all(read.values())]
     return readings[0] if readings and (len(readings) == 1 or first == second) else {}
@@ -499,8 +490,9 @@ def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     if not given or not units:
         raise HierarchyError("dates need at least one unit and one value")
     if all(len(value) == len("2023-11-12") for value in given):
-        first, last = (date.fromisoformat(value) for value in (given[0], given[-1]))
-        given = list(_filled(first, last, units[-1])) or given
+        first, last = (_edge(date.fromisoformat(given[end]), units[-1], step) for end, step in ((0, -1), (-1, 1)))
+        if (days := (last - first).days) < _MOST_DAYS:
+            given = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
     return Hierarchy.from_rows(
         (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED) for value in given
     )
@@ -515,13 +507,6 @@ def _label(day: date, unit: str) -> str:
         year, week, _ = day.isocalendar()
         return f"{year:04d}-W{week:02d}"
     return day.isoformat()[: {"day": 10, "month": 7, "year": 4}[unit]]
-
-
-def _filled(first: date, last: date, unit: str) -> Iterable[str]:
-    begin, end = _edge(first, unit, -1), _edge(last, unit, 1)
-    if (end - begin).days < _MOST_DAYS:
-        for number in range((end - begin).days + 1):
-            yield (begin + timedelta(number)).isoformat()
 
 
 def _edge(day: date, unit: str, step: int) -> date:
