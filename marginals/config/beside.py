@@ -12,7 +12,7 @@ from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
 from marginals.config.relations import COARSE, FINE, Copy, associations, copies, determines, sums
 from marginals.config.rules import Guess, weighs_rows
-from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
+from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
 from marginals.tables.words import column_pattern, column_words, people_words
@@ -97,7 +97,8 @@ def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
     different = len({name if meaning is None else meaning.word for name, meaning in zip(sure, meanings)})
     abouts = [meaning.about for meaning in meanings if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
-    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading():
+    pervading = {kind.about for kind in kinds() if kind.pervades}
+    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading:
         return {}
     why = f"{UNKNOWN}; most other columns are sensitive by their names, as those about {about}"
     return {name: replace(guessed.protected(name, why, why), is_unknown=True) for name in _open(guessed)}
@@ -251,11 +252,10 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Guess:
-    """The guess on a column that gives a sensitive one away: it is sensitive too, and has a table of its own only.
+    """Make a column that gives a sensitive one away sensitive too, with a table of its own only.
 
-    Such a table has everybody in one class. So whoever knows how the two columns go together, but neither value of anybody,
-    concludes of a class of another table what the shares of the other column say there: each value of this one has its share
-    of the rows, divided as that of the other one. What follows from the other column is then as uncertain as its values are;
+    Such a table has everybody in one class. Whoever knows how the two columns go together concludes of a class of another
+    table what the shares of the other column say there. What follows from the other column is as uncertain as its values;
     what determines it splits their shares, which leaves no criterion of shares worse.
     """
     apart = guessed.protected(name, f"{guessed.guesses[name].why}; {why}", question)

@@ -11,16 +11,12 @@ from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_di
 
 ALWAYS = ("", "?")
 """What stands for nothing in every table."""
-
 _FAR = 2
 """Times that codes for no answer are as large as the largest number, at least, if nobody need be asked."""
-
 _GAP = 5
 """Numbers that lack between the largest number and codes, at least; of one digit, one is enough for several codes."""
-
 _FEW = 5
 """Different numbers besides a single code, at least: of fewer nobody can say what is out of place."""
-
 _MOST_WORDS = 3
 """Different words, at most, that may stand for nothing among numbers, of which there are ten times as many."""
 
@@ -64,13 +60,7 @@ NO_MARKS = Marks()
 
 
 def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
-    """Find the codes and words of a column that stand for no value. labels: what a file says that values mean.
-
-    >>> marks_of(Column.of("age", ["31", "42", "53", "64", "75", "-9"]), {})
-    Marks(texts=('-9',), why='all other numbers are 0 or more', is_asked=False)
-    >>> marks_of(Column.of("kids", ["0", "1", "2", "97", "99", "2"]), {}).texts
-    ('97', '99')
-    """
+    """Find the codes and words of a column that stand for no value. labels: what a file says that values mean."""
     labelled = tuple(value for value in column.values if labels.get(value) and says_nothing(labels[value]))
     if labelled:
         return Marks(labelled, "the labels of the file say so")
@@ -140,11 +130,6 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
     """The comma where some columns hold numbers with one and no column holds numbers with a point, else the point.
 
     1,234 and 5,678 may be whole numbers: columns in which every fraction has three digits say nothing.
-
-    >>> likely_decimal([Column.of("bmi", ["21,5", "30", "NA"]), Column.of("age", ["31", "42", "53"])])
-    DecimalSign(sign=',', why='the numbers of bmi have a comma before their fraction, and no column has a point there')
-    >>> likely_decimal([Column.of("bmi", ["21,5", "30"]), Column.of("weight", ["61.5"])])
-    DecimalSign(sign='.', why='')
     """
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):

@@ -50,10 +50,8 @@ from models.tables.contingency_table import pack
 
 _REPEATED = 4
 """Rows of each text of a column on average, at least, where each is kept once."""
-
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns go together."""
-
 _MOST_REPEATED = 2_000_000
 """People of a table of counts that are looked at."""
 
@@ -307,15 +305,16 @@ class GuessedTable:
         return {name: self.table.gone(name) for name in self.used if self.table.columns[name].missing}
 
     @cached_property
+    def drops(self) -> dict[str, BoolArray]:
+        """Which rows are left out since they lack a value of a column: shape (rows,)."""
+        return {name: gone for name, gone in self.lacking.items() if self.guesses[name].missing == "drop"}
+
+    @cached_property
     def complete(self) -> BoolArray:
         """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
-        complete = np.ones(len(self.table.frame), dtype=bool)
-        for column in self.person.columns if self.person is not None else ():
-            complete &= ~self.table.gone(column)
-        for name, gone in self.lacking.items():
-            if self.guesses[name].missing == "drop":
-                complete &= ~gone
-        return complete
+        of_nobody = map(self.table.gone, self.person.columns if self.person is not None else ())
+        lacks = [np.zeros(len(self.table.frame), dtype=bool), *of_nobody, *self.drops.values()]
+        return ~np.logical_or.reduce(lacks)
 
     @property
     def nothing_published(self) -> InputError:

@@ -31,19 +31,14 @@ from models.arrays import IndexArray
 
 K = 10
 """People who share a cell at least, where the table has rows enough."""
-
 LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
-
 MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
-
 ONE_ROW = "random"
 """Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
-
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
-
 _FIRST_BAND = 1_000_000
 """The number of the lowest band, beyond all numbers that stand for no value."""
 
@@ -84,7 +79,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
     if not guessed.used:
         raise guessed.nothing_published
     while True:
-        drops = {name: gone for name, gone in guessed.lacking.items() if guessed.guesses[name].missing == "drop"}
+        drops = guessed.drops
         dropped = np.logical_or.reduce([np.zeros(len(guessed.table.frame), dtype=bool), *drops.values()])
         if dropped.sum() <= _MANY_DROPPED * len(dropped):
             return guessed
@@ -185,10 +180,9 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
-    """The columns by which it is told what can be demanded of those that are sensitive, which alone are generalized.
+    """The columns that tell what can be demanded of sensitive ones, which alone are generalized.
 
-    Numbers that are published in bands are those of their bands. Where people have several rows, all columns tell which of
-    them count, and stay as they are.
+    Numbers in bands are those of their bands. Where people have several rows, all columns tell which of them count.
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if not sensitive or guessed.person is not None:
@@ -222,10 +216,8 @@ def _bands(part: DescribedTable, name: str, attribute: Attribute) -> "pd.Series[
 
 
 def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[str, Attribute]) -> int | None:
-    """How many ways there are to generalize some columns; None where they are more than can be looked through.
-
-    rows: those that are counted. Columns of few values come first, and none has less than two levels.
-    """
+    """How many ways there are to generalize some columns of the rows that count; None if they are too many."""
+    # Columns of few values come first, and none has less than two levels.
     names, ways = sorted(known, key=lambda name: part.columns[name].distinct), 1
     for place, name in enumerate(names):
         if ways << len(names) - place > MOST_NODES:
@@ -244,10 +236,7 @@ def _demands(table: Table, names: Collection[str]) -> dict[str, str]:
 def _counted(
     part: DescribedTable, frame: pd.DataFrame, attributes: Mapping[str, Attribute], person: RepeatingKey | None
 ) -> CountedTable:
-    """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
-
-    Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
-    """
+    """Several rows of each only count where all that is sensitive can bear a demand: any row of a person is looked at."""
     missing = part.missing.texts
     read = partial(read_table, frame, attributes, missing, decimal=part.decimal.sign, k=part.rare)
     if person is None:

@@ -75,12 +75,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset
 
 
 def preset_of(policy: "Policy") -> Preset:
-    """The preset that a policy is nearest to.
-
-    >>> from marginals import Policy
-    >>> preset_of(Policy(k_link=10)).name, preset_of(Policy(k_link=10, further_tables=3)).name
-    ('joint-proof', 'more-pairs')
-    """
+    """The preset that a policy is nearest to."""
     return JOINT_PROOF if policy.further is None else MORE_PAIRS
 
 

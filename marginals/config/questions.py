@@ -68,10 +68,6 @@ def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question
     """What is asked, each reason once for each role, that without any evidence last.
 
     asked: a column, why it is asked, or nothing, and its role.
-
-    >>> (question,) = questions_of([("q1", "the name says nothing", Role.SENSITIVE), ("age", "", Role.QUASI_IDENTIFIER)])
-    >>> question.columns
-    ('q1',)
     """
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
@@ -131,12 +127,7 @@ _REASON = re.compile(rf"^#\s*({_GUESSED}|{_ASKED})(.*?)\.?\s*$", re.MULTILINE)
 
 
 def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]:
-    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes.
-
-    >>> found = guesses_in("[attributes.age]\n# Guessed: ages.\nrole = 'ignored'", {"age": None})
-    >>> found["age"].why
-    'ages'
-    """
+    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes."""
     comments = dict(_SECTION.findall("\n".join(text.splitlines())))
     guesses = {}
     for name in names:
@@ -152,9 +143,6 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     """That nobody has confirmed the roles that `init` guessed, those first that it asked about. roles: by attribute.
 
     config: the name of its file.
-
-    >>> list(unconfirmed_lines({"age": Unconfirmed("ages")}, {"age": Role.QUASI_IDENTIFIER}, "release.toml"))[1]
-    '  It guessed: age (quasi-identifier).'
     """
     if not unconfirmed:
         return

@@ -19,32 +19,24 @@ Numbers = npt.NDArray[np.float64]
 
 _DETERMINED = 0.9
 """Share of what is wrong in guesses without a column that is right with it, from which on it gives the other away."""
-
 _FEWEST = 50
 """Rows that have both values, at least, and as a share of the rows:"""
 _FEWEST_SHARE = 0.3
 
 FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
-
 _FEW_NUMBERS = 20
 """As many different numbers, or fewer, are taken one by one."""
-
 _PARTS = 8
 """Parts of a sum, at most."""
-
 _IN_SUM = 0.95
 """Share of the rows, at least, in which the parts add up."""
-
 _NEARLY_NONE = 1e-7
 """Share of the spread of a column, below which what is left of it is rounding."""
-
 _MOST_GROUPS = 20
 """Groups of a column whose association with another is judged; rarer values are one group together."""
-
 _BEYOND_CHANCE = 5.0
 """Standard deviations from what chance shows, from which on two columns are associated: about 3 pairs in ten million."""
-
 MOST_VALUES = 12
 """Values of a column that says where another one lacks a value."""
 

@@ -143,12 +143,6 @@ def kinds() -> tuple[Kind, ...]:
 
 
 @cache
-def pervading() -> frozenset[str]:
-    """What tables are about that hold little else."""
-    return frozenset(kind.about for kind in kinds() if kind.pervades)
-
-
-@cache
 def _recognizable() -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
     return _single_and_pairs(sections()["recognizable"]["words"].split())
 
@@ -180,11 +174,7 @@ def meaning_of(text: str) -> Meaning | None:
 
 
 def is_recognizable(text: str) -> bool:
-    """Whether a name says that it is something by which people are recognized, such as their age, job or town.
-
-    >>> is_recognizable("age_group"), is_recognizable("famsize"), is_recognizable("q17")
-    (True, True, False)
-    """
+    """Whether a name says that it is something by which people are recognized, such as their age, job or town."""
     words, (single, pairs) = set(words_in_order(text)), _recognizable()
     return bool(words & single) or any(pair <= words for pair in pairs) or any(map(_is_near_recognizable, words))
 
@@ -201,9 +191,6 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
     """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
 
     labels: what the values are labelled, where they are codes.
-
-    >>> meaning_of_values(Column.of("chapter", ["Neoplasms", "Circulatory"] * 9)).about
-    'health or treatment'
     """
     if len(column.values) < 2:
         return None

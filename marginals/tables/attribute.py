@@ -79,10 +79,6 @@ def _pass(check: Callable[[Any], None], values: object) -> bool:
     return True
 
 
-def _have_words(values: object) -> bool:
-    return isinstance(values, Mapping) and all(map(is_words, values.values()))
-
-
 def _are_counts(population: object) -> bool:
     if not isinstance(population, Mapping):
         return population is None
@@ -158,7 +154,13 @@ class Attribute:
         ),
     )
     description: str = setting("", WORDS)
-    values: Mapping[str, str] = setting({}, Key(_have_words, f'{WORDS.must} for each value, {{ "1" = "yes" }}'))
+    values: Mapping[str, str] = setting(
+        {},
+        Key(
+            lambda values: isinstance(values, Mapping) and all(map(is_words, values.values())),
+            f'{WORDS.must} for each value, {{ "1" = "yes" }}',
+        ),
+    )
     dates: tuple[str, ...] = setting(
         (),
         Key(
@@ -232,22 +234,25 @@ class Attribute:
         def exact(number: Any) -> Any:
             return int(number) if is_exact else Decimal(str(number))
 
-        object.__setattr__(self, "start", exact(self.start))
-        object.__setattr__(self, "intervals", tuple(map(exact, self.intervals)))
-        object.__setattr__(self, "apart", tuple(sorted({*map(exact, self.apart)})))
-        object.__setattr__(self, "values", {cell_text(value): words for value, words in self.values.items()})
-        object.__setattr__(self, "order", tuple(map(cell_text, self.order)))
-        if self.marks is not None:
-            object.__setattr__(self, "marks", tuple(map(cell_text, self.marks)))
+        normal: dict[str, Any] = {
+            "start": exact(self.start),
+            "intervals": tuple(map(exact, self.intervals)),
+            "apart": tuple(sorted({*map(exact, self.apart)})),
+            "values": {cell_text(value): words for value, words in self.values.items()},
+            "order": tuple(map(cell_text, self.order)),
+            "marks": self.marks and tuple(map(cell_text, self.marks)),
+        }
         if self.population is not None:
             population: Counter[str] = Counter()
             for value, count in self.population.items():
                 population[cell_text(value)] += count
-            object.__setattr__(self, "population", dict(population))
+            normal["population"] = dict(population)
         if self.hierarchy is not None:
             labels = tuple(tuple(map(cell_text, level)) for level in self.hierarchy.labels)
-            if labels != self.hierarchy.labels:
-                object.__setattr__(self, "hierarchy", replace(self.hierarchy, labels=labels))
+            same = labels == self.hierarchy.labels
+            normal["hierarchy"] = self.hierarchy if same else replace(self.hierarchy, labels=labels)
+        for name, value in normal.items():
+            object.__setattr__(self, name, value)
 
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
@@ -301,11 +306,6 @@ class Attribute:
     def is_fitted(self) -> bool:
         """Whether its levels are fitted to how often each value occurs."""
         return self.ladder in FITTED
-
-    @property
-    def is_by_likeness(self) -> bool:
-        """Whether other attributes decide which of its values are merged."""
-        return self.ladder == "alike"
 
     @property
     def first_merged(self) -> int:
@@ -438,9 +438,6 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
     """The hierarchy with the order that its base values have as numbers, dates or bands; as it is where they have none.
 
     One that stands for missing values has no place in it.
-
-    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild", "bad"])).order
-    ((1, 0), None)
     """
     if not hierarchy.height:  # of an attribute of which nothing is told
         return hierarchy
@@ -497,11 +494,7 @@ class Column:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of the name of a column, without accents.
-
-    >>> sorted(words_of("personId"))
-    ['id', 'person']
-    """
+    """The words of the name of a column, without accents."""
     return frozenset(words_in_order(name))
 
 

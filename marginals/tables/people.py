@@ -33,10 +33,8 @@ from models.tables.contingency_table import pack
 
 _NO_PEOPLE = ("others", "strata_and_units", "sampling")
 """Keys of the words for what is no person, though it may be numbered."""
-
 _MANY = 10
 """Different values of a column that is called after people."""
-
 _ROWS_OF_FEW = 10
 """Rows of each value on average, at most, of a column with fewer values: a scale of a few steps is nobody's number."""
 
@@ -90,11 +88,7 @@ def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
 
 
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
-    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
-
-    >>> possible_keys(["patientId", "hospital_id", "age", "name", "customer_calls"], {"name": Attribute("identifier")})
-    ['patientId']
-    """
+    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described."""
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
     return [
         column
@@ -116,11 +110,7 @@ def is_called_otherwise(column: str) -> bool:
 
 
 def other_numbered(column: str) -> str:
-    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none.
-
-    >>> other_numbered("hhid"), other_numbered("respid"), other_numbered("opioid")
-    ('hhid', '', '')
-    """
+    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none."""
     return " ".join(f"{what}id" for what in _numbered_in(column) & people_words(*_NO_PEOPLE))
 
 
@@ -160,10 +150,8 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
 
 ONE_ROW = ("first", "last", "random")
 """Which row of a person can be the one that is counted."""
-
 ANY = "any"
 """What is said of a table in which a person may have any number of rows, so that rows are what is counted."""
-
 MOST_ROWS_OF_A_PERSON = 1_000_000
 """Rows of a person that anybody would count."""
 
@@ -505,11 +493,7 @@ _FEWEST_ROWS = 20
 
 
 def copies(counts: CountArray) -> int:
-    """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone.
-
-    >>> copies(np.array([4, 2, 6] * 10)), copies(np.array([4, 2, 5] * 10))
-    (2, 1)
-    """
+    """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone."""
     return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_ROWS else 1
 
 
@@ -518,10 +502,8 @@ def copies(counts: CountArray) -> int:
 
 _WORTH = 1.5
 """Times as many rows as one of each person, at least, for which it is worth to count several."""
-
 _COARSER = 2.0
 """Times as few people could fill a class, at most: with r rows a person, it needs k * r rows."""
-
 _NEARLY_ALL = 0.95
 """Share of the rows from which on it is not worth to count more of each person."""
 
@@ -529,12 +511,8 @@ _NEARLY_ALL = 0.95
 def worth_counting(rows_of_each: CountArray) -> range:
     """How many rows of each person can be worth to count rather than one, the best number first; none where one is as good.
 
-    rows_of_each: of each person, 1 or more, shape (people,). With r rows a person, sum(min(rows, r)) rows count and a class
-    needs k * r, so the classes are as many as with sum(min(rows, r)) / r people: at least half of all, and no more of each
-    than nearly all rows need.
-
-    >>> list(worth_counting(np.array([2] * 50))), list(worth_counting(np.array([1] * 90 + [40] * 10)))
-    ([2], [])
+    With r rows a person, sum(min(rows, r)) rows count and a class needs k * r, so the classes are as many as with
+    sum(min(rows, r)) / r people: at least half of all, and no more of each than nearly all rows need.
     """
     people, most = len(rows_of_each), int(rows_of_each.max(initial=1))
     # people with more than 0, 1, ... rows, and the rows that count with 1, 2, ... of each
