@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from math import inf
@@ -410,13 +410,9 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
 
 def _demands_nothing(text: object) -> bool:
     """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none."""
-    if not isinstance(text, str) or text == NO_DIVERSITY:
-        return False
-    try:
-        criterion = parse_diversity(text)
-    except CriterionError:
-        return False  # which is said when the policy is made
-    return demands_nothing(criterion)
+    with suppress(CriterionError):  # which is said when the policy is made
+        return isinstance(text, str) and text != NO_DIVERSITY and demands_nothing(parse_diversity(text))
+    return False
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:

@@ -111,11 +111,7 @@ def _around(length: int) -> re.Pattern[str]:
 
 
 def _abbreviates(word: str, stem: str) -> bool:
-    """Whether a word is an abbreviation with nothing but what names of columns put before and after one.
-
-    >>> _abbreviates("hhninc", "inc"), _abbreviates("zinc", "inc"), _abbreviates("famearn", "earn")
-    (True, False, True)
-    """
+    """Whether a word is an abbreviation with nothing but what names of columns put before and after one."""
     if stem not in word or (word != stem and word in _common()):
         return False
     return _around(len(stem)).fullmatch(word.replace(stem, "0", 1)) is not None
@@ -155,11 +151,7 @@ def _single_and_pairs(words: Iterable[str]) -> tuple[frozenset[str], tuple[froze
 
 @lru_cache(maxsize=10_000)
 def meaning_of(text: str) -> Meaning | None:
-    """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing.
-
-    >>> meaning_of("death_cause").about, meaning_of("hhninc").about, meaning_of("status").is_sure, meaning_of("age")
-    ('health or treatment', 'income, wealth, benefits or debt', False, None)
-    """
+    """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing."""
     words = words_in_order(text)
     for kind in kinds():
         if word := kind.sure_word(words):

@@ -36,13 +36,10 @@ from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, c
 
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
-
 FITTED = ("fitted", "alike")
 """Ladders that the table decides: by how often each value occurs, or also by which are alike."""
-
 LABEL_FORMS = ("numbers", "names")
 """Whether labels that look like numbers or intervals are such, or plain names."""
-
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
 
@@ -318,13 +315,7 @@ class Attribute:
         return isinstance(self.start, Decimal)
 
     def absent(self, texts: Collection[str | None], missing: Collection[str], decimal: str = ".") -> frozenset[str]:
-        """Return those of the values of its column that stand for no value. missing: marks of the whole table.
-
-        >>> sorted(Attribute("sensitive").absent(["flu", "Refused", "n/a"], [""]))
-        ['Refused', 'n/a']
-        >>> Attribute("sensitive", marks=[]).absent(["n/a"], [""])
-        frozenset()
-        """
+        """Return those of the values of its column that stand for no value. missing: marks of the whole table."""
         if self.marks is not None:
             return missing_among(texts, {*missing, *self.marks}, decimal)
         if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
@@ -478,11 +469,7 @@ class Column:
 
     @cached_property
     def numbers(self) -> tuple[Decimal, ...] | None:
-        """The numbers that its values are, where all are numbers.
-
-        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numbers
-        (Decimal('21.5'), Decimal('3E+1'), Decimal('1234'))
-        """
+        """The numbers that its values are, where all are numbers."""
         written = self.format
         read = () if written is None else tuple(n for value in self.values if (n := written.number(value)) is not None)
         return read if read and len(read) == len(self.values) else None
@@ -503,11 +490,7 @@ _WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": 
 
 
 def words_in_order(name: str) -> list[str]:
-    """The words of the name of a column as they follow each other, without accents.
-
-    >>> words_in_order("num_openAccounts")
-    ['num', 'open', 'accounts']
-    """
+    """The words of the name of a column as they follow each other, without accents."""
     split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
     plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
     return re.findall(r"[a-z]+", plain.lower())

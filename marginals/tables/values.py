@@ -26,7 +26,6 @@ DECIMAL_SIGNS = (".", ",")
 
 BLANKS = " \t\u00a0\u2009\u202f"
 """What may stand around a number: spaces, among them those that do not break a line, and tabs."""
-
 ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
 """Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow spaces and such as do not
 break a line."""
@@ -40,7 +39,6 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
-
 CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
 _CANONICAL = re.compile(CANONICAL)
@@ -348,9 +346,6 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
 
     A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
     decimal: the sign before the fraction of a number in the column.
-
-    >>> sorted(missing_among(["-9.0", "NA", "", "31", "-09"], ["", "NA", "-9"]))
-    ['', '-9.0', 'NA']
     """
     known, spelled = frozenset(marks), NumberFormat(decimal)
     numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
@@ -368,11 +363,7 @@ MOST_CONSECUTIVE = 10_000
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
-    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many.
-
-    >>> consecutive(["9", "12"]), consecutive(["09", "12"]), consecutive(["1", "50000"])
-    (['9', '10', '11', '12'], None, None)
-    """
+    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many."""
     texts = list(values)
     if not texts or not all(map(is_plain_whole, texts)):
         return None
@@ -401,7 +392,6 @@ def looks_like_a_date(text: str) -> bool:
 
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
 """What dates can be cut to. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
-
 _MOST_DAYS = 100_000
 """Days of longer times are not filled up with those that do not occur."""
 
