@@ -161,9 +161,11 @@ class DescribedTable:
         nothing = missing.texts
         read = [column.without(nothing) for column in cells]
         named = possible_keys(files.columns, {})
+        respelled = {}
         for name in (c.name for c in read if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)):
             codes, texts = factorized(frame[name], _NO_VALUES)
             if (spelled := one_spelling(texts)[0]) != texts:
+                respelled[name] = frame[name]
                 frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
                 read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
         content = keys_by_content(frame, read, _NO_VALUES)
@@ -183,6 +185,10 @@ class DescribedTable:
         if not (asked or chosen.person or is_sure):
             asked = _asked(frame, read, {} if keys else content.likely, shared)
         keys = [] if asked else keys
+        for name, column in respelled.items():
+            if not keys or name not in keys[0].columns:
+                frame[name] = column
+        read = [column.without(nothing) for column in cells]
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)
