@@ -339,11 +339,10 @@ def by_the_others(guessed: GuessedTable) -> GuessedTable:
 
 
 def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable:
-    """The guesses, where that a value of a column is missing says no more than another column does. by: that one.
+    """Change columns that lack a value exactly where another one says so. by: that one.
 
-    Where that is sensitive, the column would give it away in every class and has a table of its own only, unless it is among
-    those that somebody chose: that a value is missing is kept uncertain by nothing. One that is sensitive only since most
-    others are is not, so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value.
+    If that is sensitive, the column would give it away in every class and has a table of its own only, unless somebody chose
+    it. One that is sensitive only since most others are becomes a quasi-identifier, and is asked about.
     """
     for name, other in by.items():
         guess, telling = guessed.guesses[name], guessed.guesses[other]

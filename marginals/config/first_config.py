@@ -11,7 +11,6 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 from checks.claims import listing
 from marginals.config import RARE
@@ -123,10 +122,6 @@ class InitialConfig:
             "its name and numbers say that it may tell how many people a row stands for; write counts = "
             f"{name} under [data] if it does, and counts = false if each row is of one person"
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """The guesses as plain values, without a value of the table."""
-        return {name: guess.as_json() for name, guess in self.guesses.items()}
 
     @cached_property
     def text(self) -> str:

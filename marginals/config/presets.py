@@ -94,13 +94,7 @@ class PairsOfTable:
 
     @classmethod
     def of(cls, table: Table, k: int) -> "PairsOfTable":
-        """Of a table, at base values.
-
-        >>> from marginals.example import table
-        >>> PairsOfTable.of(table, 4).sentence
-        'This table has 1 pair of nonsensitive columns. Of the 8 combinations of two of their values that occur, 1 has \
-fewer than 4 rows as they are.'
-        """
+        """Of a table, at base values."""
         domain = table.domain
         names = [name for name in table.quasi_identifiers if domain.hierarchy(name).height]
         return cls._of(names, k, lambda *pair: table.cube.table(domain.mask(dict.fromkeys(pair, 0))).counts)

@@ -40,12 +40,12 @@ class Question:
                 f"Whose rows are these? {self.reason} If each row is a person of its own, write rows_per_person = 1. Until "
                 "you say so, promises count rows, not people."
             )
-        columns = ", ".join(map(column_name, self.columns))
+        columns, reason = ", ".join(map(column_name, self.columns)), f"{self.reason[:1].upper()}{self.reason[1:]}."
         if self.role is None:
             return f"{columns}: {self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
-            return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
+            return f"{columns}: shall {'it' if one else 'they'} stay left out? {reason}"
         if self.reason == UNKNOWN and len(self.columns) > 1:
             return (
                 f"{columns}: is one of these, whose names say nothing that this program knows, something that nobody should "
@@ -55,13 +55,7 @@ class Question:
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
         }[self.role]
-        return (
-            f"{columns}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
-        )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+        return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:

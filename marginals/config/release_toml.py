@@ -142,12 +142,6 @@ class RiskSection:
     rules: tuple[DisclosureRule, ...] = ()
     row_weight: str | None = None
 
-    @property
-    def reads(self) -> tuple[Path, ...]:
-        """The tables that are read beside the one that is disclosed."""
-        others = (self.personal_weights, self.linkage and self.linkage[0])
-        return self.dictionaries + tuple(table for table in others if table is not None)
-
     @classmethod
     def of(cls, folder: Path, content: object) -> "RiskSection":
         """The section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""
@@ -243,9 +237,10 @@ class Config:
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
-        tables = () if self.source.path is None else (self.source.path,)
-        everybody = () if self.population is None or self.population.path is None else (self.population.path,)
-        return (self.path, *tables, *self.hierarchies, *self.rules, *self.ladders, *everybody, *self.risk.reads)
+        risk, people = self.risk, self.population and self.population.path
+        named = (self.source.path, people, risk.personal_weights, risk.linkage and risk.linkage[0])
+        files = (*self.hierarchies, *self.rules, *self.ladders, *risk.dictionaries)
+        return (self.path, *files, *(path for path in named if path is not None))
 
     @property
     def k(self) -> int:

@@ -498,12 +498,7 @@ def words_in_order(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Codebook:
-    """A description of some attributes, and what some of their values mean, by label.
-
-    >>> book = Codebook({"smokes": "smoked in the last month"}, {"smokes": {"1": "yes"}})
-    >>> book.meaning("smokes", "1"), book.meaning("smokes", "2")
-    ('yes', '')
-    """
+    """A description of some attributes, and what some of their values mean, by label."""
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

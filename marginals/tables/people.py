@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +68,8 @@ class RepeatingKey:
     @property
     def why(self) -> str:
         """What is noticed of it."""
-        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows" + (
-            f", and {self.sign}" if self.sign else ""
-        )
+        beside = f", and {self.sign}" if self.sign else ""
+        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows{beside}"
 
     def __str__(self) -> str:
         return f"{' with '.join(map(repr, self.columns))} {self.why}"
@@ -245,8 +244,7 @@ class WhatLacks(Protocol):
         """How many rows lack a value of each column."""
 
 
-@dataclass(frozen=True, eq=False)
-class PeopleRows:
+class PeopleRows(NamedTuple):
     """The rows that count, without the column of people.
 
     dropped: rows that lack a value; lacking: of each column. left_out: rows beyond those that count of their person.
@@ -373,11 +371,7 @@ _ONE_FORM = str.maketrans(digits + ascii_uppercase + ascii_lowercase, "9" * 10 +
 
 
 def key_of(text: str) -> str:
-    """Return the one spelling of a key: without outer blanks, and of a number or a GUID without signs that say nothing.
-
-    >>> [key_of(text) for text in ("1001.0", "1,001", " P7 ", "1e+05", "0451")]
-    ['1001', '1001', 'P7', '100000', '0451']
-    """
+    """Return the one spelling of a key: without outer blanks, and of a number or a GUID without signs that say nothing."""
     text = cell_text(text)
     if match := _WHOLE.fullmatch(text):
         return re.sub("[^0-9]", "", match[1])
@@ -388,11 +382,7 @@ def key_of(text: str) -> str:
 
 
 def one_spelling(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
-    """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none.
-
-    >>> one_spelling(["P7", "P7 ", "p7"])
-    (['P7', 'P7', 'p7'], ('X9', 'x9'))
-    """
+    """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none."""
     keys = [text or None for text in texts]
     if not _is_plain(_joined(keys)):
         keys = [key and (key_of(key) or None) for key in keys]
