@@ -353,7 +353,9 @@ class Reading:
     @property
     def _by_likeness(self) -> list[str]:
         return [
-            name for name, attribute in self.attributes.items() if attribute.is_by_likeness and name not in self.ladders
+            name
+            for name, attribute in self.attributes.items()
+            if attribute.ladder == "alike" and name not in self.ladders
         ]
 
     def _compared_with(self, column: str) -> list[str]:
