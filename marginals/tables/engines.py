@@ -99,13 +99,11 @@ def _parsed_once(
 
 
 def _is_plain(files: CsvFiles, path: Path) -> bool:
-    """Whether DuckDB can parse a CSV file, which knows gzip alone, UTF-8 alone, and one end of lines in a file."""
     is_unpacked = path.suffix.lower() == ".gz" or _is_unpacked(path)
     return is_unpacked and files.form.recoded_from(path) is None and not files.scans[path].has_mixed_ends
 
 
 def _write_parsed(files: CsvFiles, columns: Sequence[str], copy: Path) -> None:
-    """Write some columns of CSV files, which pandas parses, to a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -179,7 +177,6 @@ def _parquet_query(
 
 
 def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
-    """All rows of the files as texts; files whose layouts differ are read one layout at a time."""
     buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
     alike: dict[tuple[object, ...], list[Path]] = {}
     for path, layout in files.layouts.items():

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import open_regular
@@ -38,21 +38,18 @@ def decompressed(path: Path) -> Iterator[BinaryIO]:
                 raise InputError(f"{path.name} must hold one file, a CSV file")
             stream = held.enter_context(archive.open(archive.namelist()[0]))
         elif suffix == ".zst":
-            stream = _zstandard(path, stream)
+            if not find_spec("zstandard"):
+                raise InputError(
+                    f"{path.name} is compressed by Zstandard, which needs zstandard: pip install zstandard, or decompress "
+                    "it first"
+                )
+            stream = import_module("zstandard").open(stream, "rb")
         elif suffix in _OPENERS:
             stream = held.enter_context(_OPENERS[suffix](stream))
         yield stream
 
 
 _OPENERS: Mapping[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
-
-def _zstandard(path: Path, stream: BinaryIO) -> BinaryIO:
-    if not find_spec("zstandard"):
-        raise InputError(
-            f"{path.name} is compressed by Zstandard, which needs zstandard: pip install zstandard, or decompress it first"
-        )
-    return cast("BinaryIO", import_module("zstandard").open(stream, "rb"))
 
 
 _DAMAGED: tuple[type[Exception], ...] = (
@@ -135,7 +132,6 @@ def require(library: str, extra: str, purpose: str) -> None:
 
 
 def _engine_errors() -> tuple[type[BaseException], ...]:
-    """The exceptions of the engines that are in use."""
     loaded = ((sys.modules[module], names) for module, names in _ERRORS.items() if module in sys.modules)
     return tuple(getattr(module, name) for module, names in loaded for name in names)
 
