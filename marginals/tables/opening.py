@@ -113,14 +113,8 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}")
 
 
-_ERRORS = {
-    "duckdb": ("Error",),
-    "pyspark.errors": ("PySparkException",),
-    "py4j.protocol": ("Py4JError",),
-    "ibis.common.exceptions": ("IbisError",),
-    "pyarrow": ("ArrowException",),
-}
-"""Roots of the exceptions of the engines, by module."""
+_ENGINES = ("duckdb", "_duckdb", "pyspark", "py4j", "ibis", "pyarrow")
+"""Modules of the exceptions of the engines."""
 
 
 def require(library: str, extra: str, purpose: str) -> None:
@@ -129,11 +123,6 @@ def require(library: str, extra: str, purpose: str) -> None:
         import_module(library)
     except ImportError:
         raise InputError(f"{purpose} needs {library}: {installing(extra)}") from None
-
-
-def _engine_errors() -> tuple[type[BaseException], ...]:
-    loaded = ((sys.modules[module], names) for module, names in _ERRORS.items() if module in sys.modules)
-    return tuple(getattr(module, name) for module, names in loaded for name in names)
 
 
 @contextmanager
@@ -148,7 +137,7 @@ def engine_refusals(name: str) -> Iterator[None]:
             raise InputError(
                 f"{name} was not counted: Spark ended, as it does when memory is short; raise spark.driver.memory"
             ) from None
-        if not isinstance(error, _engine_errors()):
+        if type(error).__module__.split(".")[0] not in _ENGINES:
             raise
         if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):
             raise TooLittleMemoryError(name) from None

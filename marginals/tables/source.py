@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
@@ -90,11 +90,8 @@ _PERSON = Attribute(Role.IDENTIFIER)
 """What is known of the column that says whose row it is."""
 
 
-class Ladder(Protocol):
-    """Levels of another release, to be put above the base values of a hierarchy."""
-
-    def __call__(self, given: Hierarchy, /) -> Hierarchy:
-        """The base values of a hierarchy, and above them these levels."""
+Ladder = Callable[[Hierarchy], Hierarchy]
+"""Levels of another release, which it puts above the base values of a hierarchy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -518,8 +515,11 @@ class TableSource:
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
-        object.__setattr__(self, "missing", tuple(elements_of(self.missing, *_MISSING)))
-        object.__setattr__(self, "attributes", _described(self.attributes))
+        texts = elements_of(self.missing, "missing", "a list of texts that stand for no value, such as ['?', '']")
+        object.__setattr__(self, "missing", tuple(texts))
+        require(self.attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
+        described = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in self.attributes.items()}
+        object.__setattr__(self, "attributes", described)
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
@@ -679,22 +679,20 @@ class TableSource:
 
     def require_no_missing_values(self) -> None:
         """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
-        if self.where is not None:
-            raise InputError(
-                "the key data.where is for tables of counts; rows are disclosed, and their risk is computed, of the whole "
-                "table: leave the key out for that"
-            )
-        if self.counts:
-            raise InputError(
-                "the key data.counts is for tables of counts; rows are disclosed, and their risk is computed, one by one: "
-                "write one row for each person for that"
-            )
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
-        if column is not None:
-            raise InputError(
-                f'attributes.{column}.missing = "as a value" is for tables of counts; rows are disclosed, and their risk is '
-                "computed, without those that lack a value: leave the key out for that"
-            )
+        for is_set, key, remedy in (
+            (self.where is not None, "the key data.where", "of the whole table: leave the key out for that"),
+            (self.counts, "the key data.counts", "one by one: write one row for each person for that"),
+            (
+                column is not None,
+                f'attributes.{column}.missing = "as a value"',
+                "without those that lack a value: leave the key out for that",
+            ),
+        ):
+            if is_set:
+                raise InputError(
+                    f"{key} is for tables of counts; rows are disclosed, and their risk is computed, {remedy}"
+                )
 
     @property
     def _described(self) -> dict[str, Attribute]:
@@ -743,10 +741,6 @@ class TableSource:
         return Reading(
             opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
         )
-
-
-_MISSING = ("missing", "a list of texts that stand for no value, such as ['?', '']")
-"""The name of an argument, and what it takes."""
 
 
 class TableSettings(TypedDict, total=False):
@@ -804,7 +798,8 @@ def read_table(
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
-    return _source(source, attributes, missing, settings).table(k)
+    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
+    return TableSource(origin=source, attributes=described, missing=texts, **settings).table(k)
 
 
 def read_rows(
@@ -821,20 +816,8 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
-    return _source(source, attributes, missing, settings).rows()
-
-
-def _source(
-    origin: Any, attributes: Mapping[str, Attribute | str], missing: Iterable[str], settings: TableSettings
-) -> TableSource:
-    return TableSource(
-        origin=origin, attributes=_described(attributes), missing=tuple(elements_of(missing, *_MISSING)), **settings
-    )
-
-
-def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
-    require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
-    return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
+    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
+    return TableSource(origin=source, attributes=described, missing=texts, **settings).rows()
 
 
 _ROWS = 10_000

@@ -209,12 +209,8 @@ class _Counts:
         _bound(self._filled, MOST_CELLS, "cells")
         row, column = self._cell_row, self._column
         top, left, bottom, right = self._corners or (row, column, row, column)
-        self._corners = top, left, bottom, right = (
-            min(top, row),
-            min(left, column),
-            max(bottom, row),
-            max(right, column),
-        )
+        top, left, bottom, right = min(top, row), min(left, column), max(bottom, row), max(right, column)
+        self._corners = top, left, bottom, right
         if (size := (bottom - top + 1) * (right - left + 1)) > MOST_CELLS:
             raise _RefusedError(
                 f"has its cells in a rectangle of {size:,}, and {MOST_CELLS:,} are read; remove what stands far from the "
