@@ -95,7 +95,6 @@ def likely_header(lines: Lines) -> tuple[int, ...]:
 
 
 def _is_row(texts: Sequence[str]) -> bool:
-    """Whether a line has numbers other than years, as rows have and names have not."""
     numbers = [number for text in texts if (number := number_in(text.strip())) is not None]
     return bool(numbers) and not all(1800 <= number <= 2200 for number in numbers)
 
@@ -166,7 +165,6 @@ _NO_VALUE = re.compile(
 
 
 def _joined(lines: Sequence[Sequence[str]]) -> list[str]:
-    """The names of columns in one line or several; a blank in another line than the last takes the text to its left."""
     if len(lines) == 1:
         return [*lines[0]]
     width = max(map(len, lines))
