@@ -165,9 +165,11 @@ class DescribedTable:
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         nothing = nothing_in(cells)
         read = [column.without(nothing) for column in cells]
+        respelled = {}
         for name in _possible(read):
             codes, texts = factorized(frame[name], _NO_VALUES)
             if (spelled := one_spelling(texts)[0]) != texts:
+                respelled[name] = frame[name]
                 frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
                 read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
         content = keys_by_content(frame, read, _NO_VALUES)
@@ -189,6 +191,10 @@ class DescribedTable:
         elif not chosen.person and not (keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS):
             asked = _asked(frame, read, {} if keys else content.likely, shared)
         keys = [] if asked else keys
+        for name, column in respelled.items():
+            if not keys or name not in keys[0].columns:
+                frame[name] = column
+        read = [column.without(nothing) for column in cells]
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)

@@ -64,7 +64,7 @@ DISGUISES: Mapping[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     },
     "decomposed": every(lambda text: unicodedata.normalize("NFD", text), "town"),
     "no-break blank inside": every(lambda text: text.replace(" ", "\u00a0"), "town"),
-    "zero-width inside": every(lambda text: f"{text[0]}\u200b{text[1:]}"),
+    "zero-width inside": every(lambda text: f"{text[:1]}\u200b{text[1:]}"),
     "blank lines": lambda frame: pd.concat([frame, pd.DataFrame("", frame.index[:40], frame.columns)]).sort_index(),
     "1.0 for 1": every(lambda text: f"{text}.0", "age"),
     "a sign": every(lambda text: f"+{text}", "age"),

@@ -159,7 +159,7 @@ PERHAPS_ONE = {
 @pytest.mark.parametrize("way", ["pandas", "csv", "duckdb files"])
 def test_a_person_is_one_in_every_spelling(spellings: tuple[str, ...], way: str, tmp_path: Path) -> None:
     """Also in several files, read one after the other, and in parts that fit into memory."""
-    ids = [*spellings, *(f"{10_000 + i}" for i in range(300))]
+    ids = [*(f"{10_000 + i}" for i in range(300)), *spellings]
     frame = pd.DataFrame({"patient": ids, "age": ["20-39", "40-59"] * (len(ids) // 2) + ["60+"] * (len(ids) % 2)})
     people = 301
     how: dict[str, Any] = {"engine": "duckdb", "memory": 60 * CELL} if way == "duckdb files" else {}
