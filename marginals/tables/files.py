@@ -65,7 +65,7 @@ class ColumnLabels:
     """
 
     description: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
