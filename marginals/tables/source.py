@@ -334,11 +334,7 @@ class Reading:
 
     @property
     def _by_likeness(self) -> list[str]:
-        return [
-            name
-            for name, attribute in self.attributes.items()
-            if attribute.ladder == "alike" and name not in self.ladders
-        ]
+        return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
         """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
