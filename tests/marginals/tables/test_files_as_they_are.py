@@ -279,7 +279,7 @@ def counted(frame: pd.DataFrame, name: str = "Freq") -> pd.DataFrame:
     return frame.groupby(list(frame.columns), sort=False).size().reset_index(name=name)
 
 
-PEOPLE = pd.DataFrame([row for n, row in enumerate(ROWS) for _ in range(2 + n % 2)], columns=list(NAMES))
+PEOPLE = pd.DataFrame([row for n, row in enumerate(ROWS) for _ in range(2 + n % 3)], columns=list(NAMES))
 COUNTS = counted(PEOPLE)
 
 
