@@ -234,7 +234,8 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
+    from marginals.recoding.lattice import lattice_nodes
+    from marginals.recoding.sweep import class_order, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
     if (requirements.cell_size or 1) > 1:
@@ -254,7 +255,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         recoded = marginals.sweep(table, diversity, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
-            on_chains = {"swept": swept, "combinations": level_combinations(table)}
+            on_chains = {"swept": swept, "combinations": lattice_nodes(table.cube, table.quasi_identifiers)}
     else:
         recoded = marginals.hilbert(table, diversity, k=least)
     kl_divergence = recoded.kl_divergence(table)

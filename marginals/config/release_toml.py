@@ -166,14 +166,15 @@ class RiskSection:
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
-    weights: dict[str, Any] | None = {} if "weights" in risk else None
+    stated_weights: dict[str, Any] = {}
     for name, stated in risk.get("weights", {}).items():
         where = f"risk.weights.{name}"
         if is_table(stated):
             by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
-            weights = {**(weights or {}), name: _WEIGHT.of_each(where, by_value)}
+            stated_weights[name] = _WEIGHT.of_each(where, by_value)
         else:
-            weights = {**(weights or {}), name: _WEIGHT.check(where, stated)}
+            stated_weights[name] = _WEIGHT.check(where, stated)
+    weights = stated_weights if "weights" in risk else None
     interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
     missed = risk.get("missed", 0.0)
     if missed == inf:

@@ -60,10 +60,10 @@ def is_encoding(name: object) -> bool:
         return True
     try:
         codec = codecs.lookup(str(name)).name
-        keeps_signs = codecs.decode(codecs.encode('a,";\t|\n', codec), codec) == 'a,";\t|\n'
+        keeps_signs = 'a,";\t|\n'.encode(codec).decode(codec) == 'a,";\t|\n'
     except (LookupError, UnicodeError, TypeError, ValueError):
         return False
-    return isinstance(name, str) and keeps_signs and not re.search("utf-7|idna|punycode|escape|rot13|_codec", codec)
+    return isinstance(name, str) and keeps_signs and not re.search("utf-7|idna|punycode|escape", codec)
 
 
 @dataclass(frozen=True)

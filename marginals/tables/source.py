@@ -792,7 +792,7 @@ def read_table(
     Examples
     --------
     >>> import pandas as pd
-    >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
+    >>> people = pd.DataFrame({"age": [23, 34, 41, 52], "diagnosis": ["flu", "gout", "flu", ""]})
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
