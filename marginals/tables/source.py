@@ -174,10 +174,7 @@ class Reading:
     def _table(
         self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
     ) -> Table:
-
-        def which(fact: str) -> frozenset[str]:
-            return frozenset(column for column, attribute in self.attributes.items() if getattr(attribute, fact))
-
+        columns = self.attributes.items()
         read = {
             name: NumbersRead(form, self.unreadable[name]) for name, form in self.numbers.items() if form is not None
         }
@@ -186,13 +183,13 @@ class Reading:
             self.roles,
             dropped,
             rest,
-            public=which("has_public_labels"),
+            public=frozenset(c for c, a in columns if a.has_public_labels),
             missing_in=where_some(lacking),
             codebook=Codebook.of(self.attributes),
             ladders=self._ladders,
             naming=self._naming(counts.domain),
-            fitted=which("is_fitted"),
-            counts_missing=which("counts_missing"),
+            fitted=frozenset(c for c, a in columns if a.is_fitted),
+            counts_missing=frozenset(c for c, a in columns if a.counts_missing),
             numbers={name: column for name, column in read.items() if column.format.is_grouped or column.unreadable},
             respelled={
                 name: len(spelled)
@@ -262,7 +259,8 @@ class Reading:
 
     def complete(self, rows: DistinctRows) -> BoolArray:
         """Which rows lack no value, whatever columns they have: shape (rows,)."""
-        return np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self._present(rows).values()])
+        whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self._present(rows).values()])
+        return whole
 
     def lacking(self, rows: DistinctRows) -> dict[str, int]:
         """How many rows lack a value of each column, whatever columns they have."""
