@@ -31,20 +31,15 @@ Shape: TypeAlias = dict[str, Any]
 """A picture, or a part of one, with its places and texts by name."""
 
 _LINE = 22.0
-_CROWD = 60
-"""Attributes beyond which the interaction graph is drawn in the quick way."""
-
-_ROUNDS = 200
-"""Rounds of moving boxes apart at most; a tenth of that for a crowd."""
-
-_TURNS = 12
-"""Angles tried for the interaction graph; half a turn in all, as the other half is the same upside down."""
-
 _GAP = 14.0, 18.0
 """Between boxes, across and down."""
 
+# The interaction graph: attributes that are a crowd, rounds of moving boxes apart (a tenth for a crowd) until they are too
+# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down.
+_CROWD = 60
+_ROUNDS = 200
 _TOUCH = 0.1
-"""By how much boxes may be too near."""
+_TURNS = 12
 
 _NARROW, _WIDE = frozenset("fijlrt.,:;|!'()[]-1 "), frozenset("mwMW@%")
 
@@ -102,8 +97,7 @@ def interaction_picture(collection: Collection) -> Shape:
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
     Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other, as far as a turn can help. More than 60 attributes are placed on a circle and not turned: the
-    other way takes minutes for hundreds, and helps nobody to read the picture.
+    join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
     """
     import networkx as nx
 
@@ -147,7 +141,6 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
 
 
 def _placed(graph: "nx.Graph[str]") -> list[Point]:
-    """A place for each node, in a plane without a scale."""
     import networkx as nx
 
     if len(graph) > _CROWD or len(graph) < 2:
@@ -165,7 +158,6 @@ def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
 
 
 def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
-    """The places spread over the drawing, in both directions."""
     axes = []
     for axis, whole, margin in ((0, WIDTH, 65), (1, height, 30)):
         low, high = min(spot[axis] for spot in spots), max(spot[axis] for spot in spots)
@@ -175,7 +167,6 @@ def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
 
 
 def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> list[Point]:
-    """The boxes moved apart where they overlap, one pair after the other, and into the drawing."""
     xs, ys = [x for x, _ in centres], [y for _, y in centres]
     wide, high = [width / 2 for width, _ in sizes], [tall / 2 for _, tall in sizes]
     for _ in range(_ROUNDS if len(xs) <= _CROWD else _ROUNDS // 10):
@@ -201,7 +192,6 @@ _Segment: TypeAlias = tuple[float, float, float, float]
 
 
 def _clutter(picture: Shape, pairs: Sequence[tuple[str, int, str, int]]) -> int:
-    """Count edges that run over attributes they do not join, twice, and edges that cross."""
     edges: list[_Segment] = [(e["x1"], e["y1"], e["x2"], e["y2"]) for e in picture["edges"]]
     drawn = list(zip(edges, [{a, b} for a, _, b, _ in pairs]))
     over = 0
@@ -319,7 +309,6 @@ class Axis:
 
 
 def _plot(name: str, description: str, titles: tuple[str, str], x: Axis, y: Axis, **content: Any) -> Shape:
-    """A plot. titles: what is on the axes, with its unit. content: `columns`, `line`, `dots`, or other ticks."""
     field = {"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM, "height": _BOTTOM + 42}
     axes = {"x_title": titles[0], "y_title": titles[1], "x_ticks": x.ticks(), "y_ticks": y.ticks()}
     nothing: Shape = {"columns": [], "line": [], "dots": []}
@@ -376,7 +365,6 @@ def _finite(edge: Frontier) -> list[Point]:
 
 
 def _dots(points: Sequence[Named], x: Axis, y: Axis) -> list[Shape]:
-    """Points with their names beside them, inside the picture and not on each other."""
     dots: list[Shape] = []
     for number, (name, across, up) in enumerate(points):
         place = x.place(across), y.place(up)
@@ -405,18 +393,10 @@ _SLIVER = 0.6
 """Pixels below which a group is drawn as part of a haze."""
 
 
-def columns_picture(shape: Sequence[int]) -> list[tuple[float, float, float, float]]:
-    """Columns of a small picture 100 wide and 24 high: x, y, width and height of each."""
-    wide, width = 100 / max(len(shape), 1), round(max(86 / max(len(shape), 1), 0.5), 2)
-    heights = [24 * length / 100 for length in lengths(shape)]
-    return [(round(n * wide, 2), round(24 - up, 2), width, round(up, 2)) for n, up in enumerate(heights)]
-
-
 def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> Shape:
     """The levels of an attribute, one below the other, the widths of their values by their rows: bars that merge.
 
-    counts: rows of each base value, shape (size of level 0,). least: rows that a value needs not to be small. The `value`
-    of a block is that which it stands for at level 0; empty for other levels.
+    counts: rows of each base value. least: rows that a value needs not to be small. `value` of a block: at level 0 only.
     """
     height = hierarchy.height
     lifted = [hierarchy.lift(0, level) for level in range(height + 1)]

@@ -31,7 +31,7 @@ import warnings
 from ast import literal_eval
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import islice
 from operator import or_
 from typing import TypeAlias
@@ -41,7 +41,7 @@ import numpy as np
 from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, are_names, gaps_and_overlaps, interval, named_numbers, names_missing
+from marginals.tables.intervals import Range, base_numbers, gaps_and_overlaps, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
@@ -317,7 +317,6 @@ class _Reader:
         return formula
 
     def _comparison(self, strength: int, *, any_name: bool) -> Formula:
-        """One comparison, or a chain of some. any_name: whether columns may have names that are no words."""
         first: Operand | None = self._operand(any_name)
         compared: list[Formula] = []
         while sign := self._take(_COMPARED):
@@ -372,7 +371,6 @@ class _Reader:
         return Column(word[0])
 
     def _name(self) -> str | None:
-        """The name that begins here, is no word, and is followed by a sign or the end."""
         for name in self._names:
             end = self._place + len(name)
             if not _WORD.fullmatch(name) and self._text.startswith(name, self._place):
@@ -440,7 +438,6 @@ class _Reader:
         return Negation(choice) if begin[1] else choice
 
     def _beginning(self, place: int) -> tuple[str, int] | None:
-        """The name that may begin at a place, and where it ends: the longest that the table has and a sign follows."""
         if quoted := _BACKTICKS.match(self._text, place):
             return quoted[1], quoted.end()
         for name in self._names:
@@ -450,7 +447,6 @@ class _Reader:
         return None if word is None or word[0] in ("and", "or", "not", "in") else (word[0], word.end())
 
     def _ends(self, begin: int) -> Iterator[tuple[int, bool]]:
-        """Where values that begin at a place may end, the first first, and whether they must unless they are a label."""
         quoted = _QUOTED_VALUE.match(self._text, begin)
         place, depth = quoted.end() if quoted else begin, 0
         while stop := _STOP.search(self._text, place):
@@ -469,7 +465,6 @@ class _Reader:
         yield len(self._text), True
 
     def _begins_term(self, place: int) -> bool:
-        """Whether a condition seems to begin at a place: a name or a constant that a sign follows."""
         before = _BEFORE_TERM.match(self._text, place)
         place = place if before is None else before.end()
         found = [self._beginning(place), _CONSTANT.match(self._text, place)]
@@ -527,9 +522,8 @@ def unquoted(text: str) -> str | None:
 class Meaning:
     """Which base values a condition means: surely, and possibly, for values of which it cannot be judged.
 
-    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number, nor of one that stands for
-    numbers within the range and others. shares: of the rows of each value so many are estimated to be meant; nan of a value
-    that is no number. low, high: between which numbers, where a value is cut, those of it lie that are meant.
+    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number, nor of one that it cuts.
+    shares: estimated, nan of a value that is no number. low, high: the ends of the range, where it cuts a value.
     """
 
     surely: BoolArray
@@ -582,15 +576,6 @@ def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
 
 class UnjudgedError(_ConditionError):
     """A condition that cannot be judged of some values of an attribute."""
-
-
-@lru_cache(64)  # asked again by each condition
-def _ranges(hierarchy: Hierarchy, of_table: bool) -> list[Range | None]:
-    """Of each base value the numbers that its label names, from the least to the largest."""
-    known = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
-    if known.height == 0 or known.has_names or are_names(known):
-        return [None] * hierarchy.size(0)
-    return named_numbers(hierarchy.labels[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -670,11 +655,10 @@ class Labels:
         Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
         """
         labels = self.hierarchy.labels[0]
-        read = _ranges(self.hierarchy, self.of_table)
         shares = np.zeros(len(labels))
         inside = np.zeros(len(labels), dtype=np.bool_)
         meets = inside.copy()
-        for code, reading in enumerate(read):
+        for code, reading in enumerate(base_numbers(self.hierarchy, self.of_table)):
             if reading is None:
                 meets[code], shares[code] = (False, 0.0) if labels[code] == MISSING else (True, np.nan)
             elif numbers.meets(reading):
@@ -707,7 +691,7 @@ class Labels:
     @property
     def has_numbers(self) -> bool:
         """Whether some base value is a number, or a range."""
-        return any(_ranges(self.hierarchy, self.of_table))
+        return any(base_numbers(self.hierarchy, self.of_table))
 
 
 _JOINED = re.compile(r"\b(?:and|or)\b|[&,]")

@@ -34,9 +34,8 @@ from models.arrays import CodeArray, FloatArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
 from models.inference.log_linear import edge_test, linear_by_linear, mean_scores
-from models.inference.marginal_model import MarginalModel
 from models.search.doors import GivenObjective, GivenStrategy
-from models.search.problem import Refusal, RefusedMove, SearchResult, Unconstrained
+from models.search.problem import Refusal, RefusedMove, Unconstrained
 from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
 from models.search.selection import select as selected
 from models.tables.contingency_table import ContingencyTable, equal_cells
@@ -47,12 +46,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# Different numbers of a column, and other values, beyond which it is taken for a measurement or a key.
 _MOST_NUMBERS = 30
-"""Different numbers of a column beyond which it is taken for a measurement, not for a code."""
-
 _MOST_VALUES = 200
-"""Different values of a column beyond which it is taken for a key, or a measurement."""
-
 
 _NAMES_OF_COUNTS = ("freq", "count", "counts")
 
@@ -62,9 +58,8 @@ class FrequencyTable:
     """Counts of the combinations of values.
 
     counts: over a domain without generalizations. ordered: the attributes whose values have an order. dropped: rows with a
-    missing value, which do not count; dropped_in: how many lack one in each column. categories: for each attribute the
-    values as the frame has them, in the order of its codes. table: where roles and hierarchies are known. unused: how many
-    values of an attribute no row has; they are no values of it here, since nothing could be said of them.
+    missing value, which do not count. categories: the values as the frame has them. table: where roles and hierarchies are
+    known. unused: how many values of an attribute no row has; they are no values of it here.
     """
 
     counts: ContingencyTable
@@ -201,7 +196,6 @@ def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str
 
 
 def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
-    """Counts of rows, none negative and none a fraction."""
     numbers = reals(column)
     if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
         raise InputError(
@@ -211,7 +205,6 @@ def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
 
 
 def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
-    """The values with their order, if they have one. Raises InputError for what looks like a key or a measurement."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = pd.Categorical(column)
     else:
@@ -232,7 +225,6 @@ def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
 
 
 def _edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
-    """One row for each edge of the model, in the table's order; `Selection.tests` says what the columns are."""
     order = selected.collection.domain.attributes.index
     edges = sorted((tuple(sorted(edge, key=order)) for edge in selected.graph.edges), key=lambda e: [*map(order, e)])
     lines = [_line(selected, (first, second), ordered, adjusted) for first, second in edges]
@@ -379,9 +371,8 @@ def _of_r(text: str) -> Cliques:
 class ModelComparison:
     """A model beside another of the same table.
 
-    aic, bic: of the one less the other's; below 0 the one is better. nested: whether one's graph holds the other's.
-    deviance, degrees_of_freedom, adjusted_degrees_of_freedom, p_value: of the likelihood-ratio test of the smaller
-    against the larger; None where neither holds the other. only_in_one, only_in_other: edges.
+    aic, bic: of the one less the other's; below 0 the one is better. nested: whether one's graph holds the other's; else
+    there is no likelihood-ratio test of the smaller against the larger. only_in_one, only_in_other: edges.
     """
 
     aic: float
@@ -403,10 +394,10 @@ _NONE_BETTER = "no decomposable model is better"
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(SelectedModel):
     """A decomposable graphical model of a table.
 
-    selected: the model and its search. rows: the counts. reselect: repeats the selection on other counts.
+    rows: the counts. reselect: repeats the selection on other counts.
 
     >>> import marginals
     >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
@@ -414,7 +405,6 @@ class Selection:
     Selection(smokes coughs; deviance 0 on 0 degrees of freedom; no decomposable model is better)
     """
 
-    selected: SelectedModel
     rows: FrequencyTable
     reselect: Again
 
@@ -426,17 +416,7 @@ class Selection:
         else:
             told = f"at most {self.gap:.6g} from the best decomposable model" if self.gap else _NONE_BETTER
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
-        return f"Selection({self.selected}; {told}{dropped})"
-
-    @property
-    def search(self) -> SearchResult:
-        """How the model was found; KL divergences in nats."""
-        return self.selected.search
-
-    @property
-    def model(self) -> MarginalModel:
-        """The distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
-        return self.selected.model
+        return f"Selection({super().__repr__()}; {told}{dropped})"
 
     @property
     def domain(self) -> Domain:
@@ -444,73 +424,15 @@ class Selection:
         return self.rows.domain
 
     @property
-    def cliques(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of each maximal clique, in the table's order."""
-        return self.selected.cliques
-
-    @property
-    def graph(self) -> "nx.Graph[str]":
-        """The graph on the attributes, of networkx: not adjacent means independent given the others."""
-        return self.selected.graph
-
-    @property
     def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
         """The junction tree, of networkx: nodes are cliques, edges carry `separator`; a forest where parts stand apart."""
         order = self.domain.attributes.index
         tree: nx.Graph[tuple[str, ...]] = nx.Graph()
-        names = {margin: tuple(sorted(margin, key=order)) for margin in self.selected.tree.margins}
+        names = {margin: tuple(sorted(margin, key=order)) for margin in self.tree.margins}
         tree.add_nodes_from(names.values())
-        for a, b in self.selected.tree.graph().edges:
+        for a, b in self.tree.graph().edges:
             tree.add_edge(names[a], names[b], separator=tuple(sorted({*a} & {*b}, key=order)))
         return tree
-
-    @property
-    def deviance(self) -> float:
-        """Twice the log-likelihood ratio against the saturated model, G squared."""
-        return self.selected.deviance
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Residual degrees of freedom, every cell counted, as R's `loglin` counts."""
-        return self.selected.degrees_of_freedom
-
-    @property
-    def adjusted_degrees_of_freedom(self) -> int:
-        """The same of the cells that the model can fill, and of the parameters that the rows can estimate."""
-        return self.selected.adjusted_degrees_of_freedom
-
-    @property
-    def p_value(self) -> float:
-        """Of the deviance, by chi-squared with the nominal degrees of freedom; small where the model does not fit."""
-        return self.selected.p_value
-
-    @property
-    def adjusted_p_value(self) -> float:
-        """The same with the adjusted degrees of freedom."""
-        return self.selected.adjusted_p_value
-
-    @property
-    def log_likelihood(self) -> float:
-        """Log-likelihood of the rows, in nats."""
-        return self.selected.log_likelihood
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion: 2 parameters - 2 log-likelihood, every cell counted."""
-        return self.selected.aic
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood, every cell counted."""
-        return self.selected.bic
-
-    @property
-    def gap(self) -> float | None:
-        """By how much at most another model is better, on the scale of AIC and BIC; 0: proven to be the best.
-
-        None where nothing is known: for a test of significance there is no best model.
-        """
-        return self.selected.gap
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
@@ -523,7 +445,7 @@ class Selection:
         >>> marginals.select(people, max_attributes=1).binding
         {'a margin of more than 1 attributes': ('show smokes with coughs',)}
         """
-        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.selected.binding)
+        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.refused_moves)
 
     def trace(self, every: int = 1) -> pd.DataFrame:
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
@@ -531,7 +453,7 @@ class Selection:
         `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
         every: only each so-many-th step, and always the best and the last one. Raises InputError where it is below 1.
         """
-        frame = search_trace(self.search, self.model.total, self.selected.problem.objective, every)
+        frame = search_trace(self.search, self.model.total, self.problem.objective, every)
         return frame.assign(move=[_plain(move) for move in frame["move"]])
 
     def tests(self, ordered: Iterable[str] | None = None) -> pd.DataFrame:
@@ -550,30 +472,31 @@ class Selection:
         names = self.rows.ordered if ordered is None else frozenset(ordered)
         for name in names:
             self.domain.index(name)
-        adjusted = self.selected.problem.cube.parameters is occupied
-        return _edge_frame(self.selected, names, adjusted)
+        adjusted = self.problem.cube.parameters is occupied
+        return _edge_frame(self, names, adjusted)
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
-        return independences_in_words(self.selected.tree)
+        return independences_in_words(self.tree)
 
     def compare(self, other: "Selection") -> ModelComparison:
         """The model beside another of the same table; tested against each other if one contains the other.
 
         Raises InputError if the other is of other counts.
         """
-        one, two = self.selected, other.selected
-        mine, its = (model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (one, two))
+        mine, its = (
+            model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (self, other)
+        )
         if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
             raise InputError("the two models are of different tables, so their deviances cannot be compared")
-        edges = [{frozenset(edge): edge for edge in model.graph.edges} for model in (one, two)]
+        edges = [{frozenset(edge): edge for edge in model.graph.edges} for model in (self, other)]
         lacking, added = (
             tuple(edge for pair, edge in these.items() if pair not in those) for these, those in (edges, edges[::-1])
         )
-        aic, bic = one.aic - two.aic, one.bic - two.bic
+        aic, bic = self.aic - other.aic, self.bic - other.bic
         if lacking and added:
             return ModelComparison(aic, bic, False, None, None, None, None, lacking, added)
-        smaller, larger = (one, two) if added else (two, one)
+        smaller, larger = (self, other) if added else (other, self)
         deviance = max(smaller.deviance - larger.deviance, 0.0)
         degrees = smaller.degrees_of_freedom - larger.degrees_of_freedom
         adjusted = smaller.adjusted_degrees_of_freedom - larger.adjusted_degrees_of_freedom
@@ -610,10 +533,9 @@ class Selection:
     ) -> pd.DataFrame:
         """The share of resampled tables in which each pair is adjacent, the search repeated in each (Efron 1979).
 
-        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over; a search that has
-        begun is ended), selected (whether this model has the edge); most frequent first. jobs: processes that search at
-        once, where the system can fork; they change nothing else. time_limit: seconds. progress: told how many are done.
-        Raises InputError for numbers that make no sense.
+        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over), selected (whether
+        this model has the edge); most frequent first. jobs: processes that search at once, where the system can fork.
+        time_limit: seconds. Raises InputError for numbers that make no sense.
         """
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
@@ -635,7 +557,7 @@ class Selection:
         Raises SelectionError for other criteria.
         """
         deadline = within(time_limit)
-        models = window(self.selected, lambda: deadline.is_over)
+        models = window(self, lambda: deadline.is_over)
         domain = self.domain
         weights: dict[frozenset[str], float] = {}
         listed = []
@@ -708,7 +630,6 @@ class Selection:
 def _resampled(
     counts: ContingencyTable, reselect: Again, deadline: Deadline, draw: tuple[int, np.random.SeedSequence]
 ) -> list[frozenset[str]] | None:
-    """The edges of the model of one resampled table; None where the time was over before, but for the first one."""
     number, seed = draw
     if number and deadline.is_over:
         return None
@@ -773,29 +694,8 @@ def select(
         max_attributes,
         Unconstrained() if constraint is None else OnNames(constraint, domain),
     )
-    reselect = partial(
-        _searched,
-        criterion=criterion,
-        strategy=strategy,
-        limits=limits,
-        parameters=parameters,
-        seconds=time_limit,
-        seed=seed,
-    )
-    return Selection(reselect(rows.counts), rows, reselect)
-
-
-def _searched(
-    table: ContingencyTable,
-    criterion: GivenObjective,
-    strategy: GivenStrategy,
-    limits: Limits,
-    parameters: str,
-    seconds: Seconds,
-    seed: int,
-) -> SelectedModel:
-    """The model of a table. The parameters are those of `select`, by which the search can be repeated."""
-    return selected(table, criterion, strategy, limits, parameters, within(seconds), seed)
+    search = partial(selected, criterion=criterion, strategy=strategy, limits=limits, parameters=parameters, seed=seed)
+    return _selection(rows, partial(_in_time, search, time_limit))
 
 
 def _noted(rows: FrequencyTable) -> FrequencyTable:
@@ -819,10 +719,18 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     rows = _noted(counted(data, counts))
     cliques = _groups(cliques_of(model), "the model", rows.domain)
     try:
-        result = fitted(rows.counts, cliques)
+        return _selection(rows, partial(fitted, cliques=cliques))
     except NotDecomposableError as error:
         raise NotDecomposableError(f"only decomposable models can be fitted in closed form: {error}") from None
-    return Selection(result, rows, partial(fitted, cliques=cliques))
+
+
+def _in_time(search: Callable[..., SelectedModel], seconds: Seconds, table: ContingencyTable) -> SelectedModel:
+    return search(table, deadline=within(seconds))
+
+
+def _selection(rows: FrequencyTable, reselect: Again) -> Selection:
+    model = reselect(rows.counts)
+    return Selection(model.collection, model.search, model.problem, rows, reselect)
 
 
 def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:

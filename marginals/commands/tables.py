@@ -185,7 +185,7 @@ class _Made(NamedTuple):
 
 def _made(configured: "Config", table: "Table", progress: "Progress", asked: _Asked) -> _Made:
     """The single tables that are asked for. Raises NothingPublishableError where there is none."""
-    from marginals.publishing.obstacles import no_single_table
+    from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
     from marginals.recoding.lattice import LatticeResult, published_table
     from marginals.say.table import single_table_lines
@@ -209,7 +209,7 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
         result = LatticeResult(1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
     best = result.best()
     if best is None:
-        raise NothingPublishableError(no_single_table(table, requirements))
+        raise NothingPublishableError(no_single_table([suppressed(table)], [requirements]))
     return _Made(
         {"nodes": result.nodes, "minimal": result.minimal},
         best,
@@ -234,7 +234,8 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
+    from marginals.recoding.lattice import lattice_nodes
+    from marginals.recoding.sweep import class_order, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
     if (requirements.cell_size or 1) > 1:
@@ -254,7 +255,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         recoded = marginals.sweep(table, diversity, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
-            on_chains = {"swept": swept, "combinations": level_combinations(table)}
+            on_chains = {"swept": swept, "combinations": lattice_nodes(table.cube, table.quasi_identifiers)}
     else:
         recoded = marginals.hilbert(table, diversity, k=least)
     kl_divergence = recoded.kl_divergence(table)
@@ -298,11 +299,11 @@ def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
-    from marginals.bundle.writing import OutputFolder
+    from marginals.bundle.writing import require_folder
     from marginals.demo import census_config, census_hierarchies, hospital_config, simulate_census, simulate_hospital
     from marginals.files import replace_folder
 
-    _ = OutputFolder(folder)
+    require_folder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time

@@ -1,9 +1,8 @@
 """Full-domain generalization: all minimal single tables that satisfy the requirements.
 
-The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone: what a node satisfies,
-every coarser node satisfies. So a verdict on one node settles a whole box of the lattice, and the search always asks
-the open node whose verdict settles most in the worse case. What few attributes show is looked at first: a node fails
-when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
+The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone, so a verdict on one node
+settles a whole box, and the search asks the open node whose verdict settles most in the worse case. A node fails when its
+projection on any two attributes fails, so these small tables are looked at first (as Incognito prunes by subsets).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -108,9 +107,8 @@ class SingleTable:
     """One generalized table with its measures of utility.
 
     levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
-    fails; together they are one class more, which satisfies the requirements. discernibility: such a row costs as many as
-    there are in all. classification_metric: rows whose first sensitive value is not the most frequent of their class, and
-    suppressed ones (Iyengar 2002); None without a sensitive attribute. information_utility: `um` of TZ09 Def. 5.
+    fails; together they are one class more. classification_metric: rows whose first sensitive value is not the most
+    frequent of their class, and suppressed ones (Iyengar 2002). information_utility: `um` of TZ09 Def. 5.
     """
 
     levels: Margin
@@ -138,10 +136,7 @@ class LatticeResult:
 
 
 def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requirements) -> SingleTable:
-    """Return the table that shows the quasi-identifiers at these levels and the sensitive attributes as they are.
-
-    Rows of classes that fail the requirements are suppressed.
-    """
+    """Return the table at these levels, the sensitive attributes as they are, and rows of failing classes suppressed."""
     public = cube.domain.mask(levels)
     mask = public | cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     table, classes = cube.table(mask), cube.table(public)
@@ -188,8 +183,7 @@ def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> Ge
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
     """Which classes of a table, or cells of them, are too small, or not diverse in some sensitive attribute.
 
-    Classes share their quasi-identifier, in the order of its table; with several sensitive attributes such a class fails
-    when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
+    With several of these a class fails when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
     """
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     return _failing(cube, cube.table(mask), classes, requirements)
@@ -198,10 +192,7 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
 def _failing(
     cube: DataCube, table: ContingencyTable, classes: ContingencyTable, requirements: Requirements
 ) -> BoolArray:
-    """Which classes of a table, or of a part of it, fail. classes: the same without its sensitive attributes.
-
-    Shape (classes,).
-    """
+    """Which classes of a table, or of a part of it, fail. classes: the same without its sensitive attributes."""
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.class_size is not None:
         fails |= classes.counts < requirements.class_size
@@ -216,7 +207,6 @@ def _failing(
 def _not_diverse(
     cube: DataCube, table: ContingencyTable, requirements: Requirements
 ) -> Iterator[tuple[EquivalenceClasses, BoolArray]]:
-    """For each sensitive attribute shown whose diversity is demanded the classes of a table, and which are not diverse."""
     for claim in requirements.diversity_claims:
         if claim.class_diversity is None or claim.sensitive not in table.margin:
             continue
@@ -229,8 +219,7 @@ def _not_diverse(
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
     """Whether one table satisfies what is demanded of counts and diversity, with at most `spare` rows suppressed.
 
-    Rows of failing classes are suppressed: shown with `*` in every quasi-identifier. They look alike, so they are a class
-    as well, and it must satisfy the same.
+    Suppressed rows show `*` in every quasi-identifier. They are a class as well, and it must satisfy the same.
     """
     if spare:
         suppressed = _suppressed(cube, mask, requirements)
@@ -257,7 +246,6 @@ def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> 
 
 
 def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> ContingencyTable:
-    """The rows of failing classes as they are shown: counted by their sensitive values alone."""
     table = cube.table(mask)
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     rows = _failing(cube, table, classes, requirements)[table.positions_in(classes)]
@@ -281,7 +269,6 @@ def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
 
 
 def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> SettledNodes:
-    """The lattice of some attributes, whose finest classes are counted once. Raises InputError for one that is too large."""
     if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
         raise InputError(
             f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
@@ -307,10 +294,8 @@ def minimal_tables(
 ) -> LatticeResult:
     """Return all minimal full-domain generalizations of `attributes` that satisfy the requirements, with their utility.
 
-    Exact: the result is that of looking at every node. Raises InputError for too many nodes.
-    suppression: share of the rows that may be suppressed because their class fails; those suppressed must be a class that
-    satisfies the requirements (`table_satisfies`). With it the requirements are not monotone: a coarser table may leave
-    too few rows for that class, and its nodes are looked at one by one.
+    Exact. Raises InputError for too many nodes. suppression: share of the rows that may be suppressed (`table_satisfies`).
+    With it the requirements are not monotone: a coarser table may leave too few suppressed rows to be a class.
     """
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
@@ -351,7 +336,6 @@ def minimal_levels(
 def _settled(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress
 ) -> SettledNodes:
-    """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
     lattice = _laid_out(cube, attributes)
     heights = tuple(length - 1 for length in lattice.passes.shape)
     every = tuple(range(len(heights)))
@@ -370,11 +354,7 @@ def _settled(
 
 
 def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
-    """Return the table with each quasi-identifier at one level, the sensitive values as they are.
-
-    Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`. Groups of fitted levels
-    have the names that a release of this table alone gives them.
-    """
+    """Return the table at some levels, with rows of failing classes suppressed and groups named as a release of it does."""
     table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
     fails = failing_classes(table.cube, table.domain.mask(table_levels), requirements)
     hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
@@ -395,9 +375,8 @@ def stepwise_table(
 ) -> Mask | None:
     """The margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
 
-    sensitive: the sensitive attributes as finely as they are shown.
-    Beginning with every quasi-identifier at `*`, each in turn is made finer by one level as long as that is allowed. What
-    is refused once is refused of every finer table too, so at most as many tables are looked at as there are levels.
+    sensitive: the sensitive attributes as finely as they are shown. Beginning with `*`, each quasi-identifier in turn is
+    made finer by one level; what is refused once is refused of every finer table too.
     """
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):

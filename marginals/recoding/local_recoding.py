@@ -39,10 +39,6 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
     Raises InputError for a table without a sensitive attribute, for one with several and another diversity than
     "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6), and for a diversity that is about
     certain values or compares with the whole table.
-
-    >>> from marginals.example import table
-    >>> str(requirement_of(table, "functional:0.5,2"))
-    'functional:0.5,2'
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
@@ -66,10 +62,9 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """A table as it can be published: its cells, and which attributes are quasi-identifiers and sensitive.
+    """A table as it can be published. A class is what shares the published values of all quasi-identifiers.
 
-    A class is what shares the published values of all quasi-identifiers. weights: see `Weights`; an attribute that is
-    not in it has weight 1 everywhere. class_of: the class of each cell, shape (cells,). sizes: rows of each class.
+    weights: an attribute that is not in it has weight 1 everywhere.
     """
 
     cells: GeneralizedCells
@@ -87,7 +82,7 @@ class LocalRecoding:
         """Return the table with each quasi-identifier at one level throughout, the sensitive values as they are."""
         margin = {**levels, **dict.fromkeys(table.sensitive, 0)}
         cells = GeneralizedCells.of(table.base_counts.rolled_up(margin))
-        return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
+        return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
 
     @property
     def domain(self) -> Domain:
@@ -213,14 +208,12 @@ class LocalRecoding:
         return pd.DataFrame({**columns, COUNT: self.cells.counts})
 
 
-def occurrence_weights(table: Table) -> Weights:
-    """Return weight 1 for the sensitive base values that occur in a table, 0 for the others (TZ09 after Def. 2)."""
-    return {
-        a: (np.bincount(table.base_counts.column(a, 0), minlength=table.domain.hierarchy(a).size(0)) > 0)
-        .astype(int)
-        .tolist()
-        for a in table.sensitive
+def occurrence_weights(table: Table, attributes: Sequence[str]) -> Weights:
+    """Return weight 1 for the base values of attributes that occur in a table, 0 for the others (TZ09 after Def. 2)."""
+    rows = {
+        a: np.bincount(table.base_counts.column(a, 0), minlength=table.domain.hierarchy(a).size(0)) for a in attributes
     }
+    return {attribute: (counts > 0).astype(int).tolist() for attribute, counts in rows.items()}
 
 
 def require_rows(rows: int, k: int) -> None:

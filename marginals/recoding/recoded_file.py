@@ -1,11 +1,8 @@
 """Published single tables in CSV files: whether one keeps what it promises, and one as the base of marginals (KG06 7).
 
-A class shares the published values of all quasi-identifiers, each class generalized in its own way. Readers who cannot tell
-in which of several classes a person is know no more than of the worst of them: shares of the k commonest values are convex.
-
-What a generalized sensitive value tells depends on which base values occur at all (TZ09 after Def. 2), and the file shows
-those only that it has as base values. So a verdict is given if it is the same for all possibilities, and is undecided
-otherwise.
+Readers who cannot tell in which of several classes a person is know no more than of the worst of them: shares of the k
+commonest values are convex. What a generalized sensitive value tells depends on which base values occur at all (TZ09 after
+Def. 2), and the file does not show all of these. So a verdict is undecided unless it is the same for all possibilities.
 """
 
 import csv
@@ -28,6 +25,8 @@ from marginals.files import bounded_content, reading
 from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.table import Table
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
+
+Labels = tuple[str, ...]
 
 # A base must hold the rows of the data, each column at one level of its hierarchy: then it is a margin of the data, and a
 # release that contains it is judged with it. Tables with suppressed rows, or with classes that are generalized each in its
@@ -56,10 +55,7 @@ def published_base(table: Table, path: str | Path) -> Mask:
             f"{name} has {published.rows:,} rows where the table has {table.counts.total:,}; only a table of the same rows "
             "can be the base"
         )
-    values = {
-        column: {label: count for (label,), count in published.among([column]).items()} for column in published.columns
-    }
-    levels = {column: _level(table, column, values[column], name) for column in published.columns}
+    levels = {column: _level(table, column, published.among([column]), name) for column in published.columns}
     mask = table.domain.mask(levels)
     margin = table.cube.table(mask)
     if published.among(margin.attributes) != {labels: int(count) for labels, count in margin.cells()}:
@@ -67,17 +63,17 @@ def published_base(table: Table, path: str | Path) -> Mask:
     return mask
 
 
-def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> int:
-    """The level of the hierarchy whose labels a column has, as often as the table. Raises InputError for none."""
+def _level(table: Table, column: str, counts: Mapping[Labels, int], name: str) -> int:
     hierarchy = table.domain.hierarchy(column)
     for level in range(hierarchy.height):
         cells = table.cube.table(table.domain.mask({column: level})).cells()
-        if values == {labels[0]: int(count) for labels, count in cells}:
+        if counts == {labels: int(count) for labels, count in cells}:
             return level
-    if values == {SUPPRESSED: table.counts.total}:
+    if counts == {(SUPPRESSED,): table.counts.total}:
         return hierarchy.height
-    if values.keys() <= {SUPPRESSED}.union(*hierarchy.labels) and (
-        SUPPRESSED in values or not any(values.keys() <= set(labels) for labels in hierarchy.labels)
+    values = {label for labels in counts for label in labels}
+    if values <= {SUPPRESSED}.union(*hierarchy.labels) and (
+        SUPPRESSED in values or not any(values <= set(labels) for labels in hierarchy.labels)
     ):
         raise InputError(
             f"{name} shows the column {column!r} at several levels, as tables with suppressed rows, SWEEP and the Hilbert "
@@ -92,8 +88,6 @@ def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> i
 
 _MOST_BYTES = 1 << 30
 """Of a file."""
-
-Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -157,8 +151,8 @@ def verify_recoded(
     """What is found of each claim on the classes of the table in a CSV file: k-link as k-anonymity, diversity, least cell.
 
     attributes: roles of the file's columns, and the hierarchies of the sensitive ones; without one all values must be
-    published as they are. claims: for example those of `Policy(...).requirements(("diagnosis",)).claims`. Raises InputError
-    for a file that is no such table, for a sensitive value in no hierarchy, and for claims that one table does not decide.
+    published as they are. Raises InputError for a file that is no such table, for a sensitive value in no hierarchy, and
+    for claims that one table does not decide.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -194,7 +188,6 @@ def verify_recoded(
 def _finding(
     published: PublishedTable, public: Sequence[str], attributes: Mapping[str, Attribute], claim: Claim
 ) -> Finding:
-    """public: the columns that are quasi-identifiers."""
     if isinstance(claim, CountClaim):
         if claim.least_cell is not None:
             return _counted(published, published.columns, "min-cell", claim.least_cell)
@@ -234,7 +227,6 @@ def _diverse(
     sensitive: str,
     diversity: Diversity,
 ) -> tuple[Verdict, WorstClass | None, str]:
-    """The verdict on some classes, the worst of them, and why there is no verdict. name: of the table, for messages."""
     labels = sorted(set().union(*classes.values()))
     hierarchy = attribute.hierarchy
     if hierarchy is None:
@@ -276,7 +268,6 @@ def _diverse(
 
 
 def _node(name: str, hierarchy: Hierarchy, sensitive: str, label: str) -> tuple[int, int]:
-    """The finest level of a hierarchy that has a label, and its code there. A level that merges nothing repeats labels."""
     result = [(level, labels.index(label)) for level, labels in enumerate(hierarchy.labels) if label in labels]
     under = {tuple(np.flatnonzero(hierarchy.lift(0, level) == code).tolist()) for level, code in result}
     if len(under) != 1:
@@ -289,7 +280,6 @@ def _node(name: str, hierarchy: Hierarchy, sensitive: str, label: str) -> tuple[
 
 
 def _inductions(hierarchy: Hierarchy, nodes: Sequence[tuple[int, int]]) -> Iterator[Induction]:
-    """What the published values induce, for each set of base values that may occur; none where these are too many."""
     under = [set(np.flatnonzero(hierarchy.lift(0, level) == code).tolist()) for level, code in nodes]
     seen = {code for level, code in nodes if not level}.union(*(leaves for leaves in under if len(leaves) == 1))
     unseen = sorted(set().union(*under) - seen)

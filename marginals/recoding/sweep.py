@@ -2,8 +2,8 @@
 
 Rows begin in the classes of their base values. Class by class, in an order of falling information, a class keeps the rows
 with which it is diverse; the others are swept on to the next, more general class that covers them. If the whole table is not
-diverse, or what is left at the end, sensitive values are generalized until it is. So every requirement can be met that the
-set of sensitive values allows at all. Of several sensitive attributes each must be diverse by itself (TZ11 section 4.6).
+diverse, or what is left at the end, sensitive values are generalized until it is. Of several sensitive attributes each must
+be diverse by itself (TZ11 section 4.6).
 
 With another criterion, or k alone, classes are swept on as wholes, and sensitive values stay as they are.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, prod
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from marginals.arguments import elements_of, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
+from marginals.recoding.lattice import lattice_nodes
 from marginals.recoding.local_recoding import LocalRecoding, occurrence_weights, require_rows, requirement_of
 from marginals.recoding.measures import sweep_chains, sweep_order
 from marginals.tables.table import Table
@@ -38,22 +39,18 @@ _MOST_STEPS = 4096
 _STEPS = 1024
 """A step generalizes at most this part of the rows of a value at once: one row where there are fewer."""
 
+# With more combinations of levels, or looks at a distinct row at each of them, only the chains of `sweep_chains` are gone
+# through. With more looks on a single chain SWEEP is refused: it would take minutes, without a word.
 MAX_LEVELS = 20_000
-"""So many combinations of levels are all gone through; of more, only those on the chains of `sweep_chains`."""
-
 MAX_LOOKS = 60_000_000
-"""So many times a distinct row is looked at, once at each combination; with more, fewer chains: some ten seconds."""
-
 MOST_LOOKS = 1_000_000_000
-"""With more than so many looks on a single chain SWEEP is refused: it would take minutes, without a word."""
 
 
 class InducedBound:
     """A (tau, l) requirement on classes that come as counts of shape (classes, published values).
 
-    Each published value counts in part for every base value under it (TZ09 Def. 2). The parts are brought to a common
-    denominator, so all verdicts are exact. shares: what a row of a published value counts for, shape (published values, base
-    values), whole numbers; `scale` is what a whole row counts for.
+    Each published value counts in part for every base value under it (TZ09 Def. 2). shares: these parts as whole numbers,
+    shape (published values, base values), so that all verdicts are exact; `scale` is what a whole row counts for.
     """
 
     def __init__(self, requirement: Functional, levels: IndexArray, rows: int) -> None:
@@ -115,11 +112,9 @@ class InducedBound:
     def thinned(self, counts: CountArray) -> CountArray:
         """The rows left of each class if rows of its dominant base value are removed, one by one, until it passes.
 
-        Each time the least general of these rows goes, whose removal lowers the dominant frequency most (TZ09 III.D).
-        So the masses are cut at a height that sinks. Cutting everything to one height lowers every F(k), and the height
-        at which a class passes is found by halving; the rows of the last cut are given back as far as they may. Rows of
-        general values count in parts, and then a class can pass, fail and pass again as the height sinks: of these classes
-        rows are removed one by one too, and what leaves more is taken.
+        Each time the least general row goes (TZ09 III.D), so the masses are cut at a height that sinks. It is found by
+        halving, and the rows of the last cut are given back as far as they may. Rows of general values count in parts, so
+        that a class can pass, fail and pass again: there rows are removed one by one too, and what leaves more is taken.
         """
         left = counts.copy()
         failing = np.flatnonzero(~self.holds(counts))
@@ -158,18 +153,13 @@ class InducedBound:
 
 
 class _Rows(NamedTuple):
-    """Rows on their way, in groups of equal ones.
-
-    cells: of the base table, shape (groups,). nodes: of the sensitive values, shape (groups, sensitive attributes).
-    counts: rows in the group, shape (groups,), positive.
-    """
+    """Groups of equal rows: their base cells, the nodes of their sensitive values (an axis each), and positive counts."""
 
     cells: IndexArray
     nodes: IndexArray
     counts: CountArray
 
     def some(self, counts: CountArray) -> "_Rows":
-        """So many rows of each group, groups that become empty left out."""
         held = counts > 0
         return _Rows(self.cells[held], self.nodes[held], counts[held])
 
@@ -188,13 +178,14 @@ class _Measure:
 
     @classmethod
     def of(cls, table: Table, axis: int, requirement: Functional, nodes: IndexArray, rows: int) -> "_Measure":
-        """The measure of classes in which only some nodes occur, and that have at most so many rows."""
         attribute = table.sensitive[axis]
         taxonomy = Taxonomy(table.domain.hierarchy(attribute))
         values = np.unique(nodes)[::-1]  # the most general first
         levels = taxonomy.levels[values]
         published = list(zip(levels.tolist(), (values - np.array(taxonomy.offsets)[levels]).tolist()))
-        induction = Induction.of_values(taxonomy.hierarchy, published, occurrence_weights(table)[attribute])
+        induction = Induction.of_values(
+            taxonomy.hierarchy, published, occurrence_weights(table, [attribute])[attribute]
+        )
         column_of = np.zeros(taxonomy.size, dtype=np.intp)
         column_of[values] = np.arange(len(values))
         bound = InducedBound(Functional(requirement.tau, requirement.l, induction), levels, rows)
@@ -204,11 +195,9 @@ class _Measure:
         return self.column_of[rows.nodes[:, self.axis]]
 
     def slots(self, rows: _Rows, class_of: IndexArray) -> IndexArray:
-        """For each group one number for its class and value."""
         return class_of * len(self.bound.levels) + self.columns(rows)
 
     def tally(self, rows: _Rows, class_of: IndexArray, classes: int) -> CountArray:
-        """Rows by value: shape (classes, values)."""
         values = len(self.bound.levels)
         counted = np.bincount(self.slots(rows, class_of), rows.counts, minlength=classes * values)
         return counted.reshape(classes, values).astype(np.int64)
@@ -216,6 +205,9 @@ class _Measure:
 
 _Closed = tuple[Mapping[str, int], _Rows]
 """Levels of the quasi-identifiers, and rows that are published at these."""
+
+_Swept = tuple[list[_Closed], _Rows]
+"""What classes keep, and the rows that are left for the coarsest one."""
 
 
 def sweep(
@@ -227,15 +219,12 @@ def sweep(
 ) -> LocalRecoding:
     """Return the table that SWEEP publishes; it satisfies the requirement in each sensitive attribute.
 
-    requirement: (tau, l)-diversity, for example "functional:0.5,2", of which all base values that occur weigh the same. With
-    another diversity, or with k alone, a class keeps all its rows where it passes, and none where it does not; sensitive
-    values are never generalized then. importance: the quasi-identifiers, the most important first, by default in the table's
-    order; among classes of equal information those that are finer in it come first. k: each class has at least so many
-    rows; the paper asks for no more than diversity.
-    Raises InputError where there is no sensitive attribute that the requirement could be about, or several and it is not
-    functional, for another list of quasi-identifiers, and for so many rows and levels that it would take minutes
-    (`class_order`); NothingPublishableError when the table has fewer rows than k, or when generalizing sensitive values
-    does not lead to the requirement.
+    requirement: (tau, l)-diversity, for example "functional:0.5,2". With another diversity, or with k alone, a class keeps
+    all its rows or none, and sensitive values are never generalized. importance: the quasi-identifiers, the most important
+    first, by default in the table's order. k: the fewest rows of a class.
+    Raises InputError where the requirement does not fit the sensitive attributes (`requirement_of`), for another list of
+    quasi-identifiers, and for more than `MOST_LOOKS`; NothingPublishableError for fewer rows than k, and if generalizing
+    sensitive values does not lead to the requirement.
 
     >>> from marginals.example import table
     >>> sweep(table, "functional:0.5,2", k=4)
@@ -259,15 +248,10 @@ def sweep(
         closed.append((order[-1], rest))
     nodes, counts = zip(*((_nodes(table, rows, levels), rows.counts) for levels, rows in closed))
     cells = GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
-    return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
-
-
-_Swept = tuple[list[_Closed], _Rows]
-"""What classes keep, and the rows that are left for the coarsest one."""
+    return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
 
 
 def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functional, k: int) -> _Swept:
-    """TZ09 Fig. 4, with at least k rows in a class."""
     rows = _diversified(table, _all_rows(table), requirement)
     measures = [
         _Measure.of(table, axis, requirement, rows.nodes[:, axis], table.rows) for axis in range(len(table.sensitive))
@@ -279,14 +263,9 @@ def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functi
 
 
 def _swept_whole(table: Table, order: Sequence[Mapping[str, int]], diversity: Diversity | None, k: int) -> _Swept:
-    """The same for any criterion on the values as they are, or none: a class keeps all its rows, or none of them.
-
-    If the rows that are left at the end are no class that passes, classes that were closed last come back to them.
-    """
     values = table.domain.hierarchy(table.sensitive[0]).size(0) if diversity is not None else 0
 
     def passing(rows: _Rows, class_of: IndexArray) -> BoolArray:
-        """Which classes have at least k rows and satisfy the criterion, shape (classes,)."""
         passes: BoolArray = np.bincount(class_of, rows.counts) >= k
         if diversity is not None and passes.any():
             large = passes[class_of]
@@ -313,7 +292,6 @@ def _closed_classes(
     rows: _Rows,
     retained: Callable[[_Rows, IndexArray], CountArray],
 ) -> _Swept:
-    """What classes keep at all levels but the coarsest. retained: how many rows of each group stay in their class."""
     closed: list[_Closed] = []
     for levels in order[:-1]:
         held = retained(rows, _classes(table, levels, rows))
@@ -332,7 +310,6 @@ def _all_rows(table: Table) -> _Rows:
 
 
 def _classes(table: Table, levels: Mapping[str, int], rows: _Rows) -> IndexArray:
-    """The number of the class of each group of rows at some levels of the quasi-identifiers: shape (groups,)."""
     import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
     columns, sizes = [], []
@@ -344,7 +321,6 @@ def _classes(table: Table, levels: Mapping[str, int], rows: _Rows) -> IndexArray
 
 
 def _with_a_class_back(table: Table, rows: _Rows, closed: list[_Closed]) -> _Rows:
-    """The rows with those of one of the classes that were closed last, which is taken from the closed ones."""
     reopened, latest = closed.pop()
     opened = _classes(table, reopened, latest) == 0
     if not opened.all():
@@ -353,7 +329,6 @@ def _with_a_class_back(table: Table, rows: _Rows, closed: list[_Closed]) -> _Row
 
 
 def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
-    """The published nodes of rows whose quasi-identifiers are shown at these levels: shape (groups, attributes)."""
     nodes = np.empty((len(rows.cells), len(table.domain.attributes)), dtype=np.intp)
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
         if attribute in levels:
@@ -365,7 +340,6 @@ def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
 
 
 def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
-    """How many rows of each group stay in their class, so that every class is diverse, with k rows, or empty (III.D)."""
     import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
     retained = np.zeros(len(rows.counts), dtype=np.int64)
@@ -395,10 +369,7 @@ def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: in
 def _left_in_groups(
     rows: _Rows, class_of: IndexArray, measure: _Measure, thinned: CountArray, others: Sequence[_Measure]
 ) -> CountArray:
-    """The rows left of each group, given those left by class and value in one sensitive attribute: shape (groups,).
-
-    Of rows with one value in one class those go first that add most to the dominant values of the other attributes.
-    """
+    # Of rows with one value in one class those go first that add most to the dominant values of the other attributes.
     counts = np.where(thinned.sum(axis=1)[class_of] > 0, rows.counts, 0)
     slots = measure.slots(rows, class_of)
     full = np.bincount(slots, counts, minlength=thinned.size) <= thinned.ravel()
@@ -416,7 +387,6 @@ def _left_in_groups(
 
 
 def _diversified(table: Table, rows: _Rows, requirement: Functional) -> _Rows:
-    """The rows with sensitive values generalized until all of them together are diverse (TZ09 III.C)."""
     for axis in range(len(table.sensitive) if len(rows.cells) else 0):
         every = np.arange(Taxonomy(table.domain.hierarchy(table.sensitive[axis])).size)
         measure = _Measure.of(table, axis, requirement, every, int(rows.counts.sum()))
@@ -452,10 +422,8 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
 
     axes: the quasi-identifiers, the most important first. Base values that occur have weight 1. Levels that merge
-    nothing are taken for the finest that they equal. As all base values lie equally deep, each of these levels has a class
-    for every row, so the next class of a row that is swept out is the one at the next levels (Def. 7). Of more than
-    `MAX_LEVELS` combinations, or `MAX_LOOKS` looks at rows, only those on some chains are in the order.
-    Raises InputError where one chain alone takes more than `MOST_LOOKS`.
+    nothing are taken for the finest that they equal. Beyond `MAX_LEVELS` combinations, or `MAX_LOOKS` looks at rows, only
+    those on some chains are in the order. Raises InputError where one chain alone takes more than `MOST_LOOKS`.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     rows = max(len(table.base_counts), 1)
@@ -466,10 +434,7 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
             f'{MOST_LOOKS // rows:,} combinations are the most for so many rows; give the role "ignored" to some columns, '
             "or fewer levels, or use the method lattice"
         )
-    occurring = [
-        (np.bincount(table.base_counts.column(attribute, 0), minlength=hierarchy.size(0)) > 0).astype(int).tolist()
-        for attribute, hierarchy in zip(axes, hierarchies)
-    ]
+    occurring = [*occurrence_weights(table, axes).values()]
     if sweeps_all(table):
         order = sweep_order(hierarchies, occurring)
     else:
@@ -481,9 +446,6 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
 
 def sweeps_all(table: Table) -> bool:
     """Whether SWEEP goes through all combinations of levels, and not only through those on some chains."""
-    return level_combinations(table) <= min(MAX_LEVELS, MAX_LOOKS // max(len(table.base_counts), 1))
-
-
-def level_combinations(table: Table) -> int:
-    """Return how many combinations of levels the quasi-identifiers have, as a whole number of any size."""
-    return prod(table.domain.hierarchy(attribute).height + 1 for attribute in table.quasi_identifiers)
+    return lattice_nodes(table.cube, table.quasi_identifiers) <= min(
+        MAX_LEVELS, MAX_LOOKS // max(len(table.base_counts), 1)
+    )

@@ -1,8 +1,7 @@
 """Leaving out rows until the rest is diverse: full-domain tables with the fewest rows left out (MKGV07, end of section 5).
 
-Each class loses as few rows as it can, or all of them. What is diverse then are the rows that are shown. A reader who knows
-that a person is in the table, and how many in all share its published values, counts those that are left out as well; and
-they have the values that are frequent. So this is no protection from such readers.
+Each class loses as few rows as it can, or all of them. This does not protect from readers who know that a person is in the
+table, and how many share its published values: they count the rows that are left out, which have frequent values.
 """
 
 from collections.abc import Mapping
@@ -48,10 +47,8 @@ def kept_rows(counts: CountArray, diversity: Diversity | None, k: int = 1) -> Co
 def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
     """Failing classes with their most frequent values lowered as little as will do.
 
-    The criteria hold the better the more even the shares are: what majorizes a class that fails fails, too. Of all ways to
-    keep s rows the most even one lowers the most frequent values to one height, so only heights are tried. Whole heights t
-    pass up to some T; between T and T + 1 each number of values that are one higher is tried, since a few may fail where
-    more pass.
+    What majorizes a class that fails fails, too, and of all ways to keep s rows the most even one lowers the most frequent
+    values to one height. Whole heights pass up to some T; above it each number of values that are one higher is tried.
     """
     low, high = np.zeros(len(counts), dtype=np.int64), counts.max(axis=1, initial=0)
     while (low + 1 < high).any():
@@ -73,9 +70,8 @@ def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
 class ThinnedTable:
     """One full-domain table of which some rows are left out, and what remains satisfies the requirements.
 
-    levels: of the quasi-identifiers. left_out: rows that it does not show. thinned: classes that lost some rows, dropped:
-    those that lost all. recoding: what it shows. information_utility, kl_divergence: where rows that are left out count as
-    rows of which nothing is known, in nats the latter.
+    left_out: rows that it does not show. thinned: classes that lost some rows, dropped: those that lost all.
+    information_utility, kl_divergence: rows that are left out count as rows of which nothing is known.
     """
 
     levels: Margin
@@ -106,8 +102,7 @@ def thinned_tables(
     """All minimal full-domain tables with at most a share of the rows left out, best KL divergence first.
 
     Exact: merging two classes never makes more rows be left out, as what is left of both is diverse together. Raises
-    InputError for requirements that rows cannot be left out for: a least count of cells, a criterion about certain values or
-    on people of several rows, or several sensitive attributes.
+    InputError for requirements that rows cannot be left out for.
     """
     diversity, k = _judged(requirements), requirements.class_size or 1
     spare = int(share * table.rows)
@@ -156,7 +151,6 @@ def _shown(table: Table, levels: Mapping[str, int]) -> ContingencyTable:
 
 
 def _places(counted: ContingencyTable, table: Table) -> tuple[IndexArray, IndexArray]:
-    """The class and the value of each cell, two arrays of shape (cells,)."""
     public = {name: level for name, level in counted.margin.items() if name in table.quasi_identifiers}
     class_of = counted.positions_in(counted.rolled_up(public))
     value = counted.column(table.sensitive[0], 0) if table.sensitive else np.zeros(len(counted), dtype=np.intp)
@@ -164,7 +158,6 @@ def _places(counted: ContingencyTable, table: Table) -> tuple[IndexArray, IndexA
 
 
 def _class_counts(counted: ContingencyTable, table: Table) -> CountArray:
-    """Rows by class and sensitive value, shape (classes, values)."""
     class_of, value = _places(counted, table)
     values = table.domain.hierarchy(table.sensitive[0]).size(0) if table.sensitive else 1
     counts = np.zeros((int(class_of.max(initial=-1)) + 1, values), dtype=np.int64)
@@ -173,7 +166,6 @@ def _class_counts(counted: ContingencyTable, table: Table) -> CountArray:
 
 
 def _judged(requirements: Requirements) -> Diversity | None:
-    """What is demanded of each class. Raises InputError for what rows cannot be left out for."""
     if requirements.register:
         raise InputError(
             "register = true is about readers who know who is in the table; they count the rows that are left out, too, so "

@@ -191,7 +191,6 @@ def _sign_of(word: re.Match[str]) -> str:
 
 
 def _between(low: str | None, high: str | None, with_low: bool = True, with_high: bool = True) -> Range | None:
-    """The range between two amounts; without an end for None. Of 30-40k both are thousands."""
     written = (low or "") + (high or "")
     is_money = any(sign in written for sign in _MONEY)
     least = -_INFINITY if low is None else _number_in(low, is_money)
@@ -361,8 +360,7 @@ def names_missing(label: str) -> bool:
 def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
     """For each value of a level the numbers that its label stands for, None for one that is a name.
 
-    All are names where the hierarchy says so, where a label does not hold what is under it, and where the base values are
-    codes.
+    All are names where the hierarchy says so, and where `are_names` does.
 
     >>> ages = Hierarchy.from_rows([("64", "60-64", "*"), ("65", "65+", "*")])
     >>> numbers_of(ages, 1)[0] == Range(Decimal(60), Decimal(64))
@@ -373,6 +371,15 @@ def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
     if level == hierarchy.height or hierarchy.has_names or are_names(hierarchy):
         return [None] * hierarchy.size(level)
     return intervals(hierarchy.labels[level])
+
+
+@lru_cache(64)  # asked again by each condition
+def base_numbers(hierarchy: Hierarchy, of_table: bool = False) -> list[Range | None]:
+    """The numbers that the label of each base value names, None for a name. of_table: whatever labels are above them."""
+    judged = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
+    if judged.height == 0 or judged.has_names or are_names(judged):
+        return [None] * hierarchy.size(0)
+    return named_numbers(hierarchy.labels[0])
 
 
 def are_names(hierarchy: Hierarchy) -> bool:
@@ -429,7 +436,6 @@ def _is_point(numbers: Range | None) -> bool:
 
 
 def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[tuple[int, int, int]]:
-    """The base values that are not among the numbers over them, each with the level and the code of these."""
     for level in range(1, hierarchy.height):
         if not any(read[level]):
             continue
@@ -440,7 +446,6 @@ def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[t
 
 
 def _are_codes(hierarchy: Hierarchy, read: list[list[Range | None]]) -> bool:
-    """Whether base values look like ranges and run backwards, or lie in each other."""
     backwards = (reading is None and _range_in(label) for reading, label in zip(read[0], hierarchy.labels[0]))
     if any(backwards):
         return True
@@ -452,8 +457,8 @@ def _are_codes(hierarchy: Hierarchy, read: list[list[Range | None]]) -> bool:
 class LabelNumbers:
     """Of each base value of an attribute which numbers its rows may have. Shape (size(0),) each.
 
-    low, high: between which numbers, infinite where there is no end. may_count: whether its rows may have a number.
-    may_miss: whether its rows may have none. whole: whether the numbers are whole, from low to high.
+    low, high: infinite without an end. may_count: whether its rows may have a number. may_miss: whether they may have none.
+    whole: whether the numbers are whole.
     """
 
     low: FloatArray
@@ -465,8 +470,7 @@ class LabelNumbers:
     @classmethod
     def of(cls, attribute: str, hierarchy: Hierarchy) -> "LabelNumbers":
         """As the labels say. Raises InputError where no label of the attribute is a number or an interval."""
-        is_named = hierarchy.height == 0 or hierarchy.has_names or are_names(hierarchy)
-        told = [None] * hierarchy.size(0) if is_named else named_numbers(hierarchy.labels[0])
+        told = base_numbers(hierarchy)
         if not any(told):
             raise InputError(
                 f"the values of {attribute!r} are no numbers; give a number for each label of one level, "

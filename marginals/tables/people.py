@@ -17,7 +17,6 @@ from marginals.keys import Key, are, check_settings, is_text, setting
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
-    Divisible,
     Engine,
     InOrder,
     Source,
@@ -285,7 +284,7 @@ def people_rows(source: Source, columns: Sequence[str], unit: Unit, reading: Wha
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
     chosen = [*unit.columns, *columns]
     if not unit.needs_order:
-        if isinstance(source, Divisible):
+        if isinstance(source, Engine):
             return source.rows_by(unit.columns[0], chosen[1:], most)
         return [source.distinct_rows(chosen)]
     if not isinstance(source, InOrder):

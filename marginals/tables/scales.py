@@ -31,11 +31,7 @@ _FAR = 3
 
 @dataclass(frozen=True)
 class Wording:
-    """What stretches are called: one with both ends, those below a value, and those from a value on.
-
-    >>> WHOLE_NUMBERS.between.format("17", "19"), WHOLE_NUMBERS.above.format("85")
-    ('17-19', '85 and over')
-    """
+    """What stretches are called: one with both ends, those below a value, and those from a value on."""
 
     between: str
     below: str
@@ -135,8 +131,8 @@ def decimals(labels: Sequence[str]) -> Scale | None:
     >>> decimals(["1", "2"]), decimals(["0.5", ".5"]), decimals(["0.5", "half"])
     (None, None, None)
     """
-    numbers = [number for label in labels if (number := number_in(label)) is not None]
-    if len(set(numbers)) < len(labels) or all(number == number.to_integral_value() for number in numbers):
+    numbers = _distinct_numbers(labels)
+    if all(number == number.to_integral_value() for number in numbers):
         return None
     return _between_round_numbers(numbers)
 
@@ -149,11 +145,16 @@ def far_numbers(labels: Sequence[str]) -> Scale | None:
     >>> far_numbers(["310", "10", "9750", "4720"]).stretch(1, 2), far_numbers(["1", "2", "4"])
     ('300-<9000', None)
     """
-    numbers = [number for label in labels if (number := number_in(label)) is not None]
-    if len(set(numbers)) < len(labels) or any(number != number.to_integral_value() for number in numbers):
+    numbers = _distinct_numbers(labels)
+    if not numbers or any(number != number.to_integral_value() for number in numbers):
         return None
-    is_far = bool(numbers) and max(numbers) - min(numbers) + 1 > _FAR * len(numbers)
-    return _between_round_numbers(numbers) if is_far else None
+    return _between_round_numbers(numbers) if max(numbers) - min(numbers) + 1 > _FAR * len(numbers) else None
+
+
+def _distinct_numbers(labels: Sequence[str]) -> list[Decimal]:
+    """The numbers of labels; none where some label is no number, or two are the same one."""
+    numbers = [number for label in labels if (number := number_in(label)) is not None]
+    return numbers if len(set(numbers)) == len(labels) else []
 
 
 def _between_round_numbers(numbers: Sequence[Decimal]) -> Scale:
@@ -163,11 +164,7 @@ def _between_round_numbers(numbers: Sequence[Decimal]) -> Scale:
 
 
 def _roundest(low: Decimal, high: Decimal) -> Decimal:
-    """The number with the fewest digits above one and at most another, of equals the highest.
-
-    >>> [str(_roundest(Decimal(low), Decimal(high))) for low, high in (("8.97", "9.4"), ("9.4", "9.41"), ("-12", "13"))]
-    ['9', '9.41', '0']
-    """
+    """The number with the fewest digits above one and at most another, of equals the highest: 9 of 8.97 and 9.4."""
     if low < 0 <= high:
         return Decimal(0)
     place = max(low.adjusted(), high.adjusted()) + 1
@@ -204,19 +201,17 @@ def texts(labels: Sequence[str]) -> Scale | None:
     ([1, 0], None)
     """
     ordered = in_natural_order(labels)
-    if ordered is None:
-        return None
-    place = {label: number for number, label in enumerate(labels)}
-    return Scale(np.array([place[label] for label in ordered], dtype=np.intp))
+    return None if ordered is None else in_given_order(labels, ordered)
 
 
 # The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
 #
 # Which order it is depends on all values together, and only on values that are published whenever their order is.
 
-
 Place: TypeAlias = tuple[Any, ...]
 """Of a value among others of its kind; two of them can be compared."""
+
+_INFINITY = Decimal("Infinity")
 
 
 def in_order(values: Iterable[str]) -> list[str]:
@@ -274,7 +269,6 @@ def known_order(values: Iterable[str]) -> list[str] | None:
 
 
 def _placed(values: Iterable[str]) -> "tuple[_Kind | None, list[tuple[Place, str]] | None]":
-    """The values with their places, lowest first, and what they are; None for texts without an order."""
     texts = sorted(values)
     for kind in _KINDS:
         if (places := kind(texts)) is not None:
@@ -290,15 +284,11 @@ def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
     return None
 
 
-_INFINITY = Decimal("Infinity")
-
-
 _GLANCE = 100
 """Texts of many, of which some are bands where all are."""
 
 
 def _of_bands(texts: Sequence[str]) -> list[Place] | None:
-    """Of bands and numbers, two bands at least; other texts among them may be words only."""
     if len(texts) > _GLANCE and not any(map(interval, texts[:_GLANCE])):
         return None
     ranges = intervals(texts)
@@ -314,7 +304,6 @@ _TIME_OF_DAY = re.compile(r"([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?
 
 
 def _of_dates(texts: Sequence[str]) -> list[Place] | None:
-    """Of dates that end or begin with the year, with times or without; where the month is cannot be in doubt."""
     whens = [when for text in texts if (when := date_text(text)) is not None]
     if len(whens) == len(texts):  # as local time, so that no zone puts one day before another
         return [(when,) for when in whens]
