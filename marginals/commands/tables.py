@@ -436,7 +436,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal.sign if described.decimal.why else None,
         }
-        answer = {"out": str(out), "attributes": config.guesses}
+        answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
         answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
         print_json(answer | {name: each for name, each in more.items() if each})
         return

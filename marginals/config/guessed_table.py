@@ -320,7 +320,7 @@ class GuessedTable:
         """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
         of_nobody = map(self.table.gone, self.person.columns if self.person is not None else ())
         lacks = [np.zeros(len(self.table.frame), dtype=bool), *of_nobody, *self.drops.values()]
-        return ~np.logical_or.reduce(lacks)
+        return ~np.asarray(np.logical_or.reduce(lacks), dtype=np.bool_)
 
     @property
     def nothing_published(self) -> InputError:

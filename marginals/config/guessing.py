@@ -186,7 +186,14 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if not sensitive or guessed.person is not None:
-        bare = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), "is_fitted": False}
+        bare: dict[str, Any] = {
+            "intervals": (),
+            "start": 0,
+            "apart": (),
+            "prefixes": (),
+            "dates": (),
+            "is_fitted": False,
+        }
         plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
         return part.frame, plain | sensitive
     columns = {}

@@ -134,7 +134,8 @@ def _occurring(one: IndexArray, other: IndexArray) -> CountArray:
     if int(combined.max(initial=0)) < _FEW_CELLS * max(len(one), 1):
         counts = np.bincount(combined)
         return counts[counts > 0]
-    return np.unique(combined, return_counts=True)[1]
+    counted: CountArray = np.unique(combined, return_counts=True)[1]
+    return counted
 
 
 _FEW_CELLS = 8

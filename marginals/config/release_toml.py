@@ -156,7 +156,7 @@ class RiskSection:
             tuple(prior),
             _harm(risk),
             folder / risk["personal_weights"] if "personal_weights" in risk else None,
-            linkage and (folder / linkage["table"], tuple(dict.fromkeys(linkage.get("columns", [])))),
+            (folder / linkage["table"], tuple(dict.fromkeys(linkage.get("columns", [])))) if linkage else None,
             tuple(
                 DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
                 for rule in (section(content, "risk.rules", RULE) for content in risk.get("rules", []))
@@ -211,7 +211,9 @@ class PopulationSection:
                 )
             return cls(sampling_fraction=float(stated["sampling_fraction"]))
         POPULATION["path"].check("population.path", stated.get("path"))
-        demands = {key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()}
+        demands: dict[str, Any] = {
+            key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()
+        }
         return cls(folder / demands.pop("path"), demands)
 
 
@@ -238,7 +240,7 @@ class Config:
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
-        risk, people = self.risk, self.population and self.population.path
+        risk, people = self.risk, None if self.population is None else self.population.path
         named = (self.source.path, people, risk.personal_weights, risk.linkage and risk.linkage[0])
         files = (*self.hierarchies, *self.rules, *self.ladders, *risk.dictionaries)
         return (self.path, *files, *(path for path in named if path is not None))
@@ -263,7 +265,7 @@ class Config:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
         with _named(self.path):
             if self.population is None or self.population.path is None:
-                return self.population and self.population.sampling_fraction
+                return None if self.population is None else self.population.sampling_fraction
             return Population.read(self.population.path, self.source, **self.population.demands)
 
     def require_collections(self) -> None:

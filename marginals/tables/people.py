@@ -27,7 +27,7 @@ from marginals.tables.distinct_rows import (
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
 from marginals.tables.words import people_words
-from models.arrays import BoolArray, CountArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 
 _NO_PEOPLE = ("others", "strata_and_units", "sampling")
@@ -319,18 +319,18 @@ def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
     return drawn
 
 
-def numbered(rows: DistinctRows, columns: Sequence[str]) -> IndexArray:
+def numbered(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
     """One number a row, the same where all of some columns have the same text: shape (rows,)."""
     packed = _packed(rows, columns)
     return packed if len(columns) == 1 else np.unique(packed, return_inverse=True)[1]
 
 
-def _packed(rows: DistinctRows, columns: Sequence[str]) -> IndexArray:
+def _packed(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
     ranked = [_ranked(rows.values[column])[rows.codes[column]] for column in columns]
     return ranked[0] if len(columns) == 1 else pack(ranked, [len(rows.values[c]) + 1 for c in columns], len(rows))[0]
 
 
-def _drawn(rows: DistinctRows, people: IndexArray, unit: Unit) -> CountArray:
+def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
     """How many of each of the rows are drawn of each person; the draw depends on texts alone.
 
     people: one number a row, the same for the same person. Each row of a person has a number by its texts, and by how many
@@ -350,7 +350,7 @@ def _drawn(rows: DistinctRows, people: IndexArray, unit: Unit) -> CountArray:
     return drawn
 
 
-def places(groups: IndexArray) -> IndexArray:
+def places(groups: CodeArray) -> IndexArray:
     """The place of each row among those of its group, from 0 on. groups: rising numbers, shape (rows,)."""
     begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
     return np.arange(len(groups)) - np.repeat(begins, np.diff(np.append(begins, len(groups))))
