@@ -393,13 +393,6 @@ _SLIVER = 0.6
 """Pixels below which a group is drawn as part of a haze."""
 
 
-def columns_picture(shape: Sequence[int]) -> list[tuple[float, float, float, float]]:
-    """Columns of a small picture 100 wide and 24 high: x, y, width and height of each."""
-    wide, width = 100 / max(len(shape), 1), round(max(86 / max(len(shape), 1), 0.5), 2)
-    heights = [24 * length / 100 for length in lengths(shape)]
-    return [(round(n * wide, 2), round(24 - up, 2), width, round(up, 2)) for n, up in enumerate(heights)]
-
-
 def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> Shape:
     """The levels of an attribute, one below the other, the widths of their values by their rows: bars that merge.
 

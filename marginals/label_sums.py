@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from marginals.tables.intervals import whole_ends
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
@@ -71,10 +72,8 @@ class LabelReading:
     def exceeds(self) -> bool:
         """Whether a total is surely larger than what is listed beside it."""
         for line in self.lines:
-            parts = [line[label][1] for label in self.values if label in line]
-            if len(parts) > 1 and sum(parts) < max(
-                (line[total][0] for total in self.totals if total in line), default=0
-            ):
+            most = [line[label][1] for label in self.values if label in line]
+            if len(most) > 1 and any(sum(most) < line[total][0] for total in self.totals if total in line):
                 return True
         return False
 
@@ -157,7 +156,6 @@ def _evidence(lines: Sequence[Line], label: str, parts: Sequence[str]) -> float 
 
 
 def _read_parts_of_one(reading: LabelReading, parents: Mapping[str, str]) -> None:
-    """Read rows "of which": the only one of a row is a part of it, of others nothing is read."""
     above = ""
     of_whom: dict[str, list[str]] = {}
     for label in reading.labels:
@@ -175,7 +173,6 @@ def _read_parts_of_one(reading: LabelReading, parents: Mapping[str, str]) -> Non
 
 
 def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
-    """Read groups of labels that are indented or begin with their code, as far as some of them add up."""
     known = {*reading.totals, *reading.left_out, *reading.groups}.union(*reading.groups.values())
     indented: dict[str, list[str]] = {}
     for label, parent in hint.parents.items():
@@ -212,7 +209,6 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
 
 
 def _exact(reading: LabelReading) -> set[str]:
-    """Groups that have no other parts than those that are listed."""
     return {label for label, parts in reading.groups.items() if f"{label}: others" not in parts}
 
 
@@ -244,16 +240,14 @@ def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
     """The label that is the sum of all others, and what speaks for that."""
     values, found = reading.values, []
     for label in values if len(values) > 2 and not reading.totals else ():
-        if label in reading.numbers:
-            continue
-        value = _evidence(reading.lines, label, [other for other in values if other != label]) or 0
-        found.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
+        value = _evidence(reading.lines, label, [other for other in values if other != label])
+        if value and label not in reading.numbers:
+            found.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
     evidence, label = max(found, default=(0, ""))
     return (label, evidence) if evidence > 1 else None
 
 
 def _possible_totals(reading: LabelReading) -> Iterator[str]:
-    """Labels that may be a total, from which counts that are not printed would follow."""
     values = reading.values
     for label in values:
         others = [other for other in values if other != label]
@@ -298,6 +292,7 @@ def _read_summed_groups(reading: LabelReading) -> None:
 def _codes_of_groups(order: Sequence[str]) -> dict[str, list[str]]:
     """Labels that others begin with, as codes of groups do (DE, DE1, DE11), or lie in (A00-B99), with those right below."""
     inner: dict[str, list[str]] = {}
+    order = [label for label in order if whole_ends(label) is None]  # what a range covers is no matter of its letters
     for label in order:
         if match := _CODES.fullmatch(label):
             ends = [(other, _CODES.fullmatch(other)) for other in order if other != label]

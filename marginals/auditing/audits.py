@@ -19,7 +19,7 @@ from marginals.errors import InputError
 from marginals.files import resolved
 from marginals.names import number_of
 from marginals.results import plain
-from models.arrays import BoolArray, CountArray, FloatArray
+from models.arrays import BoolArray, FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import LinkedTables, linked_tables
@@ -105,9 +105,9 @@ class AuditedTables:
         if self.bounds is None:
             return
         for place, cell in enumerate(np.flatnonzero(self.is_withheld).tolist()):
-            published = _range(self.linked.lower, self.linked.upper, cell)
-            proven = _range(self.bounds.lower, self.bounds.upper, cell)
+            published, proven = ((int(of.lower[cell]), int(of.upper[cell])) for of in (self.linked, self.bounds))
             number = facts.get(cell)
+            kind = "protected" if number is None else self.facts[number].kind.value
             if number is not None and number in self.reasons:
                 because = self.because(number)
             elif place < _EXPLAINED_ROWS:
@@ -120,7 +120,7 @@ class AuditedTables:
                 "published": ends_in_words(published),
                 "least": proven[0],
                 "most": _ends(proven)[1],
-                "verdict": "undecided" if self.is_undecided[cell] else _verdict(number, self.facts),
+                "verdict": "undecided" if self.is_undecided[cell] else kind,
                 "because": "; ".join(because),
             }
 
@@ -244,7 +244,11 @@ def _not_examined(audit: Audit) -> Iterator[NotExamined]:
             yield NotExamined("joint-table", why, key=names)
         for name, unlisted in zip(part.linked.names, part.unlisted):
             if unlisted:
-                yield NotExamined("unlisted", _not_listed(name, unlisted), name)
+                sentence = (
+                    f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody "
+                    "has one of these, more may follow: write complete = true into its section of the spec."
+                )
+                yield NotExamined("unlisted", sentence, name)
     if any(part.linked.table_count > 1 for part in audit.parts):
         sentence = "Not examined: combinations of more than three attributes, besides those that all tables have."
         yield NotExamined("combinations", sentence)
@@ -361,14 +365,6 @@ def _reasons(
     return Reasons(lower, upper)
 
 
-def _range(lower: CountArray, upper: CountArray, cell: int) -> tuple[int, int]:
-    return int(lower[cell]), int(upper[cell])
-
-
-def _verdict(number: int | None, facts: Sequence[Fact]) -> str:
-    return "protected" if number is None else str(facts[number].kind.value)
-
-
 _TERMS = 12
 """Counts that an explanation lists."""
 
@@ -408,10 +404,3 @@ def _term(linked: LinkedTables, term: Term, *, is_first: bool) -> str:
     worked_out = "" if term.is_published else ", worked out"
     ends = ends_in_words((term.lower, term.upper))
     return f"{sign} {many}{cell_name(linked, term.cell)} ({ends}{worked_out})".strip()
-
-
-def _not_listed(name: str, unlisted: int) -> str:
-    return (
-        f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody has one of "
-        "these, more may follow: write complete = true into its section of the spec."
-    )

@@ -14,7 +14,7 @@ from marginals.files import bounded_content
 from marginals.tables.opening import reading, require
 from marginals.tables.values import figure_in
 
-_MOST_BYTES = 1 << 26
+MOST_BYTES = 1 << 26
 _MOST_CELLS = 5_000_000
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".parquet", ".pq")
 _LEVELS = 4
@@ -58,17 +58,12 @@ def tables_in(folder: Path) -> Iterator[Path | Skipped]:
         yield from (path for path in files if not _is_constraints(path))
 
 
-class _Output(NamedTuple):
-    path: Path
-    kind: str
-    is_suppressed: bool
-
-
-def _acro_outputs(results: Path) -> list[_Output]:
+def _acro_outputs(results: Path) -> list[tuple[Path, str, bool]]:
+    """Of each output its file, its type, and whether counts of it are suppressed."""
     try:
         outputs = json.loads(_text(results))["results"].values()
         return [
-            _Output(results.parent / Path(file["name"]).name, str(of["type"]), "suppress" in of["properties"].values())
+            (results.parent / Path(file["name"]).name, str(of["type"]), "suppress" in of["properties"].values())
             for of in outputs
             for file in of["files"]
             if not file["name"].startswith("session_summary.")
@@ -83,15 +78,15 @@ def _acro_tables(results: Path) -> Iterator[Path | Skipped]:
             raise InputError(f"{results} lists {path.name}, which is not in its folder")
         if kind != "table" or path.suffix.lower() not in _TABLES:
             yield Skipped(path.name, f"it is of the type {kind!r}")
-        elif all(is_whole(text) for row in csv.reader(StringIO(_text(path))) for text in row[1:]):
-            yield path
-        else:
-            yield Skipped(path.name, "its cells are no counts")
+            continue
+        figures = (figure_in(text) for row in csv.reader(StringIO(_text(path))) for text in row[1:])
+        is_counted = all(figure is None or not figure.number % 1 for figure in figures)
+        yield path if is_counted else Skipped(path.name, "its cells are no counts")
 
 
 def _is_suppressed_by_acro(path: Path) -> bool:
     results = path.parent / "results.json"
-    return results.is_file() and any(of.is_suppressed for of in _acro_outputs(results) if of.path == path)
+    return results.is_file() and any(hides for file, _, hides in _acro_outputs(results) if file == path)
 
 
 def _withheld_by_acro(lines: list[list[str]]) -> list[list[str]]:
@@ -99,12 +94,6 @@ def _withheld_by_acro(lines: list[list[str]]) -> list[list[str]]:
     kept = [n for n, name in enumerate(lines[0]) if name != "All"]
     rows = [[line[n] or "*" for n in kept] for line in lines[1:] if "All" not in line]
     return [[lines[0][n] for n in kept], *rows]
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is no number, or a whole one."""
-    figure = figure_in(text)
-    return figure is None or figure.number == figure.number.to_integral_value()
 
 
 def is_frame(table: object) -> bool:
@@ -132,7 +121,7 @@ def parquet_lines(path: Path) -> list[list[str]]:
     with reading(path):
         from pyarrow import parquet
 
-        file = parquet.ParquetFile(BytesIO(bounded_content(path, _MOST_BYTES)))
+        file = parquet.ParquetFile(BytesIO(bounded_content(path, MOST_BYTES)))
         if file.metadata.num_rows * file.metadata.num_columns > _MOST_CELLS:
             raise InputError(f"{path.name} has more than {_MOST_CELLS:,} cells")
         return frame_lines(file.read().to_pandas())
@@ -308,9 +297,13 @@ def _unstacked(rows: list[list[str]]) -> list[list[str]]:
     return lines
 
 
-def _text(path: Path) -> str:
-    content = bounded_content(path, _MOST_BYTES)
+def decoded(content: bytes) -> str:
+    """The text of a file, in the encoding of old Windows if it is not UTF-8."""
     try:
-        return content.decode("utf-8-sig").replace("\r", "")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("cp1252", "replace").replace("\r", "")
+        return content.decode("cp1252", "replace")
+
+
+def _text(path: Path) -> str:
+    return decoded(bounded_content(path, MOST_BYTES)).replace("\r", "")

@@ -120,7 +120,9 @@ def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSp
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
     known: dict[str, set[str]] = {}
-    for file in sorted(files, key=lambda listed: not count_column(_Columns(listed))):  # long ones name what they show
+    for file in sorted(
+        files, key=lambda listed: not count_column(_columns_of(listed))
+    ):  # long ones name what they show
         guess = _complete_table(file, marginals[file.path]) if file.path in marginals else _guessed_table(file, known)
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
@@ -152,8 +154,8 @@ def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSp
         totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
         attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
         why[f"attributes.{name}"] = ["the values and groups of the release"]
-    known_files = {file.path: file for file in files}
-    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files=known_files), folder, why)
+    spec = AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files={file.path: file for file in files})
+    return GuessedSpec(spec, folder, why)
 
 
 def _doubts(
@@ -163,7 +165,6 @@ def _doubts(
     readings: Mapping[str, LabelReading],
     attributes: Mapping[str, AttributeSpec],
 ) -> Iterator[NotExamined]:
-    """What was not understood of a table, and counts that another column prints though they are withheld."""
     counts = columns_of_counts(file, table)
     is_withheld = [
         any(row[file.header.index(name)] in codes for name, codes in table.withheld.items()) for row in file.rows
@@ -247,11 +248,11 @@ def _marginals(files: Sequence[PublishedFile]) -> dict[Path, _Levels]:
 
 
 def _complete_table(file: PublishedFile, levels: _Levels) -> tuple[TableSpec, list[str]]:
-    table = TableSpec(file.header[:-1], count=file.header[-1], complete=True)
-    if prod(hierarchy.size(level) + 1 for hierarchy, level in levels.values()) > MOST_UNLISTED:
+    is_small = prod(hierarchy.size(level) + 1 for hierarchy, level in levels.values()) <= MOST_UNLISTED
+    why = "a marginal of a release of this program: what it does not list has nobody"
+    if not is_small:
         why = "a marginal of a release with too many cells to list, so nothing is concluded from what it does not list"
-        return replace(table, complete=False), [why]
-    return table, ["a marginal of a release of this program: what it does not list has nobody"]
+    return TableSpec(file.header[:-1], count=file.header[-1], complete=is_small), [why]
 
 
 def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -280,16 +281,16 @@ def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str
 
 
 def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
-    names, columns = file.header, _Columns(file)
-    percents = [column.name for column in columns[1:] if column.is_percent]
-    whole_numbers = [column.name for column in columns[1:] if not column.is_percent and column.is_counted]
+    names, columns = file.header, _columns_of(file)
+    percents = [column.name for column in columns[1:] if column.is_percent or column.is_blank]
+    whole_numbers = [column.name for column in columns[1:] if column.is_counted and column.name not in percents]
     if len(percents) > 1 and len(whole_numbers) == 1:
         total = whole_numbers[0]
         across, why = _across(known, {*map(without_percent, percents)})
         attributes = tuple(name for name in names if name not in percents and name != total)
         of_total = f"the cells are percentages of {total!r}, the one column of whole numbers"
         return TableSpec(attributes, across=across, percent_of=total), [why, of_total]
-    if percents and not whole_numbers:
+    if any(column.is_percent for column in columns[1:]) and not whole_numbers:
         raise InputError(f"{file.name} shows percentages or rates and no counts; say of what in a spec: percent_of")
     count = count_column(columns)
     counts = [columns[names.index(count)]] if count else _crossed_columns(columns)
@@ -328,9 +329,8 @@ def _markers(
         texts = dict.fromkeys(text for n in columns_of_counts(file, table) for text in file.column(n))
         for text in texts:
             if (most := below(text)) is not None:
-                least, reason = (
-                    (1, "from 1, since zeros are shown") if "0" in texts else (0, "from 0, since no zero is shown")
-                )
+                least = int("0" in texts)
+                reason = "from 1, since zeros are shown" if least else "from 0, since no zero is shown"
             elif re.fullmatch("9{4,}", text) or not (
                 CellTexts(decimal=file.decimal).interval(text) or (table.percent_of and share_of(text, (1_000, 1_000)))
             ):
@@ -401,14 +401,11 @@ def _attributes(
         if not groups:
             groups = {group: members for r in of_tables for group, members in r.groups.items() if group in values}
             reason = "groups are values that add up to them"
-        exceeds = any(reading.exceeds for reading in of_tables)
-        others = exceeds or not any(reading.totals for reading in of_tables) or len(values) < 2
-        why[f"attributes.{name}"] = [reason] if groups else []
-        if exceeds:
-            why[f"attributes.{name}"].append("others: a total is larger than the values that are listed can be")
-        elif others:
-            unshown = "others: no total shows that the values listed are all; false lets tables be linked by them"
-            why[f"attributes.{name}"].append(unshown)
+        others = not any(reading.totals for reading in of_tables) or len(values) < 2
+        why_others = "others: no total shows that the values listed are all; false lets tables be linked by them"
+        if any(reading.exceeds for reading in of_tables):
+            others, why_others = True, "others: a total is larger than the values that are listed can be"
+        why[f"attributes.{name}"] = [reason] * bool(groups) + [why_others] * others
         attributes[name] = AttributeSpec(totals, groups, others)
     return attributes
 
@@ -433,6 +430,9 @@ _DIAGNOSTIC = re.compile(
     r"(?i)costs?|(?:lower|upper)(?:[_ ]?bound)?|[lsu]pl|[lu]b|(?:cell|str|constraint).?id|(?:total|net)?(?:noise|variation)"
     r"|(?:c|freq_?)?weights?|sensitivity|(?:cell|rec|record|c)?_?key|pert(?:urbation)?|row_?(?:nr|indices)|maxn|score"
     r"|(?:num_?)?contributors?|dominance|top[_ ]?[0-9n]|max[0-9]"
+)
+_NOT_BLANK = re.compile(
+    rf"(?i){_STATUS_NAME.pattern[4:]}|{_YEAR.pattern}|.*(?:note|comment|remark|source|descr|unnamed).*|{_DIAGNOSTIC.pattern[4:]}"
 )
 _DECIMALS = "holds percentages, rates or other numbers with decimals"
 _STATUS = "seems to hold statuses of counts"
@@ -461,18 +461,25 @@ class _Column:
 
     @cached_property
     def filled(self) -> list[str]:
-        return [text for text in self.texts if text]
+        return [*filter(None, self.texts)]
 
     @cached_property
     def figures(self) -> list[Figure | None]:
         return [figure_in(text, self.decimal) for text in self.filled if not MARKER.fullmatch(text)]
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether its counts may all be withheld: it has a name, no text, and is called neither a note nor a status."""
+        return bool(self.name) and self.has_counts and not self.filled and not _NOT_BLANK.fullmatch(self.name)
+
     @cached_property
     def is_counted(self) -> bool:
+        if not self.filled:
+            return self.is_blank and not _NO_COUNT.match(self.name)
         counts = sum(count is not None for count in self.counts)
         unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
         is_label = any(text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown)
-        if not self.filled or is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
+        if is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
             return False
         if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in self.filled):
             return self.has_counts and (counts > 0 or not _STATUS_NAME.fullmatch(self.name))
@@ -492,34 +499,25 @@ class _Column:
 
     @cached_property
     def is_number(self) -> bool:
-        figures = [figure_in(text) for text in self.filled]
-        return 2 * sum(figure is not None for figure in figures) > len(figures) and len({*figures}) > 1
+        figures = [*map(figure_in, self.filled)]
+        return 2 * figures.count(None) < len(figures) and len({*figures}) > 1
 
     @property
     def numbers_rows(self) -> bool:
-        return len(self.texts) > 2 and any(
-            list(self.texts) == [str(line) for line in range(first, len(self.texts) + first)] for first in (0, 1)
-        )
+        lines = [*map(str, range(len(self.texts) + 1))]
+        return len(self.texts) > 2 and [*self.texts] in (lines[:-1], lines[1:])
 
 
 def _is_fraction(figure: Figure) -> bool:
     return figure.number != figure.number.to_integral_value()
 
 
-class _Columns(tuple[_Column, ...]):
-    """All columns of a file."""
-
-    def __new__(cls, file: PublishedFile) -> "_Columns":
-        has_counts = any(count_in(text, file.decimal) is not None for row in file.rows for text in row)
-        columns = (
-            _Column(number, name, file.column(number), file.decimal, has_counts)
-            for number, name in enumerate(file.header)
-        )
-        return super().__new__(cls, columns)
+def _columns_of(file: PublishedFile) -> list[_Column]:
+    has_counts = any(count_in(text, file.decimal) is not None for row in file.rows for text in row)
+    return [_Column(n, name, file.column(n), file.decimal, has_counts) for n, name in enumerate(file.header)]
 
 
 def _tells_apart(columns: Sequence[_Column]) -> bool:
-    """Whether no two rows have the same texts in some columns."""
     rows = [*zip(*(column.texts for column in columns))]
     return bool(rows) and len({*rows}) == len(rows)
 
@@ -529,7 +527,7 @@ def count_column(columns: Sequence[_Column]) -> str:
     if _is_summed(_crossed_columns(columns)):
         return ""
     counted = [column for column in columns if column.is_counted]
-    named = [column for column in counted if _COUNTS.fullmatch(column.name)]
+    named = [column for column in counted if _COUNTS.fullmatch(column.name) and not column.is_blank]
     hidden = [column for column in named if len(column.filled) > sum(count is not None for count in column.counts)]
     counted = [column for column in counted if not _DIAGNOSTIC.fullmatch(column.name)] or counted
     if len(_crossed_columns(columns)) > 2 and all(len(column.name) == 1 for column in named):
@@ -554,8 +552,8 @@ def _is_summed(columns: Sequence[_Column]) -> bool:
     if len(columns) < 3:
         return False
     names = [column.name for column in columns]
-    counts = zip(*(column.counts for column in columns))
-    lines = [{name: UNKNOWN if count is None else (count, count) for name, count in zip(names, row)} for row in counts]
+    ranges = [[UNKNOWN if count is None else (count, count) for count in column.counts] for column in columns]
+    lines = [dict(zip(names, row)) for row in zip(*ranges)]
     return any(is_sum(lines, name, [other for other in names if other != name]) for name in names)
 
 
@@ -608,7 +606,6 @@ def _is_status(column: _Column, count: _Column) -> bool:
 
 
 def _tell_alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two columns tell rows apart alike, and do tell some apart."""
     pairs = set(zip(one, other))
     return len(pairs) == len(set(one)) == len(set(other)) > 1
 

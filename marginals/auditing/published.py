@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from marginals.arguments import path_of
-from marginals.auditing.formats import Groups, Skipped, arranged, frame_lines, is_frame, parquet_lines, tables_in
+from marginals.auditing.formats import (
+    MOST_BYTES,
+    Groups,
+    Skipped,
+    arranged,
+    decoded,
+    frame_lines,
+    is_frame,
+    parquet_lines,
+    tables_in,
+)
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
@@ -26,7 +36,6 @@ from marginals.tables.workbook import indents_cells, sheets_of
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
-_MOST_BYTES = 1 << 26
 _SPREADSHEETS = (".xlsx", ".xlsm")
 _SEPARATORS = ",;\t|"
 _NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
@@ -173,10 +182,7 @@ def _filled_down(columns: list[list[str]]) -> list[list[str]]:
 
 
 class _Stub(NamedTuple):
-    """The texts of a column without blanks around them, and the label above each indented one.
-
-    repeated: a label that stands under several others, and is named with these.
-    """
+    """The texts of a column without blanks, and the label above each. repeated: one under several, named with these."""
 
     texts: Sequence[str]
     parents: Mapping[str, str]
@@ -208,8 +214,7 @@ def _stub(column: Sequence[str]) -> _Stub:
 
 
 def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
-    columns = [column for column in zip_longest(*lines, fillvalue="") if any(column)]
-    return [[*line] for line in zip(*columns)] if columns else []
+    return [[*line] for line in zip(*filter(any, zip_longest(*lines, fillvalue="")))]
 
 
 def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
@@ -226,13 +231,10 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _csv(path: Path) -> list[list[str]]:
-    content = bounded_content(path, _MOST_BYTES)
+    content = bounded_content(path, MOST_BYTES)
     if content[:4] == b"PAR1":
         return parquet_lines(path)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
+    text = decoded(content)
     first = text[:5_000]
     separator = max(_SEPARATORS, key=lambda sign: (first.count(sign), -_SEPARATORS.index(sign)))
     try:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
-from math import prod
+from math import inf, prod
 from operator import or_
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,10 +126,6 @@ class AuditSpec:
                 raise InputError(f"no table has the attribute {name!r}; {suggested(name, sorted(used), 'there is')}")
 
 
-def _is_named(value: object) -> bool:
-    return is_text(value) and value != ""
-
-
 def _is_range(value: Any) -> bool:
     ends: Any = [value, value] if is_whole(value) else value
     is_pair = isinstance(ends, list) and len(ends) == 2 and all(is_whole(end) and end >= 0 for end in ends)
@@ -138,18 +134,24 @@ def _is_range(value: Any) -> bool:
 
 def _is_rounding(value: Any) -> bool:
     given = {"base": value} if is_whole(value) else value
-    is_base = is_table(given) and {*given} <= {"base", "how"} and is_whole(given.get("base")) and given["base"] >= 1
-    return is_base and given["base"] <= 10**6 and given.get("how", "nearest") in [way.value for way in Rounding]
+    is_base = is_table(given) and {*given} <= {"base", "how"} and is_whole(given.get("base"))
+    return is_base and 1 <= given["base"] <= 10**6 and given.get("how", "nearest") in [way.value for way in Rounding]
 
 
-def _by_name(kind: Any) -> Any:
-    return lambda value: is_table(value) and all(map(kind, value.values()))
+def _by_name(kind: Key, must: str) -> Key:
+    return Key(lambda value: is_table(value) and all(map(kind.takes, value.values())), must)
 
 
+def _number(least: int, must: str = "", most: float = inf) -> Key:
+    must = must or f"be a whole number of at least {least}"
+    return Key(lambda value: is_whole(value) and least <= value <= most, must)
+
+
+_NAME = Key(lambda value: is_text(value) and value != "", "be a text")
 _RANGE = Key(_is_range, 'be the least and the largest count, as [1, 4], or "unknown" or "zero"')
 SPEC_KEYS: Keys = {
-    "small": Key(lambda value: is_whole(value) and value >= 1, "be a whole number of at least 1"),
-    "protection": Key(lambda value: is_whole(value) and value >= 0, "be a whole number of at least 0"),
+    "small": _number(1),
+    "protection": _number(0),
     "sensitive": TEXTS,
     "markers": Key(is_table, "be a section [markers]"),
     "attributes": Key(is_table, "be sections [attributes.NAME]"),
@@ -158,29 +160,27 @@ SPEC_KEYS: Keys = {
 }
 TABLE_KEYS: Keys = {
     "attributes": TEXTS,
-    "count": Key(_is_named, "be a text"),
-    "across": Key(_is_named, "be a text"),
+    "count": _NAME,
+    "across": _NAME,
     "ignore": TEXTS,
-    "scope": Key(_by_name(_is_named), 'give values of attributes, as { sex = "female" }'),
+    "scope": _by_name(_NAME, 'give values of attributes, as { sex = "female" }'),
     "rounding": Key(
         _is_rounding,
         'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(way.value for way in Rounding),
     ),
-    "noise": Key(
-        lambda value: is_whole(value) and 0 <= value <= 10**6, "be a whole number: how far a count may be changed"
-    ),
-    "withheld": Key(_by_name(TEXTS.takes), 'give the texts of a column that withhold a count: { status = ["u", "x"] }'),
-    "without": Key(_by_name(TEXTS.takes), 'give the labels to leave out: { area = ["All"] }'),
+    "noise": _number(0, "be a whole number: how far a count may be changed", 10**6),
+    "withheld": _by_name(TEXTS, 'give the texts of a column that withhold a count: { status = ["u", "x"] }'),
+    "without": _by_name(TEXTS, 'give the labels to leave out: { area = ["All"] }'),
     "percent_of": Key(
         lambda value: is_text(value) or (is_whole(value) and value >= 1),
         "be a number of people, or the column that has it",
     ),
     "complete": FLAG,
-    "people": Key(_is_named, "be a text"),
+    "people": _NAME,
 }
 ATTRIBUTE_KEYS: Keys = {
     "totals": TEXTS,
-    "groups": Key(_by_name(TEXTS.takes), 'give the values of each group, as { "under 65" = ["0-17", "18-64"] }'),
+    "groups": _by_name(TEXTS, 'give the values of each group, as { "under 65" = ["0-17", "18-64"] }'),
     "others": FLAG,
 }
 DOUBT_KEYS: Keys = {
@@ -310,9 +310,9 @@ def revealed(table: str, column: str, number: int) -> NotExamined:
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
     """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
-    left_out = [frozenset(table.without.get(name, ())) for name in table.every_attribute]
+    left_out = {(name, label) for name, labels in table.without.items() for label in labels}
     cells = _labelled_cells(file, table, markers)
-    return [cell for cell in cells if not any(label in labels for label, labels in zip(cell.labels, left_out))]
+    return [cell for cell in cells if left_out.isdisjoint(zip(table.every_attribute, cell.labels))]
 
 
 def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
@@ -366,16 +366,15 @@ def _tables(
 ) -> PublishedTables:
     labels: dict[str, dict[str, None]] = {}
     for path, table in tables.items():
-        for cell in cells[path]:
-            for name, label in zip(table.every_attribute, cell.labels):
-                labels.setdefault(name, {})[label] = None
+        for name, listed in zip(table.every_attribute, zip(*(cell.labels for cell in cells[path]))):
+            labels.setdefault(name, {}).update(dict.fromkeys(listed))
     by_name = {
-        name: _classification(name, list(listed), spec.attributes.get(name, AttributeSpec()))
-        for name, listed in labels.items()
+        name: _classification(name, [*of_name], spec.attributes.get(name, AttributeSpec()))
+        for name, of_name in labels.items()
     }
     made = [_table(path, table, cells[path], by_name, spec, found) for path, table in tables.items()]
-    listed, unlisted = zip(*made)
-    return PublishedTables(people, listed, tuple(by_name.values()), unlisted, tuple(found))
+    interval_tables, unlisted = zip(*made)
+    return PublishedTables(people, interval_tables, tuple(by_name.values()), unlisted, tuple(found))
 
 
 def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:

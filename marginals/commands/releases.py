@@ -124,10 +124,7 @@ def publish(
 def _page_apart(
     configured: "Config", out: Path, steward: Path | None, ledger: Path | None, sign: Path | None
 ) -> "StewardFile":
-    """The page for the steward, where it and the release can be written.
-
-    Raises InputError where something that is read, or is no release, would be replaced: after a long search it is too late.
-    """
+    # what is read, or is no release, is not replaced: after a long search it is too late to say so
     from marginals.bundle.writing import require_replaceable
     from marginals.steward import StewardFile, beside
 
@@ -142,14 +139,12 @@ def _page_apart(
 
 
 def _roles(configured: "Config") -> "dict[str, Role]":
-    """The roles of the columns of a config."""
     return {name: attribute.role for name, attribute in configured.source.attributes.items()}
 
 
 def _before_searching(
     configured: "Config", table: "Table", config: Path, ledger: Path | None, page: "StewardFile", out: Path
 ) -> Iterator[str]:
-    """What somebody should know before a table is searched: rows that are not counted, guesses, slow ways, an old page."""
     from marginals.config.questions import unconfirmed_lines
     from marginals.say.steward import another_release_line
     from marginals.say.table import dropped_lines, left_out_lines, part_lines, unit_in_words, whose_lines
@@ -181,10 +176,7 @@ def hand_over(
     unconfirmed: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> None:
-    """Print what a release that was written publishes and how private it is, for its steward.
-
-    unconfirmed: attributes whose roles are guesses that nobody has confirmed. warnings: what comes first.
-    """
+    """Print what a release publishes, and how private it is. unconfirmed: attributes whose roles are guesses."""
     if as_json:
         answer: dict[str, Any] = {"warnings": list(warnings)} if warnings else {}
         answer |= {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
@@ -348,11 +340,10 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
 
 
 def _write_report(verification: "Verification", folder: Path, path: Path, deadline: "Deadline") -> bool:
-    """Write the page of a release. False where its files cannot be trusted: its verification has said why."""
     try:
         published = verification.published
         release = marginals.Release(published) if published else marginals.open_release(folder, deadline)
-    except BundleError:
+    except BundleError:  # the verification has said why
         return False
     release.write_report(path)
     return True
@@ -365,7 +356,6 @@ def _today() -> str:
 def _verified_table(
     files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
 ) -> "Verification":
-    """The findings on a single table, of the config's policy or of what is asked instead."""
     from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
     from marginals.release.verification import asked_claims
@@ -378,8 +368,7 @@ def _verified_table(
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
-    most = people if isinstance(people, int) else None
-    demanded = configured.policy.requirements(sensitive, most, missing).claims
+    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None, missing).claims
     claims = asked_claims(checks, sensitive) if checks else demanded
     claims = [
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
@@ -455,24 +444,21 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     import numpy as np
     import pandas as pd
 
-    from marginals.estimates import drawn, drawn_base_values, pairs_in
+    from marginals.estimates import drawn, pairs_in
     from marginals.names import number_of
     from marginals.say.answers import pair_rows, synthetic_lines
 
     write = marginals.interchange.rows_writer(target.path)
     file = target.opened()
-    beside = Target(None if file is None or file.is_device else _pairs_path(file.path), target.force)
+    has_pairs = file is not None and not file.is_device
+    beside = Target(file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force)
     pairs_file = beside.opened()
     release = marginals.open_release(folder)
-    draw = drawn_base_values if base_values else drawn
-    frame = draw(release.model, rows, np.random.default_rng(seed))
+    frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
-    with (
-        nullcontext()
-        if pairs_file is None
-        else pairs_file.unless_it_fails(csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"])))
-    ):
+    listed = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
+    with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(listed):
         write(frame)
     print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
     if as_json:
@@ -481,16 +467,9 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
         print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
-    wrote = (
-        f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}. They tell what the release tells, no more."
-    )
-    print_lines([wrote] if target.path is not None else [])
+    wrote = f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}."
+    print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
     print_lines([f"Which two columns tell something of each other: {beside.path}"] if beside.path is not None else [])
-
-
-def _pairs_path(rows: Path) -> Path:
-    """Where it stands which kind each pair of columns is: `rows.csv.pairs.csv` beside `rows.csv`."""
-    return rows.with_name(f"{rows.name}.pairs.csv")
 
 
 @click.command()
@@ -535,11 +514,8 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     told = list(pairs(account))
     replaced = {entry.number: _replacement(entry) for entry in account.entries}
     if as_json:
-        releases = [
-            plain(entry) | {"replaced_by": mark.new if (mark := replaced[entry.number]) else None}
-            for entry in account.entries
-        ]
-        print_json({"releases": releases, "pairs": told})
+        by = {number: {"replaced_by": mark.new if mark else None} for number, mark in replaced.items()}
+        print_json({"releases": [plain(entry) | by[entry.number] for entry in account.entries], "pairs": told})
     else:
         for entry in account.entries:
             mark = replaced[entry.number]
@@ -551,7 +527,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
 
 
 def _replacement(entry: "Entry") -> "Replacement | None":
-    """By what the release of an entry is replaced, as a note beside its folder says."""
     from marginals.bundle.replacement import Replacement, note_beside, replacement_of
     from marginals.bundle.snapshot import Snapshot
 

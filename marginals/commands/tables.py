@@ -185,7 +185,7 @@ class _Made(NamedTuple):
 
 def _made(configured: "Config", table: "Table", progress: "Progress", asked: _Asked) -> _Made:
     """The single tables that are asked for. Raises NothingPublishableError where there is none."""
-    from marginals.publishing.obstacles import no_single_table
+    from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
     from marginals.recoding.lattice import LatticeResult, published_table
     from marginals.say.table import single_table_lines
@@ -209,7 +209,7 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
         result = LatticeResult(1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
     best = result.best()
     if best is None:
-        raise NothingPublishableError(no_single_table(table, requirements))
+        raise NothingPublishableError(no_single_table([suppressed(table)], [requirements]))
     return _Made(
         {"nodes": result.nodes, "minimal": result.minimal},
         best,
@@ -299,11 +299,11 @@ def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
-    from marginals.bundle.writing import OutputFolder
+    from marginals.bundle.writing import require_folder
     from marginals.demo import census_config, census_hierarchies, hospital_config, simulate_census, simulate_hospital
     from marginals.files import replace_folder
 
-    _ = OutputFolder(folder)
+    require_folder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time
@@ -436,7 +436,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal.sign if described.decimal.why else None,
         }
-        answer = {"out": str(out), "attributes": config}
+        answer = {"out": str(out), "attributes": config.guesses}
         answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
         print_json(answer | {name: each for name, each in more.items() if each})
         return

@@ -1,6 +1,7 @@
 """How the cells of an unknown table are written: what stands for no value, and which sign comes before a fraction."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -10,28 +11,14 @@ from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_di
 
 ALWAYS = ("", "?")
 """What stands for nothing in every table."""
-
 _FAR = 2
 """Times that codes for no answer are as large as the largest number, at least, if nobody need be asked."""
-
 _GAP = 5
 """Numbers that lack between the largest number and codes, at least; of one digit, one is enough for several codes."""
-
 _FEW = 5
 """Different numbers besides a single code, at least: of fewer nobody can say what is out of place."""
-
 _MOST_WORDS = 3
 """Different words, at most, that may stand for nothing among numbers, of which there are ten times as many."""
-
-
-def nothing_in(columns: Iterable[Column]) -> tuple[str, ...]:
-    """Return the texts that say nothing in all columns that have them."""
-    nothing, values = set[str](), set[str]()
-    for column in columns:
-        own = nothing_among(column.values)
-        nothing |= own
-        values |= {text for text in column.values if says_nothing(text)} - own
-    return (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
 
 
 @dataclass(frozen=True)
@@ -41,18 +28,21 @@ class MissingTokens:
     texts: tuple[str, ...]
     cells: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    def counted_in(self, columns: Sequence[Column]) -> "MissingTokens":
-        """Count how many cells of some columns have each; cells without a text count as empty ones."""
-        cells = dict.fromkeys(self.texts, 0)
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> "MissingTokens":
+        """The texts that say nothing in all columns that have them; cells without a text count as empty ones."""
+        nothing, values = set[str](), set[str]()
         for column in columns:
-            cells[""] += column.missing
-            for text, count in zip(column.values, column.counts.tolist()):
-                if text in cells:
-                    cells[text] += count
-        return replace(self, cells={text: count for text, count in cells.items() if count})
+            own = nothing_among(column.values)
+            nothing |= own
+            values |= {text for text in column.values if says_nothing(text)} - own
+        texts = (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
+        cells = Counter({"": sum(column.missing for column in columns)})
+        for column in columns:
+            cells.update({text: n for text, n in zip(column.values, column.counts.tolist()) if text in texts})
+        return cls(texts, {text: cells[text] for text in texts if cells[text]})
 
     def __str__(self) -> str:
-        """How many cells are read as missing, and by which mark; empty where none is."""
         marks = [f"{count:,} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
         return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
 
@@ -70,13 +60,7 @@ NO_MARKS = Marks()
 
 
 def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
-    """Find the codes and words of a column that stand for no value. labels: what a file says that values mean.
-
-    >>> marks_of(Column.of("age", ["31", "42", "53", "64", "75", "-9"]), {})
-    Marks(texts=('-9',), why='all other numbers are 0 or more', is_asked=False)
-    >>> marks_of(Column.of("kids", ["0", "1", "2", "97", "99", "2"]), {}).texts
-    ('97', '99')
-    """
+    """Find the codes and words of a column that stand for no value. labels: what a file says that values mean."""
     labelled = tuple(value for value in column.values if labels.get(value) and says_nothing(labels[value]))
     if labelled:
         return Marks(labelled, "the labels of the file say so")
@@ -90,14 +74,10 @@ def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
     of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
     if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):
         return of_words
-    found = _codes(
-        numbers, {text: rows for text, rows in zip(column.values, column.counts.tolist()) if text in numbers}
-    )
-    return (
-        replace(found, texts=(*words, *found.texts), is_asked=found.is_asked or bool(words))
-        if found.texts
-        else of_words
-    )
+    codes = _codes(numbers, dict(zip(column.values, column.counts.tolist())))
+    if not codes.texts:
+        return of_words
+    return replace(codes, texts=(*words, *codes.texts), is_asked=codes.is_asked or bool(words))
 
 
 def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
@@ -146,22 +126,14 @@ class DecimalSign:
     why: str = ""
 
 
-POINT = DecimalSign()
-
-
 def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
     """The comma where some columns hold numbers with one and no column holds numbers with a point, else the point.
 
     1,234 and 5,678 may be whole numbers: columns in which every fraction has three digits say nothing.
-
-    >>> likely_decimal([Column.of("bmi", ["21,5", "30", "NA"]), Column.of("age", ["31", "42", "53"])])
-    DecimalSign(sign=',', why='the numbers of bmi have a comma before their fraction, and no column has a point there')
-    >>> likely_decimal([Column.of("bmi", ["21,5", "30"]), Column.of("weight", ["61.5"])])
-    DecimalSign(sign='.', why='')
     """
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):
-        return POINT
+        return DecimalSign()
     more = {1: "", 2: " and one more column"}.get(len(with_comma), f" and {len(with_comma) - 1} more columns")
     return DecimalSign(
         ",", f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -18,6 +18,7 @@ from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, me
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
+from marginals.tables.files import ColumnLabels
 from marginals.tables.intervals import gaps_and_overlaps
 from marginals.tables.scales import dates_among_bands, in_order
 from marginals.tables.sensitive_groups import (
@@ -53,13 +54,6 @@ def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool)
     """The width of the bands that a fitted ladder of numbers begins with; none for single whole values.
 
     A round one, of which a hundred or so hold most rows; of ages with decimals whole years.
-
-    >>> whole = list(map(Decimal, range(5001)))
-    >>> each = np.ones(5001, dtype=np.int64)
-    >>> finest_width(whole, each, False), finest_width(whole[:99], each[:99], True)
-    ((50,), ())
-    >>> finest_width([Decimal("0.4"), Decimal("0.9"), Decimal("21.6")], np.array([50, 50, 1]), False)
-    (Decimal('0.1'),)
     """
     unit = last_decimal(numbers)
     numbers, counts = without_spike(numbers, counts)
@@ -83,9 +77,6 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     such as halve the number of groups; none where no prefix puts some codes together and keeps others apart.
 
     codes: distinct, of one length. counts: rows of each, shape (codes,). rare: rows, fewer of which are rare.
-
-    >>> likely_prefixes(["PT-1480", "PT-1485", "PT-3063", "PT-3068"], np.array([9, 9, 9, 9]), 10)
-    (6,)
     """
     groups: dict[int, Counter[str]] = {length: Counter() for length in range(len(codes[0]), 0, -1)}
     for code, rows in zip(codes, counts.tolist()):
@@ -100,15 +91,7 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     return tuple(chosen[:_MOST_LEVELS])
 
 
-@dataclass(frozen=True)
-class ColumnDescription:
-    """What a file says of a column in words: a description, and the label of each code."""
-
-    description: str = ""
-    values: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-UNSAID = ColumnDescription()
+UNSAID = ColumnLabels()
 
 
 class ValueKind(Enum):
@@ -142,7 +125,7 @@ class Facts(Column):
     marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
     """
 
-    said: ColumnDescription = UNSAID
+    said: ColumnLabels = UNSAID
     rare: int = RARE
     marks: Marks = NO_MARKS
     spellings: int = 0
@@ -204,10 +187,10 @@ class Facts(Column):
                 f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
                 "correct the file before anything is published"
             )
-        elif overlaps := sum(not pair.is_gap for pair in pairs):
-            doubts.append(f"{overlaps:,} of its bands may be wrong, since they begin before the one below ends")
         elif pairs:
-            doubts.append(f"{len(pairs):,} of its bands may be wrong, since a gap lies below them")
+            overlaps = sum(not pair.is_gap for pair in pairs)
+            why = "they begin before the one below ends" if overlaps else "a gap lies below them"
+            doubts.append(f"{overlaps or len(pairs):,} of its bands may be wrong, since {why}")
         return "; and ".join(doubts)
 
     def says(self, *keys: str) -> str:
@@ -301,11 +284,6 @@ class Facts(Column):
         units = ("month", "quarter", "year")
         return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _DAYS_BY_DAY else units
 
-    @property
-    def units_of_births(self) -> tuple[str, ...]:
-        """What dates of birth are cut to, whose day is never published."""
-        return tuple(unit for unit in self.units or () if unit != "day")
-
     @cached_property
     def kind(self) -> ValueKind:
         """The way in which the values can be coarsened. Numbers can be names: codes of one length, or few things."""
@@ -350,11 +328,6 @@ class Facts(Column):
     def uncommon(self) -> int:
         """Values that fewer rows have than can be named."""
         return int((self.counts < self.rare).sum())
-
-    @property
-    def has_rare_values(self) -> bool:
-        """Whether some of three values or more are uncommon."""
-        return self.distinct > 2 and self.uncommon > 0
 
     def are_mostly_named(self, share: float) -> bool:
         """Whether there are some values that enough rows have, not too many, and that share of the rows has one of them."""

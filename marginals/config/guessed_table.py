@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import listing
-from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of, nothing_in
-from marginals.config.facts import UNSAID, ColumnDescription, Facts
+from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of
+from marginals.config.facts import UNSAID, Facts
 from marginals.config.person_keys import (
     FEWEST,
     MOST_MEMBERS,
@@ -50,10 +50,8 @@ from models.tables.contingency_table import pack
 
 _REPEATED = 4
 """Rows of each text of a column on average, at least, where each is kept once."""
-
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns go together."""
-
 _MOST_REPEATED = 2_000_000
 """People of a table of counts that are looked at."""
 
@@ -142,10 +140,6 @@ class DescribedTable:
         """The texts that stand for no value in a column."""
         return (*self.missing.texts, *self.columns[name].marks.texts)
 
-    def keys_among(self, guesses: Mapping[str, Guess]) -> list[RepeatingKey]:
-        """The columns that look like keys of people by the guesses, and repeat."""
-        return _keys(self.frame, guesses, self.missing.texts)
-
     @classmethod
     def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
         """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
@@ -163,32 +157,32 @@ class DescribedTable:
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        nothing = nothing_in(cells)
+        missing = MissingTokens.of(cells)
+        nothing = missing.texts
         read = [column.without(nothing) for column in cells]
+        named = possible_keys(files.columns, {})
         respelled = {}
-        for name in _possible(read):
+        for name in (c.name for c in read if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)):
             codes, texts = factorized(frame[name], _NO_VALUES)
             if (spelled := one_spelling(texts)[0]) != texts:
                 respelled[name] = frame[name]
                 frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
                 read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
         content = keys_by_content(frame, read, _NO_VALUES)
+        shared: dict[str, str] = {}
         if chosen.person:
             owned = owners(frame, chosen.person, _NO_VALUES)
-            keys = [
-                RepeatingKey(chosen.person, len(np.unique(owned[owned >= 0])), int((owned >= 0).sum()), "you said so")
-            ]
+            known = owned[owned >= 0]
+            keys = [RepeatingKey(chosen.person, len(np.unique(known)), len(known), "you said so")]
         else:
-            by_name = [key for key in _keys(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
+            by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
             keys = by_name or [key for key in content.keys if not is_called_otherwise(key.columns[0])]
             keys = [key for key in keys if chosen.roles.get(key.columns[0], Role.IDENTIFIER) is Role.IDENTIFIER]
-        shared = {} if chosen.person else shared_keys(frame, keys, read)
-        keys = [key for key in keys if key.columns[0] not in shared]
-        asked = {}
-        named = possible_keys(files.columns, {})
-        if doubt := _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles]):
-            asked = doubt
-        elif not chosen.person and not (keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS):
+            shared = shared_keys(frame, keys, read)
+            keys = [key for key in keys if key.columns[0] not in shared]
+        asked = _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles])
+        is_sure = keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS
+        if not (asked or chosen.person or is_sure):
             asked = _asked(frame, read, {} if keys else content.likely, shared)
         keys = [] if asked else keys
         for name, column in respelled.items():
@@ -198,13 +192,10 @@ class DescribedTable:
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)
-        said = {
-            name: ColumnDescription(label.description, label.values) for name, label in column_labels(source).items()
-        }
+        said = column_labels(source)
         read = [replace(c, decimal=decimal.sign, rare=rare, said=said.get(c.name, UNSAID)) for c in read]
-        tokens = MissingTokens(nothing).counted_in(cells)
         columns = {c.name: c.marked(marks_of(c, c.said.values)) for c in read}
-        return cls(source.name, frame, columns, keys, shared, asked, tokens, decimal, rare, counts)
+        return cls(source.name, frame, columns, keys, shared, asked, missing, decimal, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -217,11 +208,6 @@ def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 # Whose rows these are.
-
-
-def _possible(columns: Sequence[Facts]) -> list[str]:
-    named = possible_keys([column.name for column in columns], {})
-    return [c.name for c in columns if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)]
 
 
 def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], str]:
@@ -250,7 +236,8 @@ def _asked(
     return {}
 
 
-def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
+def keys_among(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
+    """The columns that look like keys of people by their names or guesses, and repeat."""
     identifiers = {name: Attribute(Role.IDENTIFIER) for name, own in guesses.items() if own.role is Role.IDENTIFIER}
     keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
     return sorted(keys, key=lambda key: -key.values)
@@ -307,9 +294,8 @@ class GuessedTable:
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        made = protected(self.facts[name], why, question)
         kept = {key: getattr(guess, key) for key in ("missing", "said", "marks", "one_spelling", "doubt")}
-        return replace(made, **kept)
+        return replace(protected(self.facts[name], why, question), **kept)
 
     def of_role(self, role: Role) -> list[str]:
         """The columns of a role."""
@@ -325,15 +311,16 @@ class GuessedTable:
         return {name: self.table.gone(name) for name in self.used if self.table.columns[name].missing}
 
     @cached_property
+    def drops(self) -> dict[str, BoolArray]:
+        """Which rows are left out since they lack a value of a column: shape (rows,)."""
+        return {name: gone for name, gone in self.lacking.items() if self.guesses[name].missing == "drop"}
+
+    @cached_property
     def complete(self) -> BoolArray:
         """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
-        complete = np.ones(len(self.table.frame), dtype=bool)
-        for column in self.person.columns if self.person is not None else ():
-            complete &= ~self.table.gone(column)
-        for name, gone in self.lacking.items():
-            if self.guesses[name].missing == "drop":
-                complete &= ~gone
-        return complete
+        of_nobody = map(self.table.gone, self.person.columns if self.person is not None else ())
+        lacks = [np.zeros(len(self.table.frame), dtype=bool), *of_nobody, *self.drops.values()]
+        return ~np.logical_or.reduce(lacks)
 
     @property
     def nothing_published(self) -> InputError:
@@ -355,7 +342,7 @@ class GuessedTable:
         if self.person is not None:
             return []
         asked = dict(self.table.asked)
-        if not asked and (keys := self.table.keys_among(self.guesses)):
+        if not asked and (keys := keys_among(self.table.frame, self.guesses, self.table.missing.texts)):
             names = listing([column_name(key.columns[0]) for key in keys])
             asked[tuple(key.columns[0] for key in keys)] = (
                 f"{names} repeats, and numbers no people. If a person can have several rows, write person = "

@@ -12,7 +12,7 @@ import pandas as pd
 
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
-from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, shared_keys
+from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.presets import PairsOfTable
 from marginals.config.questions import Question
@@ -31,19 +31,14 @@ from models.arrays import IndexArray
 
 K = 10
 """People who share a cell at least, where the table has rows enough."""
-
 LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
-
 MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
-
 ONE_ROW = "random"
 """Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
-
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
-
 _FIRST_BAND = 1_000_000
 """The number of the lowest band, beyond all numbers that stand for no value."""
 
@@ -55,7 +50,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     # The values of an identifier tell it where its name does not.
     keys, shared = table.keys, dict(table.shared)
     if not keys and not table.asked:
-        keys = table.keys_among(guesses)
+        keys = keys_among(table.frame, guesses, table.missing.texts)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
     guesses |= {
@@ -72,16 +67,11 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         if name not in chosen.roles
     }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
-    return _recounted(_with_missing_values(_with_structure(guessed)))
-
-
-def _with_structure(guessed: GuessedTable) -> GuessedTable:
-    if not guessed.lacking:
-        return guessed
-    few = [name for name in guessed.used if guessed.table.columns[name].distinct <= MOST_VALUES]
-    codes = {name: guessed.table.codes(name)[0].astype(np.intp) for name in few}
+    few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_VALUES] if guessed.lacking else []
+    codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
-    return replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
+    guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
+    return _recounted(_with_missing_values(guessed))
 
 
 def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
@@ -89,7 +79,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
     if not guessed.used:
         raise guessed.nothing_published
     while True:
-        drops = {name: gone for name, gone in guessed.lacking.items() if guessed.guesses[name].missing == "drop"}
+        drops = guessed.drops
         dropped = np.logical_or.reduce([np.zeros(len(guessed.table.frame), dtype=bool), *drops.values()])
         if dropped.sum() <= _MANY_DROPPED * len(dropped):
             return guessed
@@ -105,17 +95,13 @@ def _recounted(guessed: GuessedTable) -> GuessedTable:
     result = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
         first, facts = guessed.guesses[name], guessed.facts[name]
-        if _has_bands(first):
+        if first.has_bands:
             continue
         counted = replace(Facts.read(rows, name), decimal=facts.decimal, said=facts.said, rare=facts.rare)
         again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
-        if again.role is first.role and not _has_bands(again):
+        if again.role is first.role and not again.has_bands:
             result[name] = replace(again, missing=first.missing)
     return guessed.changed(result)
-
-
-def _has_bands(guessed: Guess) -> bool:
-    return bool(guessed.intervals or guessed.prefixes or guessed.dates)
 
 
 def _attribute(guessed: Guess) -> Attribute:
@@ -194,19 +180,14 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
-    """The columns by which it is told what can be demanded of those that are sensitive, which alone are generalized.
+    """The columns that tell what can be demanded of sensitive ones, which alone are generalized.
 
-    Numbers that are published in bands are those of their bands. Where people have several rows, all columns tell which of
-    them count, and stay as they are.
+    Numbers in bands are those of their bands. Where people have several rows, all columns tell which of them count.
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if not sensitive or guessed.person is not None:
-        plain = {
-            name: Attribute(
-                guess.role, missing=guess.missing, marks=guess.marks or None, one_spelling=guess.one_spelling or None
-            )
-            for name, guess in guessed.used.items()
-        }
+        bare = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), "is_fitted": False}
+        plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
         return part.frame, plain | sensitive
     columns = {}
     for name, attribute in sensitive.items():
@@ -235,10 +216,8 @@ def _bands(part: DescribedTable, name: str, attribute: Attribute) -> "pd.Series[
 
 
 def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[str, Attribute]) -> int | None:
-    """How many ways there are to generalize some columns; None where they are more than can be looked through.
-
-    rows: those that are counted. Columns of few values come first, and none has less than two levels.
-    """
+    """How many ways there are to generalize some columns of the rows that count; None if they are too many."""
+    # Columns of few values come first, and none has less than two levels.
     names, ways = sorted(known, key=lambda name: part.columns[name].distinct), 1
     for place, name in enumerate(names):
         if ways << len(names) - place > MOST_NODES:
@@ -257,10 +236,7 @@ def _demands(table: Table, names: Collection[str]) -> dict[str, str]:
 def _counted(
     part: DescribedTable, frame: pd.DataFrame, attributes: Mapping[str, Attribute], person: RepeatingKey | None
 ) -> CountedTable:
-    """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
-
-    Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
-    """
+    """Several rows of each only count where all that is sensitive can bear a demand: any row of a person is looked at."""
     missing = part.missing.texts
     read = partial(read_table, frame, attributes, missing, decimal=part.decimal.sign, k=part.rare)
     if person is None:

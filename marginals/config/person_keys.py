@@ -15,10 +15,9 @@ import pandas as pd
 from checks.claims import listing
 from marginals.config.facts import Facts
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey
+from marginals.tables.people import RepeatingKey, places
 from marginals.tables.scales import in_order
 from marginals.tables.values import NumberFormat
-from marginals.tables.words import column_words
 from models.arrays import IndexArray
 from models.tables.contingency_table import pack
 
@@ -58,20 +57,18 @@ class ContentKeys:
 
 
 def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Collection[str]) -> ContentKeys:
-    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value.
-
-    >>> visits = pd.DataFrame({"hid": [str(500 + 7 * (n // 3)) for n in range(120)], "no": ["1", "2", "3"] * 40})
-    >>> found = keys_by_content(visits, [Facts.of(name, visits[name]) for name in visits], ("",))
-    >>> str(found.keys[0]), sorted(found.numbering)
-    ("'hid' looks like a key and repeats: 40 values in 120 rows, and no numbers the rows of each", ['no'])
-    """
+    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value."""
     varied = {column.name: column for column in columns if column.distinct > 1}
     lasting = [column for column in varied.values() if _has_repeats(column)]
     if not lasting:
         return ContentKeys((), frozenset(), {})
     coded = {name: factorized(frame[name], missing) for name in varied}
     codes = {name: column_codes for name, (column_codes, _) in coded.items()}
-    names = {column.name for column in lasting if _is_like_key(column) and _repeats(column)}
+    names = {
+        column.name
+        for column in lasting
+        if _is_like_key(column) and (column.counts > 1).sum() >= _REPEATING * column.distinct
+    }
     candidates = [column for column in lasting if _is_like_key(column) and column.are_numbers_of_things]
     signs: dict[str, str] = {}
     numbering: set[str] = set()
@@ -91,15 +88,17 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Coll
         if name in keys and (sign := _told_apart(codes[name], beside, keys)):
             signs[name] = sign
             continue
-        in_order_of_values = _in_order(column, *coded[name])
+        # By their place in order, by which a function of the values is known.
+        places_of = {text: place for place, text in enumerate(in_order(column.values))}
+        ordered = np.array([*(places_of.get(text, -1) for text in coded[name][1]), -1])[codes[name]]
         is_seldom = column in candidates and column.rows <= _ROWS_OF_AGREEING * column.distinct
-        if is_seldom and (sign := _agreeing(in_order_of_values, beside)):
+        if is_seldom and (sign := _agreeing(ordered, beside)):
             signs[name] = sign
         elif not (column.begin_with_year or column.end_with_year):
             for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")) if name in names else ():
                 if name not in likely and (sign := _told_apart(codes[name], beside, names, exceptions)):
                     likely[name] = f"{but}{sign}"
-            if name not in likely and (sign := _agreeing(in_order_of_values, beside, _EXCEPTIONS)):
+            if name not in likely and (sign := _agreeing(ordered, beside, _EXCEPTIONS)):
                 likely[name] = sign
     found = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
     return ContentKeys(
@@ -171,21 +170,16 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
     """The column of a sex or a birth in which the rows of most repeated values of a key differ; empty where none does.
 
     Such a key numbers no people, but what several people share: physicians, schools, households.
-
-    >>> visits = pd.DataFrame({"unit": ["1", "1", "2", "2"], "sex": ["f", "m", "m", "f"]})
-    >>> differs_within(visits, "unit", [Facts.of(name, visits[name]) for name in visits], ("",))
-    'sex'
     """
     owners = factorized(frame[key], missing)[0].astype(np.int64)
     for column in columns:
-        if column.name == key or not column.words & column_words("sexes", "births") or not column.distinct >= 2:
+        if column.name == key or column.distinct < 2 or not column.says("sexes", "births"):
             continue
         values = factorized(frame[column.name], missing)[0].astype(np.int64)
         known = (owners >= 0) & (values >= 0)
         repeated = np.bincount(owners[known], minlength=1) > 1
         pairs = np.unique(np.stack([owners[known], values[known]]), axis=1)[0]
-        differ = np.bincount(pairs, minlength=len(repeated)) > 1
-        if differ.sum() > _SHARED * repeated.sum():
+        if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARED * repeated.sum():
             return column.name
     return ""
 
@@ -199,10 +193,6 @@ def _has_repeats(column: Facts) -> bool:
 
 def _is_like_key(column: Facts) -> bool:
     return not (column.says("codes", "categories", "weights") or column.is_of_something or column.are_amounts)
-
-
-def _repeats(column: Facts) -> bool:
-    return bool((column.counts > 1).sum() >= _REPEATING * column.distinct)
 
 
 def _rows_of_first(codes: IndexArray) -> IndexArray:
@@ -221,9 +211,7 @@ def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> 
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
     order = np.lexsort((numbers, owners))
-    begins = np.flatnonzero(np.diff(owners[order], prepend=-1))
-    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order)))) + 1
-    return bool(np.array_equal(numbers[order], place))
+    return bool(np.array_equal(numbers[order], places(owners[order]) + 1))
 
 
 def _told_apart(
@@ -268,31 +256,21 @@ def _is_constant(owners: IndexArray, values: IndexArray) -> bool:
     return pairs <= len(np.unique(owners)) + _EXCEPTIONS * len(owners)
 
 
-def _in_order(column: Facts, codes: IndexArray, texts: Sequence[str]) -> IndexArray:
-    """The values of a column by their place in its order, by which a function of it is known; -1 where missing."""
-    places = {text: place for place, text in enumerate(in_order(column.values))}
-    return np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes]
-
-
 def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:
     """That several columns say the same in all rows of each value, as they do of a person or a family; or nothing.
 
     A function of an amount, such as its square or its class, says the same too, but its values follow those of the column.
-    owners: the values by their place in the order of the column. exceptions: share of the rows.
     """
     same = (name for name, values in others.items() if _is_same_within(owners, values, exceptions))
     agreeing = list(islice(same, _AGREEING))
     nearly = "nearly " if exceptions else ""
-    if len(agreeing) < _AGREEING:
-        return ""
-    return f"{listing(agreeing)} are the same in {nearly}all rows of each"
+    return f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _AGREEING else ""
 
 
 def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
     """Whether all rows of each owner have one value, which neither chance nor the order of owners explains.
 
-    owners, values: numbers of each, of owners in their order, -1 where missing, shape (rows,). exceptions: share of the rows
-    of those who have several.
+    owners: numbers in the order of their values. exceptions: share of the rows of those who have several.
     """
     known = (owners >= 0) & (values >= 0)
     numbers, others = owners[known], values[known].astype(np.int64)

@@ -40,12 +40,12 @@ class Question:
                 f"Whose rows are these? {self.reason} If each row is a person of its own, write rows_per_person = 1. Until "
                 "you say so, promises count rows, not people."
             )
-        columns = ", ".join(map(column_name, self.columns))
+        columns, reason = ", ".join(map(column_name, self.columns)), f"{self.reason[:1].upper()}{self.reason[1:]}."
         if self.role is None:
             return f"{columns}: {self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
-            return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
+            return f"{columns}: shall {'it' if one else 'they'} stay left out? {reason}"
         if self.reason == UNKNOWN and len(self.columns) > 1:
             return (
                 f"{columns}: is one of these, whose names say nothing that this program knows, something that nobody should "
@@ -55,23 +55,13 @@ class Question:
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
         }[self.role]
-        return (
-            f"{columns}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
-        )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+        return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
     """What is asked, each reason once for each role, that without any evidence last.
 
     asked: a column, why it is asked, or nothing, and its role.
-
-    >>> (question,) = questions_of([("q1", "the name says nothing", Role.SENSITIVE), ("age", "", Role.QUASI_IDENTIFIER)])
-    >>> question.columns
-    ('q1',)
     """
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
@@ -103,8 +93,8 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def quoted(text: str | Sequence[str]) -> str:
-    """Spell a text, or a list of texts, as TOML does."""
+def quoted(text: object) -> str:
+    """Spell a text, or a list of texts or numbers, as TOML does."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -131,12 +121,7 @@ _REASON = re.compile(rf"^#\s*({_GUESSED}|{_ASKED})(.*?)\.?\s*$", re.MULTILINE)
 
 
 def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]:
-    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes.
-
-    >>> found = guesses_in("[attributes.age]\n# Guessed: ages.\nrole = 'ignored'", {"age": None})
-    >>> found["age"].why
-    'ages'
-    """
+    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes."""
     comments = dict(_SECTION.findall("\n".join(text.splitlines())))
     guesses = {}
     for name in names:
@@ -152,9 +137,6 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     """That nobody has confirmed the roles that `init` guessed, those first that it asked about. roles: by attribute.
 
     config: the name of its file.
-
-    >>> list(unconfirmed_lines({"age": Unconfirmed("ages")}, {"age": Role.QUASI_IDENTIFIER}, "release.toml"))[1]
-    '  It guessed: age (quasi-identifier).'
     """
     if not unconfirmed:
         return

@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from math import inf
@@ -127,39 +127,20 @@ SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "s
 
 
 @dataclass(frozen=True)
-class LinkageSection:
-    """What attackers link with what is disclosed. columns: of that table, those that enlarge the records."""
-
-    table: Path
-    columns: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, folder: Path, stated: Mapping[str, Any]) -> "LinkageSection":
-        """The section as TOML has it."""
-        return cls(folder / stated["table"], tuple(dict.fromkeys(stated.get("columns", []))))
-
-
-@dataclass(frozen=True)
 class RiskSection:
     """The section [risk], its tables not yet read.
 
-    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. row_weight: the column of
-    how often each row counts.
+    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. linkage: the table that
+    attackers link with what is disclosed, and its columns that enlarge the records. row_weight: how often each row counts.
     """
 
     dictionaries: tuple[Path, ...] = ()
     prior: tuple[float, ...] = (1.0,)
     harm: HarmModel = field(default_factory=HarmModel)
     personal_weights: Path | None = None
-    linkage: LinkageSection | None = None
+    linkage: tuple[Path, tuple[str, ...]] | None = None
     rules: tuple[DisclosureRule, ...] = ()
     row_weight: str | None = None
-
-    @property
-    def reads(self) -> tuple[Path, ...]:
-        """The tables that are read beside the one that is disclosed."""
-        others = (self.personal_weights, self.linkage.table if self.linkage else None)
-        return self.dictionaries + tuple(table for table in others if table is not None)
 
     @classmethod
     def of(cls, folder: Path, content: object) -> "RiskSection":
@@ -169,32 +150,31 @@ class RiskSection:
         prior = risk.get("prior", [1 / max(len(paths), 1)] * max(len(paths), 1))
         if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-        personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
         return cls(
             tuple(folder / path for path in paths),
             tuple(prior),
             _harm(risk),
-            None if personal is None else folder / personal,
-            None if linkage is None else LinkageSection.of(folder, linkage),
-            tuple(map(_rule, risk.get("rules", []))),
+            folder / risk["personal_weights"] if "personal_weights" in risk else None,
+            linkage and (folder / linkage["table"], tuple(dict.fromkeys(linkage.get("columns", [])))),
+            tuple(
+                DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
+                for rule in (section(content, "risk.rules", RULE) for content in risk.get("rules", []))
+            ),
             risk.get("row_weight"),
         )
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
-    """The harm without the table of personal weights."""
-    weights: dict[str, Any] | None = None
-    if "weights" in risk:
-        weights = {}
-        for name, stated in risk["weights"].items():
-            where = f"risk.weights.{name}"
-            by_value = Key(bool, "be a weight, or a table of values and weights")
-            weights[name] = (
-                _WEIGHT.of_each(where, by_value.check(where, stated))
-                if is_table(stated)
-                else _WEIGHT.check(where, stated)
-            )
+    stated_weights: dict[str, Any] = {}
+    for name, stated in risk.get("weights", {}).items():
+        where = f"risk.weights.{name}"
+        if is_table(stated):
+            by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
+            stated_weights[name] = _WEIGHT.of_each(where, by_value)
+        else:
+            stated_weights[name] = _WEIGHT.check(where, stated)
+    weights = stated_weights if "weights" in risk else None
     interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
     missed = risk.get("missed", 0.0)
     if missed == inf:
@@ -210,19 +190,12 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
     return HarmModel(_FAMILIES[risk.get("sensitivity", "linear")], weights, pairs, missed)
 
 
-def _rule(content: object) -> DisclosureRule:
-    rule = section(content, "risk.rules", RULE)
-    return DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
-
-
 @dataclass(frozen=True)
 class PopulationSection:
     """Everybody whom the rows could be about, not yet read, and what is demanded of a single table of them."""
 
-    path: Path | None
-    k_map: int | None = None
-    delta_presence: tuple[float, float] | None = None
-    bayes_optimal: tuple[float, float] | None = None
+    path: Path | None = None
+    demands: Mapping[str, Any] = field(default_factory=dict, hash=False)
     sampling_fraction: float | None = None
 
     @classmethod
@@ -236,24 +209,10 @@ class PopulationSection:
                 raise InputError(
                     "the key population.sampling_fraction stands alone; leave out the others of [population]"
                 )
-            return cls(None, sampling_fraction=float(stated["sampling_fraction"]))
+            return cls(sampling_fraction=float(stated["sampling_fraction"]))
         POPULATION["path"].check("population.path", stated.get("path"))
-        presence, beliefs = (
-            tuple(stated[key]) if key in stated else None for key in ("delta_presence", "bayes_optimal")
-        )
-        return cls(folder / stated["path"], stated.get("k_map"), presence, beliefs)
-
-    def read(self, like: TableSource) -> Population | float:
-        """The population, read as a table is that it has the quasi-identifiers of, or the sampling fraction."""
-        if self.path is None:
-            assert self.sampling_fraction is not None
-            return self.sampling_fraction
-        return Population.read(self.path, like, self.k_map, self.delta_presence, self.bayes_optimal)
-
-    def refuse_demands(self) -> None:
-        """Raise InputError where it demands what only single tables can be checked for."""
-        if any(demand is not None for demand in (self.k_map, self.delta_presence, self.bayes_optimal)):
-            raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
+        demands = {key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()}
+        return cls(folder / demands.pop("path"), demands)
 
 
 @dataclass(frozen=True)
@@ -279,9 +238,10 @@ class Config:
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
-        tables = () if self.source.path is None else (self.source.path,)
-        everybody = () if self.population is None or self.population.path is None else (self.population.path,)
-        return (self.path, *tables, *self.hierarchies, *self.rules, *self.ladders, *everybody, *self.risk.reads)
+        risk, people = self.risk, self.population and self.population.path
+        named = (self.source.path, people, risk.personal_weights, risk.linkage and risk.linkage[0])
+        files = (*self.hierarchies, *self.rules, *self.ladders, *risk.dictionaries)
+        return (self.path, *files, *(path for path in named if path is not None))
 
     @property
     def k(self) -> int:
@@ -302,13 +262,15 @@ class Config:
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
         with _named(self.path):
-            return None if self.population is None else self.population.read(self.source)
+            if self.population is None or self.population.path is None:
+                return self.population and self.population.sampling_fraction
+            return Population.read(self.population.path, self.source, **self.population.demands)
 
     def require_collections(self) -> None:
         """Raise InputError where the config demands what is decided of single tables only."""
-        with _named(self.path):
-            if self.population is not None:
-                self.population.refuse_demands()
+        if self.population is not None and self.population.demands:
+            with _named(self.path):
+                raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
 
 
 def read_config(path: str | Path) -> Config:
@@ -324,16 +286,27 @@ def read_config(path: str | Path) -> Config:
     ('people.csv', 5)
     """
     path = path_of(path)
-    return config_of(path, toml_text(path, "config file"))
+    try:
+        text = bounded_content(path, _MOST_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no config file {path}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read as UTF-8 text") from None
+    return config_of(path, text)
 
 
 def config_of(path: Path, text: str) -> Config:
-    r"""The config that a text is, as if it stood in the file. Raises InputError as `read_config` does.
-
-    >>> config_of(Path("release.toml"), "data.path = 'people.csv'\nattributes.sex.role = 'sensitive'").source.used.keys()
-    dict_keys(['sex'])
-    """
-    content = toml_content(path, text)
+    r"""The config that a text is, as if it stood in the file. Raises InputError as `read_config` does."""
+    if _LONG_KEY.search(text):  # tomllib takes the square of the number of its parts
+        raise InputError(f"{path} has a key of more than a hundred parts")
+    try:
+        content = tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    except (RecursionError, ValueError):
+        raise InputError(f"{path} is nested too deeply, or has a number with more digits than are read") from None
     with _named(path):
         config = _config(path, content)
     if content["data"].get("reviewed", False):
@@ -348,33 +321,9 @@ _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*
 """A key of more than a hundred parts, where keys can stand."""
 
 
-def toml_text(path: Path, what: str, most: int = _MOST_BYTES) -> str:
-    """The text of a TOML file. Raises InputError naming it."""
-    try:
-        return bounded_content(path, most).decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"there is no {what} {path}") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} cannot be read as UTF-8 text") from None
-
-
-def toml_content(path: Path, text: str) -> dict[str, Any]:
-    """What the text of a file says. Raises InputError naming it."""
-    if _LONG_KEY.search(text):  # tomllib takes the square of the number of its parts
-        raise InputError(f"{path} has a key of more than a hundred parts")
-    try:
-        return tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
-    except (RecursionError, ValueError):
-        raise InputError(f"{path} is nested too deeply, or has a number with more digits than are read") from None
-
-
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """What is refused, with the name of the config that asks for it."""
+    """Name the config in each refusal."""
     try:
         yield
     except MarginalsError as error:
@@ -405,14 +354,20 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         )
     stated_rules = privacy.get("rules", [])
     rules = stated_rules if isinstance(stated_rules, list) else [stated_rules]
-    ladders = tuple(folder / data[key] for key in ("ladders",) if key in data)
+    ladders = (folder / data["ladders"],) if "ladders" in data else ()
+    settings = {key: data[key] for key in _SAME if key in data}
+    if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
+        settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
+    if "where" in data:
+        settings["where"] = Part(data["where"])
     roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
     return Config(
         path,
         TableSource(
             attributes=attributes,
             ladders=read_ladders(ladders[0], roles) if ladders else {},
-            **_data_settings(folder, data),
+            origin=folder / data["path"],
+            **settings,
         ),
         Policy(**{**privacy, "rules": rules_of(stated_rules, folder)}, base=table, **search),
         RiskSection.of(folder, content.get("risk", {})),
@@ -422,16 +377,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         ladders,
         PopulationSection.of(folder, content.get("population", {})),
     )
-
-
-def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the section [data] says of a TableSource."""
-    settings = {key: data[key] for key in _SAME if key in data}
-    if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
-        settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
-    if "where" in data:
-        settings["where"] = Part(data["where"])
-    return settings | {"origin": folder / data["path"]}
 
 
 def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
@@ -461,13 +406,9 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
 
 def _demands_nothing(text: object) -> bool:
     """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none."""
-    if not isinstance(text, str) or text == NO_DIVERSITY:
-        return False
-    try:
-        criterion = parse_diversity(text)
-    except CriterionError:
-        return False  # which is said when the policy is made
-    return demands_nothing(criterion)
+    with suppress(CriterionError):  # which is said when the policy is made
+        return isinstance(text, str) and text != NO_DIVERSITY and demands_nothing(parse_diversity(text))
+    return False
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
@@ -491,7 +432,6 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     >>> from marginals.example import attributes, frame
     >>> from marginals.publishing.policy import Policy
     >>> from marginals.tables.source import TableSource
-    from marginals.tables.spellings import cell_text
     >>> with TemporaryDirectory() as folder:
     ...     frame.to_csv(f"{folder}/people.csv", index=False)
     ...     people = TableSource(origin=f"{folder}/people.csv", attributes=attributes)
@@ -505,8 +445,7 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     if rows.repeating:
         raise unit_refusal(rows.repeating)
     known = tuple(_people_table(config, path) for path in risk.dictionaries)
-    link = risk.linkage
-    linkage = None if link is None else Linkage(_people_table(config, link.table), link.columns)
+    linkage = risk.linkage and Linkage(_people_table(config, risk.linkage[0]), risk.linkage[1])
     attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
@@ -515,12 +454,12 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
-    """The table of people in a file. Raises InputError where it cannot be read or has no rows."""
     frame, source = read_frame(path, replace(config.source.form, header=None, sheet=None)), config.source
     if not len(frame):
         raise InputError(f"{path.name} has no rows")
-    named = next((name for name, a in source.attributes.items() if a.role is Role.IDENTIFIER), None)
-    identifier = named if named in frame.columns else None
+    names = (name for name, attribute in source.attributes.items() if attribute.role is Role.IDENTIFIER)
+    identifier = next(names, None)
+    identifier = identifier if identifier in frame.columns else None
     return PeopleTable(path.name, frame, identifier, frozenset(source.missing), decimal=source.decimal)
 
 

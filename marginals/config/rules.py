@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from marginals.config import UNKNOWN
-from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, ValueKind
+from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
 from marginals.tables.attribute import COUNT, Role, words_in_order
+from marginals.tables.files import ColumnLabels
 from marginals.tables.people import other_numbered
 from marginals.tables.words import column_words, sections
 
@@ -39,7 +40,7 @@ class Guess:
     intervals: tuple[int | Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
     missing: str = "drop"
-    said: ColumnDescription = UNSAID
+    said: ColumnLabels = UNSAID
     dates: tuple[str, ...] = ()
     is_fitted: bool = False
     question: str = ""
@@ -51,6 +52,11 @@ class Guess:
     marks: tuple[str, ...] = ()
     one_spelling: bool = False
     doubt: str = ""
+
+    @property
+    def has_bands(self) -> bool:
+        """Whether its values are cut to bands, beginnings or units of time."""
+        return bool(self.intervals or self.prefixes or self.dates)
 
     @property
     def is_open(self) -> bool:
@@ -83,8 +89,8 @@ class Rule:
     """One row of a table of rules.
 
     when: what it finds in the facts of a column; nothing where it does not apply. why: in words, with {found}, {f} for
-    the facts, and {why} for why a column is sensitive. steps: fields of a guess, each a value or the name of a fact.
-    question: what is asked then. condition: when it applies, in words, where that is not why.
+    the facts, and {why} for why a column is sensitive. steps: fields of a guess, each a value, the name of a fact or what
+    finds it. question: what is asked then. condition: when it applies, in words, where that is not why.
     """
 
     role: Role
@@ -97,7 +103,8 @@ class Rule:
     def guess(self, facts: Facts, found: object, why: str = "") -> Guess:
         """Return what it says of a column."""
         steps: dict[str, Any] = {
-            key: attrgetter(step)(facts) if isinstance(step, str) else step for key, step in self.steps.items()
+            key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) if callable(step) else step
+            for key, step in self.steps.items()
         }
         reason, question = (text.format(found=found, f=facts, why=why) for text in (self.why, self.question))
         return Guess(self.role, reason, question=question, **steps)
@@ -228,11 +235,6 @@ def _fills_scale(f: Facts) -> bool:
     return (low, high) in _SCALES and f.distinct == high - low + 1 and f.rows >= 10 * f.distinct
 
 
-def _is_described_as_recognizable(f: Facts) -> bool:
-    is_short = len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION
-    return is_short and is_recognizable(f.said.description)
-
-
 def _surely(text: str) -> Meaning | None:
     meaning = meaning_of(text)
     return meaning if meaning is not None and meaning.is_sure else None
@@ -242,12 +244,6 @@ def _are_diagnoses(f: Facts) -> bool:
     are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
     letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
     return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)
-
-
-def _is_too_wide(f: Facts) -> bool:
-    return (
-        f.kind is ValueKind.NUMBERS and f.distinct > 2 and bool(f.whole) and max(f.whole) - min(f.whole) > _WIDEST_RANGE
-    )
 
 
 def _bands(f: Facts) -> str:
@@ -266,10 +262,6 @@ def _bands_of_heaps(f: Facts) -> str:
     return _bands(f) if are_heaped and not (f.whole and (f.are_ages or not f.widths)) else ""
 
 
-def _bands_of_all(f: Facts) -> str:
-    return bands + (", 0 by itself" if f.start else "") if (bands := _bands(f)) else ""
-
-
 def _categories(f: Facts) -> str:
     if f.kind is ValueKind.NUMBERS:
         kind = "different numbers"
@@ -282,10 +274,6 @@ def _categories(f: Facts) -> str:
 
 def _uncommon(f: Facts) -> str:
     return f"{_categories(f)}, of which {f.uncommon:,} {'is' if f.uncommon == 1 else 'are'}"
-
-
-def _are_blocks(f: Facts) -> bool:
-    return f.kind is ValueKind.CODES and bool(f.prefixes) and f.are(_BLOCK)
 
 
 def _groups(f: Facts) -> str:
@@ -325,7 +313,12 @@ _TOO_FINE = (
         lambda f: f.rows - int(f.counts.max()) + f.missing < f.rare,
         "all but fewer than {f.rare:,} rows have the same value, which are too few to be shown",
     ),
-    _ignored(_is_too_wide, "its numbers lie too far apart; round them, to thousands for example"),
+    _ignored(
+        lambda f: (
+            f.kind is ValueKind.NUMBERS and f.distinct > 2 and f.whole and max(f.whole) - min(f.whole) > _WIDEST_RANGE
+        ),
+        "its numbers lie too far apart; round them, to thousands for example",
+    ),
     _ignored(
         lambda f: f.end_with_year and f.units is None,
         "dates that cannot be read for sure, or lie too far apart: write them as YYYY-MM-DD, and leave unknown ones empty",
@@ -348,7 +341,7 @@ STEPS = (
     ),
     _open(_bands_of_heaps, "{found}; many rows share a value", _FITTED, condition="numbers that many rows share"),
     _open(
-        _bands_of_all,
+        lambda f: (bands := _bands(f)) and bands + (", 0 by itself" if f.start else ""),
         "{found}",
         {"intervals": "widths", "start": "start", **_FITTED},
         condition="other numbers, but for up to 20 with decimals",
@@ -356,7 +349,7 @@ STEPS = (
     _open(
         lambda f: f.kind is ValueKind.DATES and f.says("births"),
         "dates, from months on as fine as their rows allow; the day of birth itself is never published",
-        {"dates": "units_of_births", "is_coarse": True, **_FITTED},
+        {"dates": lambda f: tuple(unit for unit in f.units or () if unit != "day"), "is_coarse": True, **_FITTED},
     ),
     _open(
         lambda f: f.kind is ValueKind.DATES,
@@ -364,7 +357,7 @@ STEPS = (
         {"dates": "units", **_FITTED},
     ),
     _open(
-        lambda f: len(f.values[0]) if _are_blocks(f) else 0,
+        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES and f.prefixes and f.are(_BLOCK) else 0,
         "all values are codes of {found} characters, a block of houses each, which is never published itself",
         {"prefixes": "prefixes", "is_coarse": True},
     ),
@@ -420,7 +413,9 @@ SENSITIVE_STEPS = (
         question=_BACK + _LONG,
         condition=_LONG,
     ),
-    _sensitive(_merged, "{why}{found[0]}", {"is_fitted": "has_rare_values"}, condition="other texts"),
+    _sensitive(
+        _merged, "{why}{found[0]}", {"is_fitted": lambda f: f.distinct > 2 and f.uncommon > 0}, condition="other texts"
+    ),
 )
 """Rules for the steps of columns that nobody should learn, and why they are kept back."""
 
@@ -490,7 +485,11 @@ ROLES = (
     *_TOO_FINE,
     _open(lambda f: f.is_recognizable, "", condition="the name is one by which people are recognized"),
     _sensitive(_fills_scale, _SCALE, question=_SCALE),
-    _open(_is_described_as_recognizable, "", condition="the description is one by which people are recognized"),
+    _open(
+        lambda f: len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION and is_recognizable(f.said.description),
+        "",
+        condition="the description is one by which people are recognized",
+    ),
     _open(lambda _: True, "", question=UNKNOWN, condition="any other"),
 )
 """Rules for the role of a column by itself."""

@@ -10,6 +10,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.requirements import Requirements, diversities_by_attribute
+from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
@@ -21,8 +22,7 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
 from models.installed import BASES as BASE_GROUP
-from models.installed import STRATEGIES as STRATEGY_GROUP
-from models.installed import installed, installed_names, name_of, refusal
+from models.installed import installed, name_of, refusal
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, Strategy, additive
 from models.search.selection import STRATEGIES
@@ -48,7 +48,6 @@ GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str |
 
 
 def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
-    """The same as texts. Raises CriterionError for a criterion that no reader could read back."""
     if isinstance(demanded, Diversity):
         require_readable(demanded)
         return str(demanded)
@@ -63,7 +62,6 @@ def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
 
 
 def _rows(least: int) -> Key:
-    """A number of rows, or none."""
     nothing = why_no_demand(1) if least == LEAST_DEMAND else ""
     return Key(
         lambda rows: rows is None or is_number_of_rows(rows, least),
@@ -83,39 +81,12 @@ _MARGINS = Key(are(_is_margin), "be a list of margins such as { age = 1, sex = 0
 class Policy:
     """What a release must satisfy, and how it is searched for.
 
-    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
-    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
-    attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
-    each level of the attribute from 0, "none" for a level of which nothing is demanded; a criterion itself stands for its
-    text, one of one's own where it is registered or installed. "none", of all sensitive attributes or of one, says that
-    none is demanded on purpose; where nothing is said, nothing that is sensitive is published. base: the anonymized table
-    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute;
-    of several sensitive attributes each has such a table. Or a CSV file, "published.csv", of a table of the same rows that
-    is published already, generalized to levels of the hierarchies. Or a function of the table and its requirements that
-    gives a level for each quasi-identifier, or the name of one that is installed (`BaseAnonymizer`). "auto" looks for a
-    release with the best one and for one without, and takes the better. start: where a stepwise search begins besides that
-    table, with "independence" (every attribute by itself) or "nothing". max_sensitive_margins: maximum number of margins
-    that contain the same sensitive attribute. max_cells, max_attributes: maximum of each margin, empty cells counted.
-    must_publish: margins that must be derivable from a published one. must_not_publish: margins that no published one may
-    reveal. alone: sensitive attributes that are published in a table of their own only, since they would give another one
-    away. wanted: analyses that the release is for, a `Wanted` each: the search weighs how far their tables are from the
-    data beside the whole. time_limit: seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what
-    they demand is demanded beside the rest. turnover: "known" where readers can be taken to
-    know that people come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at
-    least k came and at least k left. "unknown": they may take every difference for people. max_waiting: of the first
-    release of a ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them
-    came or left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
-    in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks for
-    the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which is
-    what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
-    associations; "kl", the KL divergence alone; or whatever else `models.search.objective_of` takes whose gains add up,
-    such as "bic", "bdeu", a function of a clique's counts, or the name of one that is installed. strategy: a name, a
-    function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`).
-    further_tables: tables of nonsensitive attributes beside those that have a junction tree: "pairs", at most so many, or a
-    list of the attributes of each; "none". They need k_link, max_sensitive_margins = 1, and no k_combinatorial.
-    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows, as its
-    publisher attests; k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
-    published, without what can be worked out. Raises InputError or CriterionError for values that make no sense.
+    docs/config.md says what each field means, under the same name. In Python a diversity can also be a criterion, one of
+    one's own where it is registered or installed; a base, a function of the table and its requirements that gives levels of
+    quasi-identifiers (those that it does not name are suppressed); a strategy, a function (problem, stop) -> SearchResult;
+    and an objective, whatever else `models.search.objective_of` takes whose gains add up. Each can be the name of one that
+    is installed. max_cells: maximum of each margin, empty cells counted. wanted: a `Wanted` each. Raises
+    InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
     'auto'
@@ -173,9 +144,8 @@ class Policy:
             )
         object.__setattr__(self, "rules", rules_of(self.rules))
         self._require_further()
-        demanded = self.diversities(
-            [*self.diversity] if self.diversity and isinstance(self.diversity, Mapping) else ["any"]
-        )
+        names = list(self.diversity) if isinstance(self.diversity, Mapping) else []
+        demanded = self.diversities(names or ["any"])
         if idle := next((claim for claim in demanded if demands_nothing(claim.diversity)), None):
             raise InputError(
                 f'the diversity "{idle.diversity}" demands nothing, as every table satisfies it; write "{PROPOSED}", or '
@@ -188,7 +158,6 @@ class Policy:
             )
 
     def _require_further(self) -> None:
-        """Raise InputError where further tables go with nothing else that is demanded, or something goes with them alone."""
         if self.further is None:
             if self.no_small_certain is not None:
                 raise InputError(
@@ -225,9 +194,7 @@ class Policy:
         >>> Policy(k_link=10, further_tables="pairs").least_certain, Policy(k_link=10).least_certain
         (10, 1)
         """
-        if self.further is None:
-            return 1
-        return self.no_small_certain or self.least("k_link") or 1
+        return 1 if self.further is None else self.no_small_certain or self.least("k_link") or 1
 
     def objective_for(self, table: Table) -> PenalizedDivergence:
         """What the search minimizes, of people, where these can have several rows each.
@@ -248,11 +215,7 @@ class Policy:
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:
-        """The named rules that the release must keep.
-
-        >>> [rule.name for rule in Policy(rules=["cms-11", "abs-10"]).named_rules]
-        ['cms-11', 'abs-10']
-        """
+        """The named rules that the release must keep."""
         return rules_of(self.rules)
 
     @property
@@ -271,11 +234,10 @@ class Policy:
             of_each.insert(0, parse_diversity(self.diversity))
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
-        of_single: list[MaxentDiversity] = []
-        if self.diversity is not None and not isinstance(self.diversity, str):
-            of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
-        return tuple(dict.fromkeys([*demanded, *of_single]))
+        if isinstance(self.diversity, Mapping):
+            demanded += diversities_by_attribute(self.diversity, sensitive)
+        return tuple(dict.fromkeys(demanded))
 
     def silent_on(self, sensitive: Sequence[str]) -> tuple[str, ...]:
         """Those sensitive attributes of which no diversity is demanded, and of which it is not said either that none is.
@@ -360,8 +322,13 @@ class Policy:
         )
 
 
+def require_table(table: object, policy: object) -> None:
+    """Raise InputError unless these are a table and a policy."""
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+
+
 def _require_distance(table: Table, claim: MaxentDiversity) -> None:
-    """Raise InputError where values lie in no order though a criterion is about it, or readers do not know their levels."""
     if claim.sensitive not in table.domain.attributes or claim.distance == "equal":
         return
     name, hierarchy = claim.sensitive, table.domain.hierarchy(claim.sensitive)
@@ -387,24 +354,6 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
             f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
             f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )
-
-
-def strategy_names() -> tuple[str, ...]:
-    """The names of strategies: those of the program, and those that installed packages declare.
-
-    >>> strategy_names()[:2]
-    ('auto', 'local')
-    """
-    return tuple(dict.fromkeys([*STRATEGIES, *installed_names(STRATEGY_GROUP)]))
-
-
-def base_names() -> tuple[str, ...]:
-    """The names of bases, likewise.
-
-    >>> base_names()[:3]
-    ('auto', 'best', 'none')
-    """
-    return tuple(dict.fromkeys([*BASES, *installed_names(BASE_GROUP)]))
 
 
 def base_anonymizer(name: str) -> BaseAnonymizer:

@@ -118,7 +118,7 @@ class Release:
         ...     print(release.supports(["age", "sex", "diagnosis"]).assumed)
         (('age', 'sex'),)
         """
-        return estimates.supported(self.model, attributes)
+        return estimates.basis_by(self.model, estimates.as_margin(self.model, attributes))
 
     def counts(self, attributes: Attributes) -> "pd.DataFrame":
         """The possible cells of a margin: columns expected, lower, upper, exact.
@@ -458,7 +458,7 @@ class Release:
         0  48  Female    Asthma
         1  39  Female       Flu
         """
-        return told(estimates.drawn_base_values(self.model, rows, _generator(rows, seed)))
+        return told(estimates.drawn(self.model, rows, _generator(rows, seed), base_values=True))
 
     @property
     def path(self) -> Path | None:

@@ -36,13 +36,10 @@ from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, c
 
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
-
 FITTED = ("fitted", "alike")
 """Ladders that the table decides: by how often each value occurs, or also by which are alike."""
-
 LABEL_FORMS = ("numbers", "names")
 """Whether labels that look like numbers or intervals are such, or plain names."""
-
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
 
@@ -77,10 +74,6 @@ def _pass(check: Callable[[Any], None], values: object) -> bool:
     except HierarchyError:
         return False
     return True
-
-
-def _have_words(values: object) -> bool:
-    return isinstance(values, Mapping) and all(map(is_words, values.values()))
 
 
 def _are_counts(population: object) -> bool:
@@ -158,7 +151,13 @@ class Attribute:
         ),
     )
     description: str = setting("", WORDS)
-    values: Mapping[str, str] = setting({}, Key(_have_words, f'{WORDS.must} for each value, {{ "1" = "yes" }}'))
+    values: Mapping[str, str] = setting(
+        {},
+        Key(
+            lambda values: isinstance(values, Mapping) and all(map(is_words, values.values())),
+            f'{WORDS.must} for each value, {{ "1" = "yes" }}',
+        ),
+    )
     dates: tuple[str, ...] = setting(
         (),
         Key(
@@ -232,22 +231,25 @@ class Attribute:
         def exact(number: Any) -> Any:
             return int(number) if is_exact else Decimal(str(number))
 
-        object.__setattr__(self, "start", exact(self.start))
-        object.__setattr__(self, "intervals", tuple(map(exact, self.intervals)))
-        object.__setattr__(self, "apart", tuple(sorted({*map(exact, self.apart)})))
-        object.__setattr__(self, "values", {cell_text(value): words for value, words in self.values.items()})
-        object.__setattr__(self, "order", tuple(map(cell_text, self.order)))
-        if self.marks is not None:
-            object.__setattr__(self, "marks", tuple(map(cell_text, self.marks)))
+        normal: dict[str, Any] = {
+            "start": exact(self.start),
+            "intervals": tuple(map(exact, self.intervals)),
+            "apart": tuple(sorted({*map(exact, self.apart)})),
+            "values": {cell_text(value): words for value, words in self.values.items()},
+            "order": tuple(map(cell_text, self.order)),
+            "marks": self.marks and tuple(map(cell_text, self.marks)),
+        }
         if self.population is not None:
             population: Counter[str] = Counter()
             for value, count in self.population.items():
                 population[cell_text(value)] += count
-            object.__setattr__(self, "population", dict(population))
+            normal["population"] = dict(population)
         if self.hierarchy is not None:
             labels = tuple(tuple(map(cell_text, level)) for level in self.hierarchy.labels)
-            if labels != self.hierarchy.labels:
-                object.__setattr__(self, "hierarchy", replace(self.hierarchy, labels=labels))
+            same = labels == self.hierarchy.labels
+            normal["hierarchy"] = self.hierarchy if same else replace(self.hierarchy, labels=labels)
+        for name, value in normal.items():
+            object.__setattr__(self, name, value)
 
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
@@ -303,11 +305,6 @@ class Attribute:
         return self.ladder in FITTED
 
     @property
-    def is_by_likeness(self) -> bool:
-        """Whether other attributes decide which of its values are merged."""
-        return self.ladder == "alike"
-
-    @property
     def first_merged(self) -> int:
         """The level whose values a fitted ladder merges: the first bands of intervals or dates, else the values."""
         return 1 if self.intervals or self.dates else 0
@@ -318,13 +315,7 @@ class Attribute:
         return isinstance(self.start, Decimal)
 
     def absent(self, texts: Collection[str | None], missing: Collection[str], decimal: str = ".") -> frozenset[str]:
-        """Return those of the values of its column that stand for no value. missing: marks of the whole table.
-
-        >>> sorted(Attribute("sensitive").absent(["flu", "Refused", "n/a"], [""]))
-        ['Refused', 'n/a']
-        >>> Attribute("sensitive", marks=[]).absent(["n/a"], [""])
-        frozenset()
-        """
+        """Return those of the values of its column that stand for no value. missing: marks of the whole table."""
         if self.marks is not None:
             return missing_among(texts, {*missing, *self.marks}, decimal)
         if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
@@ -438,9 +429,6 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
     """The hierarchy with the order that its base values have as numbers, dates or bands; as it is where they have none.
 
     One that stands for missing values has no place in it.
-
-    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild", "bad"])).order
-    ((1, 0), None)
     """
     if not hierarchy.height:  # of an attribute of which nothing is told
         return hierarchy
@@ -481,17 +469,9 @@ class Column:
 
     @cached_property
     def numbers(self) -> tuple[Decimal, ...] | None:
-        """The numbers that its values are, where all are numbers.
-
-        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numbers
-        (Decimal('21.5'), Decimal('3E+1'), Decimal('1234'))
-        """
-        number_format = self.format
-        read = (
-            ()
-            if number_format is None
-            else tuple(n for value in self.values if (n := number_format.number(value)) is not None)
-        )
+        """The numbers that its values are, where all are numbers."""
+        written = self.format
+        read = () if written is None else tuple(n for value in self.values if (n := written.number(value)) is not None)
         return read if read and len(read) == len(self.values) else None
 
     @cached_property
@@ -501,11 +481,7 @@ class Column:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of the name of a column, without accents.
-
-    >>> sorted(words_of("personId"))
-    ['id', 'person']
-    """
+    """The words of the name of a column, without accents."""
     return frozenset(words_in_order(name))
 
 
@@ -514,11 +490,7 @@ _WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": 
 
 
 def words_in_order(name: str) -> list[str]:
-    """The words of the name of a column as they follow each other, without accents.
-
-    >>> words_in_order("num_openAccounts")
-    ['num', 'open', 'accounts']
-    """
+    """The words of the name of a column as they follow each other, without accents."""
     split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
     plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
     return re.findall(r"[a-z]+", plain.lower())
@@ -526,12 +498,7 @@ def words_in_order(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Codebook:
-    """A description of some attributes, and what some of their values mean, by label.
-
-    >>> book = Codebook({"smokes": "smoked in the last month"}, {"smokes": {"1": "yes"}})
-    >>> book.meaning("smokes", "1"), book.meaning("smokes", "2")
-    ('yes', '')
-    """
+    """A description of some attributes, and what some of their values mean, by label."""
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -554,10 +521,8 @@ class Codebook:
             }
             for name, hierarchy in domain.items()
         }
-        return Codebook(
-            {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions},
-            {name: meanings for name, meanings in told.items() if meanings},
-        )
+        descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
+        return Codebook(descriptions, {name: meanings for name, meanings in told.items() if meanings})
 
     def description(self, attribute: str) -> str:
         """What an attribute is; empty where nobody says it."""
@@ -574,9 +539,5 @@ class Codebook:
 
     def as_json(self, attribute: str) -> dict[str, object]:
         """What a bundle says of an attribute; nothing where nobody says anything."""
-        described: dict[str, object] = {}
-        if attribute in self.descriptions:
-            described["description"] = self.descriptions[attribute]
-        if attribute in self.values:
-            described["values"] = dict(self.values[attribute])
-        return described
+        said = {"description": self.descriptions, "values": self.values}
+        return {key: words[attribute] for key, words in said.items() if attribute in words}

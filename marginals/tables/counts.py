@@ -137,7 +137,6 @@ class CountedRows:
 
 
 def _has_total(texts: Values) -> bool:
-    """Whether a column has other values and one for all of them."""
     return len({*texts} - {None}) > 1 and any(is_total(text or "") for text in texts)
 
 

@@ -99,13 +99,11 @@ def _parsed_once(
 
 
 def _is_plain(files: CsvFiles, path: Path) -> bool:
-    """Whether DuckDB can parse a CSV file, which knows gzip alone, UTF-8 alone, and one end of lines in a file."""
     is_unpacked = path.suffix.lower() == ".gz" or _is_unpacked(path)
     return is_unpacked and files.form.recoded_from(path) is None and not files.scans[path].has_mixed_ends
 
 
 def _write_parsed(files: CsvFiles, columns: Sequence[str], copy: Path) -> None:
-    """Write some columns of CSV files, which pandas parses, to a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -179,7 +177,6 @@ def _parquet_query(
 
 
 def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
-    """All rows of the files as texts; files whose layouts differ are read one layout at a time."""
     buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
     alike: dict[tuple[object, ...], list[Path]] = {}
     for path, layout in files.layouts.items():
@@ -194,17 +191,17 @@ _SMALLEST_BUFFER = 2 << 20
 
 
 def _query_of_layout(layout: Layout, paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
+    places = range(len(layout.names))
     selected = ", ".join(f"c{layout.names.index(column)} AS {sql_name(column)}" for column in columns)
-    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(layout.names)))
-    form = (
-        f"header = false, skip = {layout.skipped}, delim = {sql_text(layout.separator)}, {settings}, quote = '\"', "
-        f"escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
+    types = ", ".join(f"'c{place}': 'VARCHAR'" for place in places)
+    rows = (
+        f"read_csv([{', '.join(map(sql_text, paths))}], auto_detect = false, header = false, skip = {layout.skipped}, "
+        f"delim = {sql_text(layout.separator)}, {settings}, quote = '\"', escape = '\"', "
+        f"nullstr = {sql_text(_NO_TEXT)}, columns = {{{types}}})"
     )
-    files = ", ".join(map(sql_text, paths))
-    rows = f"read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
     # A row without any value, as a line of commas, is about nobody.
-    some = " OR ".join(f"trim(c{i}, {sql_text(SPACES + OUTER)}) <> ''" for i in range(len(layout.names)))
-    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(layout.names) > 1 else "")
+    some = " OR ".join(f"trim(c{place}, {sql_text(SPACES + OUTER)}) <> ''" for place in places)
+    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(places) > 1 else "")
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:

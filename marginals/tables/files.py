@@ -25,15 +25,11 @@ from marginals.tables.csv_text import (
 )
 from marginals.tables.distinct_rows import (
     DistinctRows,
+    InOrder,
     PandasFrame,
     check_kind,
-    counted,
-    decoded,
-    distinct_rows_of,
-    merged,
     rows_of,
     text_of,
-    texts_of,
     without_blank_rows,
 )
 from marginals.tables.layout import LOOKED_AT, Header, Layout, footnote
@@ -69,7 +65,7 @@ class ColumnLabels:
     """
 
     description: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
@@ -87,7 +83,7 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
 
 
 @dataclass(frozen=True)
-class ProgramFile:
+class ProgramFile(InOrder):
     """One file of a statistics program, or a spreadsheet with one sheet of rows whose first row names the columns."""
 
     path: Path
@@ -125,23 +121,13 @@ class ProgramFile:
         """Rows at the beginning, at most so many, as texts."""
         return _as_texts(self.frame.head(count))
 
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """Return the distinct rows of some columns."""
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns, in one part."""
         self.check(columns)
-        return PandasFrame(self.frame, self.name).distinct_rows(columns)
-
-    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """Return all rows of some columns, in one part."""
-        self.check(columns)
-        return PandasFrame(self.frame, self.name).rows_in_order(columns)
-
-    def place(self, column: str, text: str) -> str | None:
-        """Return the first row with a value."""
-        return PandasFrame(self.frame, self.name).place(column, text)
+        return PandasFrame(self.frame, self.name).parts(columns)
 
 
 def _read_statistics(path: Path, **settings: Any) -> "tuple[pd.DataFrame, Any]":
-    """The rows of a file of a statistics program, and what it says of them."""
     require("pyreadstat", "statistics", f"{path.name} is a file of a statistics program; reading it")
     import pyreadstat
 
@@ -218,7 +204,6 @@ def _sheet(path: Path, form: FileForm) -> "pd.DataFrame":
 
 
 def _texts_of_rows(rows: Iterable[Sequence[object]], begin: int = 1) -> list[tuple[int, list[str]]]:
-    """The rows of a sheet as texts, with their numbers, the first of which is `begin`."""
     return list(enumerate(([text_of(value) or "" for value in row] for row in rows), begin))
 
 
@@ -325,7 +310,7 @@ def _parquet_frame(path: Path) -> "pd.DataFrame":
 
 
 @dataclass(frozen=True)
-class CsvFiles:
+class CsvFiles(InOrder):
     """CSV files with headers; all values are texts, and an empty one is the empty text.
 
     The header of every file is looked at; columns may stand in another order. Reading is by pandas, in chunks.
@@ -374,27 +359,16 @@ class CsvFiles:
                 is_whole = True
             yield without_blank_rows(chunk)
 
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """The distinct rows of some columns."""
-        self.check(columns)
-        return merged(
-            PandasFrame(chunk, path.name).distinct_rows(columns) for path in self.paths for chunk in self.chunks(path)
-        )
-
-    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """All rows of some columns, a piece of a file at a time."""
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns, a piece of a file at a time."""
         self.check(columns)
         for path in self.paths:
             for chunk in self.chunks(path):
-                yield PandasFrame(chunk, path.name).rows(columns)
-
-    def place(self, column: str, text: str) -> str | None:
-        """The first row with a value, and the file where there are several."""
-        return _place(self.paths, text, lambda path: (chunk[column].map(text_of) for chunk in self.chunks(path)))
+                yield path.name * (len(self.paths) > 1), PandasFrame(chunk, path.name).rows(columns)
 
 
 @dataclass(frozen=True)
-class ParquetFiles:
+class ParquetFiles(InOrder):
     """Parquet files; the schema of every one is looked at. Reading is by pyarrow, in batches."""
 
     name: str
@@ -438,27 +412,12 @@ class ParquetFiles:
         batch = next(iter(_batches(self.paths[0], self.columns)))
         return _as_texts(batch.slice(0, count).to_pandas())
 
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """The distinct rows of some columns."""
-        self.check(columns)
-        return merged(part for path in self.paths for part in self._parts(path, columns))
-
-    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """All rows of some columns, a batch at a time."""
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns, a batch at a time."""
         self.check(columns)
         for path in self.paths:
             for batch in _batches(path, columns):
-                yield rows_of(batch, columns, path.name)
-
-    def place(self, column: str, text: str) -> str | None:
-        """The first row with a value, and the file where there are several."""
-        import pandas as pd
-
-        return _place(self.paths, text, lambda path: (pd.Series(_texts(b)) for b in _batches(path, [column])))
-
-    def _parts(self, path: Path, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        for batch in _batches(path, columns):
-            yield distinct_rows_of(counted(batch, columns, path.name), columns, path.name)
+                yield path.name * (len(self.paths) > 1), rows_of(batch, columns, path.name)
 
 
 Files: TypeAlias = CsvFiles | ParquetFiles | ProgramFile
@@ -472,19 +431,7 @@ def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) 
         raise InputError(f"{path.name} has no column {column!r}{besides}")
 
 
-def _place(paths: Sequence[Path], text: str, chunks: Callable[[Path], Iterable["pd.Series[Any]"]]) -> str | None:
-    for path in paths:
-        begin = 0
-        for chunk in chunks(path):
-            rows = np.flatnonzero((chunk == text).to_numpy())
-            if len(rows):
-                return f"row {begin + int(rows[0]) + 1}" + (f" of {path.name}" if len(paths) > 1 else "")
-            begin += len(chunk)
-    return None
-
-
 def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> "Iterator[pd.DataFrame]":
-    """The file in pieces, short rows filled up. Raises InputError for rows that are longer than the header."""
     import pandas as pd
 
     with (
@@ -527,10 +474,6 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
             yield pa.Table.from_batches([batch])
         if empty:  # of no row the schema is all that there is
             yield file.schema_arrow.empty_table().select(list(columns))
-
-
-def _texts(batch: "pa.Table") -> list[str | None]:
-    return texts_of(decoded(batch.column(0), "it"), "it")
 
 
 def _kind(kind: "pa.DataType") -> str:

@@ -58,20 +58,19 @@ class Layout:
                 f"header = {spelled(likely)}"
             )
         if not isinstance(header, list | tuple) and likely != wanted and (header is None or len(likely) > 1):
+            reason = (
+                "a second line of names or of units is below it"
+                if len(likely) > 1
+                else "it stands alone, as a title does"
+            )
             raise InputError(
-                f"line {wanted[0]} of {where} seems not to be all of the names of the columns: {_REASONS[len(likely) > 1]}; "
+                f"line {wanted[0]} of {where} seems not to be all of the names of the columns: {reason}; "
                 f"write header = {spelled(likely)} under [data], or header = {spelled(wanted, as_list=True)} if they are"
             )
         names = _joined([list(named[number]) for number in wanted])
         rows = [row for number, row in filled if number > wanted[-1]]
         skipped = 1 + next(place for place, (number, _) in enumerate(lines) if number == wanted[-1])
         return cls(tuple(_fitted(names, rows)), skipped)
-
-
-_REASONS = (
-    "it stands alone, as a title does",
-    "a second line of names or of units is below it",
-)
 
 
 def spelled(header: Sequence[int], *, as_list: bool = False) -> str:
@@ -95,7 +94,6 @@ def likely_header(lines: Lines) -> tuple[int, ...]:
 
 
 def _is_row(texts: Sequence[str]) -> bool:
-    """Whether a line has numbers other than years, as rows have and names have not."""
     numbers = [number for text in texts if (number := number_in(text.strip())) is not None]
     return bool(numbers) and not all(1800 <= number <= 2200 for number in numbers)
 
@@ -166,7 +164,6 @@ _NO_VALUE = re.compile(
 
 
 def _joined(lines: Sequence[Sequence[str]]) -> list[str]:
-    """The names of columns in one line or several; a blank in another line than the last takes the text to its left."""
     if len(lines) == 1:
         return [*lines[0]]
     width = max(map(len, lines))

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import open_regular
@@ -38,21 +38,18 @@ def decompressed(path: Path) -> Iterator[BinaryIO]:
                 raise InputError(f"{path.name} must hold one file, a CSV file")
             stream = held.enter_context(archive.open(archive.namelist()[0]))
         elif suffix == ".zst":
-            stream = _zstandard(path, stream)
+            if not find_spec("zstandard"):
+                raise InputError(
+                    f"{path.name} is compressed by Zstandard, which needs zstandard: pip install zstandard, or decompress "
+                    "it first"
+                )
+            stream = import_module("zstandard").open(stream, "rb")
         elif suffix in _OPENERS:
             stream = held.enter_context(_OPENERS[suffix](stream))
         yield stream
 
 
 _OPENERS: Mapping[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
-
-def _zstandard(path: Path, stream: BinaryIO) -> BinaryIO:
-    if not find_spec("zstandard"):
-        raise InputError(
-            f"{path.name} is compressed by Zstandard, which needs zstandard: pip install zstandard, or decompress it first"
-        )
-    return cast("BinaryIO", import_module("zstandard").open(stream, "rb"))
 
 
 _DAMAGED: tuple[type[Exception], ...] = (
@@ -116,14 +113,8 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}")
 
 
-_ERRORS = {
-    "duckdb": ("Error",),
-    "pyspark.errors": ("PySparkException",),
-    "py4j.protocol": ("Py4JError",),
-    "ibis.common.exceptions": ("IbisError",),
-    "pyarrow": ("ArrowException",),
-}
-"""Roots of the exceptions of the engines, by module."""
+_ENGINES = ("duckdb", "_duckdb", "pyspark", "py4j", "ibis", "pyarrow")
+"""Modules of the exceptions of the engines."""
 
 
 def require(library: str, extra: str, purpose: str) -> None:
@@ -132,12 +123,6 @@ def require(library: str, extra: str, purpose: str) -> None:
         import_module(library)
     except ImportError:
         raise InputError(f"{purpose} needs {library}: {installing(extra)}") from None
-
-
-def _engine_errors() -> tuple[type[BaseException], ...]:
-    """The exceptions of the engines that are in use."""
-    loaded = ((sys.modules[module], names) for module, names in _ERRORS.items() if module in sys.modules)
-    return tuple(getattr(module, name) for module, names in loaded for name in names)
 
 
 @contextmanager
@@ -152,7 +137,7 @@ def engine_refusals(name: str) -> Iterator[None]:
             raise InputError(
                 f"{name} was not counted: Spark ended, as it does when memory is short; raise spark.driver.memory"
             ) from None
-        if not isinstance(error, _engine_errors()):
+        if type(error).__module__.split(".")[0] not in _ENGINES:
             raise
         if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):
             raise TooLittleMemoryError(name) from None

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from marginals.keys import Key, are, check_settings, is_text, setting
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
-    Divisible,
     Engine,
     InOrder,
     Source,
@@ -33,10 +32,8 @@ from models.tables.contingency_table import pack
 
 _NO_PEOPLE = ("others", "strata_and_units", "sampling")
 """Keys of the words for what is no person, though it may be numbered."""
-
 _MANY = 10
 """Different values of a column that is called after people."""
-
 _ROWS_OF_FEW = 10
 """Rows of each value on average, at most, of a column with fewer values: a scale of a few steps is nobody's number."""
 
@@ -89,18 +86,19 @@ def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
 
 
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
-    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
-
-    >>> possible_keys(["patientId", "hospital_id", "age", "name", "customer_calls"], {"name": Attribute("identifier")})
-    ['patientId']
-    """
+    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described."""
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
     return [
         column
         for column in dict.fromkeys(columns)
         if columns.count(column) == 1
         and not is_called_otherwise(column)
-        and (column in identifiers or _is_number_of_somebody(column) or _is_called_after_people(column))
+        and (
+            column in identifiers
+            or words_of(column) & people_words("keys")
+            or _numbered_in(column) - people_words(*_NO_PEOPLE)
+            or _is_called_after_people(column)
+        )
     ]
 
 
@@ -110,25 +108,17 @@ def is_called_otherwise(column: str) -> bool:
 
 
 def other_numbered(column: str) -> str:
-    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none.
-
-    >>> other_numbered("hhid"), other_numbered("respid"), other_numbered("opioid")
-    ('hhid', '', '')
-    """
+    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none."""
     return " ".join(f"{what}id" for what in _numbered_in(column) & people_words(*_NO_PEOPLE))
 
 
 def _is_called_after_people(column: str) -> bool:
     """Whether a column is called after people, and not after what it tells of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
-    tells = words[-1:] and (words[-1] in people_words("measures") or words[0] in people_words("counting"))
-    numbers_them = words[-1:] and words[-1] in people_words("people", "keys", "numbered")
-    return bool(people_words("people") & set(words) and (numbers_them or not tells))
-
-
-def _is_number_of_somebody(column: str) -> bool:
-    """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
-    return bool(words_of(column) & people_words("keys") or _numbered_in(column) - people_words(*_NO_PEOPLE))
+    if not people_words("people").intersection(words):
+        return False
+    tells = words[-1] in people_words("measures") or words[0] in people_words("counting")
+    return words[-1] in people_words("people", "keys", "numbered") or not tells
 
 
 def _numbered_in(column: str) -> set[str]:
@@ -140,7 +130,13 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
     """Those of some columns that repeat. missing: texts that stand for no value, beside null and NaN."""
     for key in keys:
         try:
-            values, rows = _occurrences(source, key, missing)
+            if isinstance(source, Engine):
+                values, rows = source.occurrences(key, missing)
+            else:
+                read = source.distinct_rows([key])
+                texts, _ = one_spelling([None if text in missing else text for text in read.values[key]])
+                counts = np.bincount(_ranked(texts)[read.codes[key]], read.counts)[1:]
+                values, rows = int((counts > 0).sum()), int(counts.sum())
         except TooLittleMemoryError:
             raise
         except InputError:  # lists and the like are no keys
@@ -150,21 +146,10 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
             yield RepeatingKey((key,), values, rows)
 
 
-def _occurrences(source: Source, column: str, missing: Collection[str]) -> tuple[int, int]:
-    if isinstance(source, Engine):
-        return source.occurrences(column, missing)
-    rows = source.distinct_rows([column])
-    keys, _ = one_spelling([None if text in missing else text for text in rows.values[column]])
-    counts = np.bincount(_ranked(keys)[rows.codes[column]], rows.counts)[1:]
-    return int((counts > 0).sum()), int(counts.sum())
-
-
 ONE_ROW = ("first", "last", "random")
 """Which row of a person can be the one that is counted."""
-
 ANY = "any"
 """What is said of a table in which a person may have any number of rows, so that rows are what is counted."""
-
 MOST_ROWS_OF_A_PERSON = 1_000_000
 """Rows of a person that anybody would count."""
 
@@ -258,8 +243,7 @@ class WhatLacks(Protocol):
         """How many rows lack a value of each column."""
 
 
-@dataclass(frozen=True, eq=False)
-class PeopleRows:
+class PeopleRows(NamedTuple):
     """The rows that count, without the column of people.
 
     dropped: rows that lack a value; lacking: of each column. left_out: rows beyond those that count of their person.
@@ -300,7 +284,7 @@ def people_rows(source: Source, columns: Sequence[str], unit: Unit, reading: Wha
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
     chosen = [*unit.columns, *columns]
     if not unit.needs_order:
-        if isinstance(source, Divisible):
+        if isinstance(source, Engine):
             return source.rows_by(unit.columns[0], chosen[1:], most)
         return [source.distinct_rows(chosen)]
     if not isinstance(source, InOrder):
@@ -337,11 +321,13 @@ def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
 
 def numbered(rows: DistinctRows, columns: Sequence[str]) -> IndexArray:
     """One number a row, the same where all of some columns have the same text: shape (rows,)."""
+    packed = _packed(rows, columns)
+    return packed if len(columns) == 1 else np.unique(packed, return_inverse=True)[1]
+
+
+def _packed(rows: DistinctRows, columns: Sequence[str]) -> IndexArray:
     ranked = [_ranked(rows.values[column])[rows.codes[column]] for column in columns]
-    if len(columns) == 1:
-        return ranked[0]
-    packed, _ = pack(ranked, [len(rows.values[column]) + 1 for column in columns], len(rows))
-    return np.unique(packed, return_inverse=True)[1]
+    return ranked[0] if len(columns) == 1 else pack(ranked, [len(rows.values[c]) + 1 for c in columns], len(rows))[0]
 
 
 def _drawn(rows: DistinctRows, people: IndexArray, unit: Unit) -> CountArray:
@@ -352,22 +338,22 @@ def _drawn(rows: DistinctRows, people: IndexArray, unit: Unit) -> CountArray:
     """
     row_of: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
     names = [*unit.columns, *sorted(rows.codes.keys() - set(unit.columns))]
-    ranked = [_ranked(rows.values[column])[rows.codes[column]] for column in names]
-    content, _ = pack(ranked, [len(rows.values[column]) + 1 for column in names], len(rows))
+    content = _packed(rows, names)
     by_content = row_of[np.argsort(content[row_of], kind="stable")]
-    ordered = content[by_content]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
-    alike = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
-    numbers = np.zeros(len(ordered), dtype=np.uint64)
+    numbers = np.zeros(len(by_content), dtype=np.uint64)
     for column in names:
         numbers = _mixed(numbers ^ _hashed(column, rows.values[column])[rows.codes[column]][by_content])
-    numbers = _mixed(numbers + alike.astype(np.uint64))
-    owners = people[by_content]
-    order = np.lexsort((numbers, owners))
-    begins = np.flatnonzero(np.r_[True, np.diff(owners[order]) != 0]) if len(order) else np.zeros(0, dtype=np.intp)
-    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.r_[begins, len(order)]))
-    drawn: CountArray = np.bincount(by_content[order[place < unit.most]], minlength=len(rows)).astype(np.int64)
+    numbers = _mixed(numbers + places(content[by_content]).astype(np.uint64))
+    order = np.lexsort((numbers, people[by_content]))
+    chosen = by_content[order[places(people[by_content][order]) < unit.most]]
+    drawn: CountArray = np.bincount(chosen, minlength=len(rows)).astype(np.int64)
     return drawn
+
+
+def places(groups: IndexArray) -> IndexArray:
+    """The place of each row among those of its group, from 0 on. groups: rising numbers, shape (rows,)."""
+    begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
+    return np.arange(len(groups)) - np.repeat(begins, np.diff(np.append(begins, len(groups))))
 
 
 # Keys are values: a person is one key, however a program or a hand spells it.
@@ -384,11 +370,7 @@ _ONE_FORM = str.maketrans(digits + ascii_uppercase + ascii_lowercase, "9" * 10 +
 
 
 def key_of(text: str) -> str:
-    """Return the one spelling of a key: without outer blanks, and of a number or a GUID without signs that say nothing.
-
-    >>> [key_of(text) for text in ("1001.0", "1,001", " P7 ", "1e+05", "0451")]
-    ['1001', '1001', 'P7', '100000', '0451']
-    """
+    """Return the one spelling of a key: without outer blanks, and of a number or a GUID without signs that say nothing."""
     text = cell_text(text)
     if match := _WHOLE.fullmatch(text):
         return re.sub("[^0-9]", "", match[1])
@@ -399,11 +381,7 @@ def key_of(text: str) -> str:
 
 
 def one_spelling(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
-    """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none.
-
-    >>> one_spelling(["P7", "P7 ", "p7"])
-    (['P7', 'P7', 'p7'], ('X9', 'x9'))
-    """
+    """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none."""
     keys = [text or None for text in texts]
     if not _is_plain(_joined(keys)):
         keys = [key and (key_of(key) or None) for key in keys]
@@ -454,11 +432,7 @@ def _loose(key: str) -> str:
 
 
 def _form(key: str) -> str:
-    """The form of a key: 0 for zeros that lead, 9 for all other digits, X and x for letters.
-
-    >>> _form("Pa-0450")
-    'Xx-0999'
-    """
+    """The form of a key: 0 for zeros that lead, 9 for all other digits, X and x for letters."""
     form = re.sub(r"((?<![\d.,])0+(?=\d))|\d", lambda match: match[1] or "9", key)
     return "".join("X" if c.isupper() else "x" if c.isalpha() else c for c in form)
 
@@ -508,11 +482,7 @@ _FEWEST_ROWS = 20
 
 
 def copies(counts: CountArray) -> int:
-    """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone.
-
-    >>> copies(np.array([4, 2, 6] * 10)), copies(np.array([4, 2, 5] * 10))
-    (2, 1)
-    """
+    """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone."""
     return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_ROWS else 1
 
 
@@ -521,10 +491,8 @@ def copies(counts: CountArray) -> int:
 
 _WORTH = 1.5
 """Times as many rows as one of each person, at least, for which it is worth to count several."""
-
 _COARSER = 2.0
 """Times as few people could fill a class, at most: with r rows a person, it needs k * r rows."""
-
 _NEARLY_ALL = 0.95
 """Share of the rows from which on it is not worth to count more of each person."""
 
@@ -532,21 +500,14 @@ _NEARLY_ALL = 0.95
 def worth_counting(rows_of_each: CountArray) -> range:
     """How many rows of each person can be worth to count rather than one, the best number first; none where one is as good.
 
-    rows_of_each: of each person, 1 or more, shape (people,). With r rows a person, sum(min(rows, r)) rows count and a class
-    needs k * r, so the classes are as many as with sum(min(rows, r)) / r people: at least half of all, and no more of each
-    than nearly all rows need.
-
-    >>> list(worth_counting(np.array([2] * 50))), list(worth_counting(np.array([1] * 90 + [40] * 10)))
-    ([2], [])
+    With r rows a person, sum(min(rows, r)) rows count and a class needs k * r, so the classes are as many as with
+    sum(min(rows, r)) / r people: at least half of all, and no more of each than nearly all rows need.
     """
-    people, rows = len(rows_of_each), int(rows_of_each.sum())
-    most = int(rows_of_each.max(initial=1))
-    more_than = (
-        people - np.cumsum(np.bincount(rows_of_each, minlength=most + 1))[:-1]
-    )  # people with more than 0, 1, ...
-    row_totals = np.cumsum(more_than)  # rows, with 1, 2, ... of each
-    row_numbers = np.arange(1, most + 1)
+    people, most = len(rows_of_each), int(rows_of_each.max(initial=1))
+    # people with more than 0, 1, ... rows, and the rows that count with 1, 2, ... of each
+    more_than = people - np.cumsum(np.bincount(rows_of_each, minlength=most + 1))[:-1]
+    row_totals, row_numbers = np.cumsum(more_than), np.arange(1, most + 1)
     is_worth = (row_totals * _COARSER >= people * row_numbers) & (row_totals >= _WORTH * people)
-    enough = int(np.searchsorted(row_totals, _NEARLY_ALL * rows) + 1)
+    enough = int(np.searchsorted(row_totals, _NEARLY_ALL * rows_of_each.sum()) + 1)
     worth = row_numbers[is_worth & (row_numbers <= enough)]
     return range(int(worth.max()), int(worth.min()) - 1, -1) if len(worth) else range(0)

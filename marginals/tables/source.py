@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
@@ -89,25 +90,18 @@ _PERSON = Attribute(Role.IDENTIFIER)
 """What is known of the column that says whose row it is."""
 
 
-class Ladder(Protocol):
-    """Levels of another release, to be put above the base values of a hierarchy."""
-
-    def __call__(self, given: Hierarchy, /) -> Hierarchy:
-        """The base values of a hierarchy, and above them these levels."""
+Ladder = Callable[[Hierarchy], Hierarchy]
+"""Levels of another release, which it puts above the base values of a hierarchy."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """An opened source, and what each column of it that is used is taken for.
 
-    attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
-    null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
-    decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have. numbers: of
-    each column how its values are written as numbers, None for words and codes; known when the values are (`knowing`).
-    unreadable: of columns of numbers, how many rows have a value that is none. spelled: of each column the values that are
-    another spelling of one, and that one.
-    ladders: of attributes that take the levels of another release, in place of their own. part: values of a part of the
-    table, which fitted ladders tell from the rest.
+    attributes: of all used columns. observed: whether only base values that occur are in the domain. k: rows that the
+    smallest groups of fitted ladders have. numbers: how each column writes numbers, None for words and codes, once the
+    values are known (`knowing`). unreadable: rows of a column of numbers whose value is none. spelled: spellings of a
+    column's values, and the value. ladders: of attributes that take the levels of another release. part: values of a part.
     """
 
     source: Source
@@ -136,9 +130,8 @@ class Reading:
         attributes = {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
-            rows_of = {
-                text: n for text, n in zip(known._texts(column, texts), counts.tolist()) if text is not None and n
-            }
+            texts_of_rows = zip(known._texts(column, texts), counts.tolist())
+            rows_of = {text: n for text, n in texts_of_rows if text is not None and n}
             sizes = np.array(list(rows_of.values()), dtype=np.int64)
             try:
                 attributes[column] = in_groups(attribute, list(rows_of), sizes, known.numbers[column])
@@ -181,28 +174,25 @@ class Reading:
     def _table(
         self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
     ) -> Table:
-        """The table with these counts, and what is known of its columns."""
 
-        def which(holds: Callable[[Attribute], bool]) -> frozenset[str]:
-            return frozenset(column for column, attribute in self.attributes.items() if holds(attribute))
+        def which(fact: str) -> frozenset[str]:
+            return frozenset(column for column, attribute in self.attributes.items() if getattr(attribute, fact))
 
         read = {
-            name: NumbersRead(number, self.unreadable[name])
-            for name, number in self.numbers.items()
-            if number is not None
+            name: NumbersRead(form, self.unreadable[name]) for name, form in self.numbers.items() if form is not None
         }
         return Table(
             counts,
             self.roles,
             dropped,
             rest,
-            public=which(lambda attribute: attribute.has_public_labels),
+            public=which("has_public_labels"),
             missing_in=where_some(lacking),
             codebook=Codebook.of(self.attributes),
             ladders=self._ladders,
             naming=self._naming(counts.domain),
-            fitted=which(lambda attribute: attribute.is_fitted),
-            counts_missing=which(lambda attribute: attribute.counts_missing),
+            fitted=which("is_fitted"),
+            counts_missing=which("counts_missing"),
             numbers={name: column for name, column in read.items() if column.format.is_grouped or column.unreadable},
             respelled={
                 name: len(spelled)
@@ -236,7 +226,7 @@ class Reading:
         return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """The base codes of the rows that lack no value, in as few bytes as hold them, over their domain, and which rows.
+        """Return the domain, the narrow base codes of the rows that lack no value, and which rows these are.
 
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
@@ -257,7 +247,11 @@ class Reading:
             base_codes[column], counted[column] = narrow[codes], sizes
         by_likeness = {}
         for column in self._by_likeness:
-            known = [CodedColumn(hierarchies[name], base_codes[name]) for name in self._compared_with(column)]
+            known = [  # not the sensitive ones, so that no level depends on these
+                CodedColumn(hierarchies[name], base_codes[name])
+                for name, role in self.roles.items()
+                if name != column and role is Role.QUASI_IDENTIFIER
+            ]
             try:
                 alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
             except InputError as error:
@@ -268,20 +262,14 @@ class Reading:
 
     def complete(self, rows: DistinctRows) -> BoolArray:
         """Which rows lack no value, whatever columns they have: shape (rows,)."""
-        whole: BoolArray = np.ones(len(rows), dtype=bool)
-        for column, codes in rows.codes.items():
-            are_values = _are_values(self._texts(column, rows.values[column]))
-            if not are_values.all():
-                whole &= are_values[codes]
-        return whole
+        return np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self._present(rows).values()])
 
     def lacking(self, rows: DistinctRows) -> dict[str, int]:
         """How many rows lack a value of each column, whatever columns they have."""
-        lacking = {}
-        for column, codes in rows.codes.items():
-            are_values = _are_values(self._texts(column, rows.values[column]))
-            lacking[column] = 0 if are_values.all() else int(rows.counts[~are_values[codes]].sum())
-        return lacking
+        return {column: int(rows.counts[~present].sum()) for column, present in self._present(rows).items()}
+
+    def _present(self, rows: DistinctRows) -> dict[str, BoolArray]:
+        return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
     def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
         """The table, its rows left in the engine but for what a release with classes of k rows can use.
@@ -294,12 +282,8 @@ class Reading:
                 'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
             )
         occurring = engine.values(list(self.attributes))
-        return self.grouping(occurring)._counted_out_of_core(engine, limit, k, occurring)
-
-    def _counted_out_of_core(
-        self, engine: Engine, limit: int, k: int, occurring: Mapping[str, tuple[Values, CountArray]]
-    ) -> Table:
-        columns = {column: (self._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
+        known = self.grouping(occurring)
+        columns = {column: (known._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
         value_codes = {
             column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
         }
@@ -311,7 +295,7 @@ class Reading:
             kept_sizes[: len(counts[column])] = counts[column]
             if not kept_sizes.any():
                 raise self._no_row()
-            hierarchies[column], recodings[column] = self._recoding(column, texts, kept_sizes)
+            hierarchies[column], recodings[column] = known._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
         for column, recoding in recodings.items():
@@ -325,11 +309,10 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        return self._table(table, rows - out_of_core.total, lacking, out_of_core)
+        return known._table(table, rows - out_of_core.total, lacking, out_of_core)
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
-        """How the levels of attributes are fitted to the rows; those of a population tell nothing of them."""
         return {
             column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k)
             for column, attribute in self.attributes.items()
@@ -337,7 +320,6 @@ class Reading:
         }
 
     def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
-        """How the groups of attributes are named whose levels are fitted; those of another release keep their names."""
         naming: dict[str, GroupNaming | KeptNames] = {}
         for column, attribute in self.attributes.items():
             if column in self.ladders:
@@ -352,13 +334,7 @@ class Reading:
 
     @property
     def _by_likeness(self) -> list[str]:
-        return [
-            name for name, attribute in self.attributes.items() if attribute.is_by_likeness and name not in self.ladders
-        ]
-
-    def _compared_with(self, column: str) -> list[str]:
-        """The attributes by which values are alike: not the sensitive ones, so that no level depends on these."""
-        return [name for name, role in self.roles.items() if name != column and role is Role.QUASI_IDENTIFIER]
+        return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
         """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
@@ -375,8 +351,7 @@ class Reading:
     ) -> tuple[Hierarchy, Recoding]:
         """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
-        sizes: how many of the rows that count have each value. alike: tables of the base values with other columns, by which
-        a ladder is fitted, shape (base values, columns of the tables).
+        sizes: rows that count with each value. alike: tables of the base values with other columns, to fit a ladder by.
         """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring, numbers = sizes > 0, self.numbers[column]
@@ -488,18 +463,12 @@ _TEXTS_OF_PEOPLE = 4
 class TableSource:
     """A table that can be read: where its rows are, what its columns are, and how it is read.
 
-    origin: a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows, or the path of a CSV or
-    Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
-    missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
-    attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
-    and files are large, else pandas), "pandas" or "duckdb". memory: bytes to make do with; None is half of the
-    machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
-    or what the mark at the beginning says), or named. header: the line of CSV files and sheets that names the columns, from
-    1, or the lines whose texts are joined. sheet: of a workbook. counts: the column that says how many people a row stands
-    for, in a table of counts; False says that there is none, though it may look so. decimal: the sign before the fraction
-    of numbers that are put into intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit`
-    says. ladders: of attributes that take the levels of another release, in place of their own. where: the part of the
-    table that is meant, such as `marginals.Part("age >= 21")`; rows of people are chosen before. None means all.
+    Parameters are the keys of the section [data] of a config (docs/config.md), and:
+
+    origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of them.
+    attributes: what each column is; columns that are not named are ignored. missing: texts that stand for no value, beside
+    null and NaN. memory: bytes to make do with; None is half of the machine's. ladders: of attributes that take the levels
+    of another release. where: the part of the table, such as `marginals.Part("age >= 21")`. None means all.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -546,8 +515,11 @@ class TableSource:
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
-        object.__setattr__(self, "missing", tuple(elements_of(self.missing, *_MISSING)))
-        object.__setattr__(self, "attributes", _described(self.attributes))
+        texts = elements_of(self.missing, "missing", "a list of texts that stand for no value, such as ['?', '']")
+        object.__setattr__(self, "missing", tuple(texts))
+        require(self.attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
+        described = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in self.attributes.items()}
+        object.__setattr__(self, "attributes", described)
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
@@ -647,7 +619,6 @@ class TableSource:
             return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
-        """The table whose rows all count. limit: distinct rows that fit into memory."""
         columns = list(self.used)
         if not isinstance(opened, Engine):
             return self._counted_in_memory(reading, opened.distinct_rows(columns))
@@ -669,9 +640,7 @@ class TableSource:
     def one_by_one(self) -> "TableSource":
         """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
         sensitive = {name: attribute for name, attribute in self.attributes.items() if attribute.role is Role.SENSITIVE}
-        single = {
-            name: replace(sensitive_attribute, single_values=True) for name, sensitive_attribute in sensitive.items()
-        }
+        single = {name: replace(attribute, single_values=True) for name, attribute in sensitive.items()}
         return replace(self, attributes={**self.attributes, **single})
 
     def rows(self, k: int = 1) -> Rows:
@@ -710,22 +679,20 @@ class TableSource:
 
     def require_no_missing_values(self) -> None:
         """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
-        if self.where is not None:
-            raise InputError(
-                "the key data.where is for tables of counts; rows are disclosed, and their risk is computed, of the whole "
-                "table: leave the key out for that"
-            )
-        if self.counts:
-            raise InputError(
-                "the key data.counts is for tables of counts; rows are disclosed, and their risk is computed, one by one: "
-                "write one row for each person for that"
-            )
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
-        if column is not None:
-            raise InputError(
-                f'attributes.{column}.missing = "as a value" is for tables of counts; rows are disclosed, and their risk is '
-                "computed, without those that lack a value: leave the key out for that"
-            )
+        for is_set, key, remedy in (
+            (self.where is not None, "the key data.where", "of the whole table: leave the key out for that"),
+            (self.counts, "the key data.counts", "one by one: write one row for each person for that"),
+            (
+                column is not None,
+                f'attributes.{column}.missing = "as a value"',
+                "without those that lack a value: leave the key out for that",
+            ),
+        ):
+            if is_set:
+                raise InputError(
+                    f"{key} is for tables of counts; rows are disclosed, and their risk is computed, {remedy}"
+                )
 
     @property
     def _described(self) -> dict[str, Attribute]:
@@ -734,14 +701,17 @@ class TableSource:
 
     @property
     def _counts(self) -> list[str]:
-        """The column that says how many people a row stands for, if one is named."""
         return [self.counts] if isinstance(self.counts, str) else []
 
     def _keys(self) -> list[str]:
         if self.path is None:
             return possible_keys(frame_source(self.origin).columns, self.attributes)
-        files = self.files()
-        return [key for key in possible_keys(files.columns, self.attributes) if _has(files, key)]
+        files, keys = self.files(), list[str]()
+        for key in possible_keys(files.columns, self.attributes):
+            with suppress(InputError):  # of some files only
+                files.check([key])
+                keys.append(key)
+        return keys
 
     def _opened(self, keys: Sequence[str] = ()) -> Source:
         """The source, which has each column that is described once. keys: columns that are looked at, too."""
@@ -759,7 +729,6 @@ class TableSource:
         return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
 
     def _refuse_unasked_counts(self) -> None:
-        """Raise InputError for a table that looks like one of counts, of which nobody has said whether it is."""
         if self.counts is not None or self.person is not None:
             return
         column = counts_column(self.origin if self.path is None else self.files())
@@ -772,18 +741,6 @@ class TableSource:
         return Reading(
             opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
         )
-
-
-def _has(files: Files, column: str) -> bool:
-    try:
-        files.check([column])
-    except InputError:
-        return False
-    return True
-
-
-_MISSING = ("missing", "a list of texts that stand for no value, such as ['?', '']")
-"""The name of an argument, and what it takes."""
 
 
 class TableSettings(TypedDict, total=False):
@@ -837,11 +794,12 @@ def read_table(
     Examples
     --------
     >>> import pandas as pd
-    >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
+    >>> people = pd.DataFrame({"age": [23, 34, 41, 52], "diagnosis": ["flu", "gout", "flu", ""]})
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
-    return _source(source, attributes, missing, settings).table(k)
+    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
+    return TableSource(origin=source, attributes=described, missing=texts, **settings).table(k)
 
 
 def read_rows(
@@ -858,20 +816,8 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
-    return _source(source, attributes, missing, settings).rows()
-
-
-def _source(
-    origin: Any, attributes: Mapping[str, Attribute | str], missing: Iterable[str], settings: TableSettings
-) -> TableSource:
-    return TableSource(
-        origin=origin, attributes=_described(attributes), missing=tuple(elements_of(missing, *_MISSING)), **settings
-    )
-
-
-def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
-    require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
-    return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
+    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
+    return TableSource(origin=source, attributes=described, missing=texts, **settings).rows()
 
 
 _ROWS = 10_000
@@ -922,33 +868,17 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
     looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
-    if looks_like_record(looked_at, missing):
+    if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
             "once more; write one line with a name for each column before them, names that are words"
         )
 
 
-def looks_like_record(columns: Sequence[Column], missing: Collection[str] = ()) -> bool:
+def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
     """Whether the names of columns are a record, by the evidence of more columns than speak against it.
 
-    For a record speaks a column
-    - whose name is a date, as all its values are;
-    - whose name is a number, as all its values are, unless all such names together can well be names: years, or numbers
-      from column to column by equal steps, or five or more that rise or fall;
-    - whose name is a code with a digit, letters and digits in the same places as in all its values;
-    - whose name is another text and also one of its values, of which there are three or more; with two, the value may
-      repeat the name as answers to check boxes do (`Asthma`: `Asthma`, `no`).
-    Against it speaks a column whose name is a text that is not among its values, where these are all numbers or dates, or
-    where there are few and none of them is rare: a record would most likely hold one of them.
-
-    >>> import pandas as pd
-    >>> from_file = pd.DataFrame({"51": ["40", "62"], "1972-11-02": ["1961-05-01", "1983-01-20"]})
-    >>> looks_like_record([Column.of(name, from_file[name]) for name in from_file])
-    True
-    >>> counted = pd.DataFrame({"country": ["Peru", "Chad"], "2019": ["5", "8"], "2020": ["6", "7"]})
-    >>> looks_like_record([Column.of(name, counted[name]) for name in counted])
-    False
+    Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
     """
     named = [column for column in columns if column.values and column.name not in missing]
     numbers = [column.name for column in named if _are_numbers([column.name, *column.values])]
@@ -957,7 +887,7 @@ def looks_like_record(columns: Sequence[Column], missing: Collection[str] = ()) 
 
 
 def _can_be_names(numbers: Sequence[str]) -> bool:
-    """Whether names that are numbers say no more than that: as years do, or places in a row."""
+    """Whether numbers can be names: years, those with equal steps, or five or more that rise or fall."""
     if any(map(has_leading_zero, numbers)):
         return False
     values = [number for name in numbers if (number := number_in(name)) is not None]
@@ -972,7 +902,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
 
 
 def _is_value(column: Column) -> bool:
-    """Whether a name, not a number, can hardly be anything but a value of its column."""
+    """Whether a name, not a number, is hardly anything but a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
     if looks_like_a_date(column.name):
@@ -984,6 +914,7 @@ def _is_value(column: Column) -> bool:
 
 
 def _is_name(column: Column) -> bool:
+    """Whether a name is a text beside numbers, dates, or few values none of which is rare: a record would hold one."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
     if _are_numbers(column.values) or all(map(looks_like_a_date, column.values)):

@@ -26,7 +26,6 @@ DECIMAL_SIGNS = (".", ",")
 
 BLANKS = " \t\u00a0\u2009\u202f"
 """What may stand around a number: spaces, among them those that do not break a line, and tabs."""
-
 ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
 """Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow spaces and such as do not
 break a line."""
@@ -40,9 +39,9 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
-
 CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
+_CANONICAL = re.compile(CANONICAL)
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,7 @@ class NumberFormat:
         >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
         ['100000', '37', '0.5', 'refused']
         """
-        if len(text) <= _DIGITS and self.decimal == "." and _canonical().fullmatch(text):
+        if len(text) <= _DIGITS and self.decimal == "." and _CANONICAL.fullmatch(text):
             return text
         number = self.number(text)
         return text if number is None else number_text(number)
@@ -179,10 +178,8 @@ class NumberFormat:
     def __str__(self) -> str:
         """In words, for whoever wonders how a column was read."""
         said = "point" if self.decimal == "." else "comma"
-        between = {"": "", ",": ", a comma between thousands", ".": ", a point between thousands"}.get(
-            self.thousands,
-            ", an apostrophe between thousands" if self.thousands == "'" else ", a space between thousands",
-        )
+        signs = {",": "a comma", ".": "a point", "'": "an apostrophe", " ": "a space"}
+        between = f", {signs[self.thousands]} between thousands" if self.thousands else ""
         return f"a decimal {said}{between}" + (", in percent" if self.percent else "")
 
 
@@ -253,11 +250,6 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
     """
     between = ("", *(sign for sign in _THOUSANDS if sign != decimal))
     return tuple(NumberFormat(decimal, thousands, percent) for percent in (False, True) for thousands in between)
-
-
-@cache
-def _canonical() -> re.Pattern[str]:
-    return re.compile(CANONICAL)
 
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
@@ -354,9 +346,6 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
 
     A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
     decimal: the sign before the fraction of a number in the column.
-
-    >>> sorted(missing_among(["-9.0", "NA", "", "31", "-09"], ["", "NA", "-9"]))
-    ['', '-9.0', 'NA']
     """
     known, spelled = frozenset(marks), NumberFormat(decimal)
     numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
@@ -374,11 +363,7 @@ MOST_CONSECUTIVE = 10_000
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
-    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many.
-
-    >>> consecutive(["9", "12"]), consecutive(["09", "12"]), consecutive(["1", "50000"])
-    (['9', '10', '11', '12'], None, None)
-    """
+    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many."""
     texts = list(values)
     if not texts or not all(map(is_plain_whole, texts)):
         return None
@@ -388,11 +373,7 @@ def consecutive(values: Iterable[str]) -> list[str] | None:
 
 
 def is_plain_whole(text: str) -> bool:
-    """Whether a text is a whole number of at most ten digits in the one spelling that has no more than it needs.
-
-    >>> is_plain_whole("10"), is_plain_whole("09"), is_plain_whole("10.0")
-    (True, False, False)
-    """
+    """Whether a text is a whole number of at most ten digits in the one spelling that has no more than it needs."""
     return _PLAIN_WHOLE.fullmatch(text) is not None
 
 
@@ -411,7 +392,6 @@ def looks_like_a_date(text: str) -> bool:
 
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
 """What dates can be cut to. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
-
 _MOST_DAYS = 100_000
 """Days of longer times are not filled up with those that do not occur."""
 
@@ -424,10 +404,7 @@ _TIME = re.compile(
 
 
 def check_units(units: Sequence[str]) -> None:
-    """Raise HierarchyError unless the units are some of UNITS, each one made up of whole ones before it.
-
-    >>> check_units(["day", "month", "year"])
-    """
+    """Raise HierarchyError unless the units are some of UNITS, each one made up of whole ones before it."""
     if unknown := [unit for unit in units if unit not in UNITS]:
         raise HierarchyError(f"dates are cut to {', '.join(UNITS)}, not to {unknown[0]!r}")
     places = [UNITS.index(unit) for unit in units]
@@ -470,15 +447,12 @@ def dates_of_column(texts: Collection[str]) -> dict[str, str]:
     >>> dates_of_column(["11/30/2023", "2/1/2023"]), dates_of_column(["11/12/2023"]), dates_of_column(["30-11-2023", "?"])
     ({'11/30/2023': '2023-11-30', '2/1/2023': '2023-02-01'}, {}, {})
     """
-    matches = {}
-    for text in texts:
-        if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text)) is None:
-            return {}
-        matches[text] = match
-    orders = ((1, 3), (3, 1))
+    matches = {text: match for text in texts if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text))}
+    if len(matches) < len(set(texts)):
+        return {}
     first, second = (
         {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") or "" for text, m in matches.items()}
-        for month, day in orders
+        for month, day in ((1, 3), (3, 1))
     )
     readings = [read for read in (first, second) if all(read.values())]
     return readings[0] if readings and (len(readings) == 1 or first == second) else {}
@@ -499,8 +473,9 @@ def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     if not given or not units:
         raise HierarchyError("dates need at least one unit and one value")
     if all(len(value) == len("2023-11-12") for value in given):
-        first, last = (date.fromisoformat(value) for value in (given[0], given[-1]))
-        given = list(_filled(first, last, units[-1])) or given
+        first, last = (_edge(date.fromisoformat(given[end]), units[-1], step) for end, step in ((0, -1), (-1, 1)))
+        if (days := (last - first).days) < _MOST_DAYS:
+            given = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
     return Hierarchy.from_rows(
         (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED) for value in given
     )
@@ -515,13 +490,6 @@ def _label(day: date, unit: str) -> str:
         year, week, _ = day.isocalendar()
         return f"{year:04d}-W{week:02d}"
     return day.isoformat()[: {"day": 10, "month": 7, "year": 4}[unit]]
-
-
-def _filled(first: date, last: date, unit: str) -> Iterable[str]:
-    begin, end = _edge(first, unit, -1), _edge(last, unit, 1)
-    if (end - begin).days < _MOST_DAYS:
-        for number in range((end - begin).days + 1):
-            yield (begin + timedelta(number)).isoformat()
 
 
 def _edge(day: date, unit: str, step: int) -> date:

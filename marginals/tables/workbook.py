@@ -91,7 +91,6 @@ def _unreadable(name: str, error: BaseException) -> InputError:
 
 
 def _value(cell: object, pool: dict[str, str]) -> object:
-    """The value of a cell: whole numbers without a fraction, equal texts once."""
     if isinstance(cell, float):
         return int(cell) if cell.is_integer() else cell
     if isinstance(cell, str):
@@ -104,7 +103,6 @@ class _RefusedError(Exception):
 
 
 def _counted(stream: BinaryIO) -> BytesIO:
-    """The parts of a workbook that are XML, each counted, in a new archive."""
     copy, counts = BytesIO(), _Counts()
     with zipfile.ZipFile(stream) as archive, zipfile.ZipFile(copy, "w") as kept:
         parts = [part for part in archive.namelist() if part.lower().endswith((".xml", ".rels"))]
@@ -207,17 +205,12 @@ class _Counts:
             raise ValueError("no cell has this name")
 
     def _fill(self) -> None:
-        """Count a cell with content, and the rectangle around all of the sheet."""
         self._filled += 1
         _bound(self._filled, MOST_CELLS, "cells")
         row, column = self._cell_row, self._column
         top, left, bottom, right = self._corners or (row, column, row, column)
-        self._corners = top, left, bottom, right = (
-            min(top, row),
-            min(left, column),
-            max(bottom, row),
-            max(right, column),
-        )
+        top, left, bottom, right = min(top, row), min(left, column), max(bottom, row), max(right, column)
+        self._corners = top, left, bottom, right
         if (size := (bottom - top + 1) * (right - left + 1)) > MOST_CELLS:
             raise _RefusedError(
                 f"has its cells in a rectangle of {size:,}, and {MOST_CELLS:,} are read; remove what stands far from the "

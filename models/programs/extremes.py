@@ -198,7 +198,7 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
     matrix = (equations[0] if len(blocks) == 1 else block_diag(equations, format="csr")).astype(np.float64)
     rng = np.random.default_rng(0)
     waiting = [is_open(block) for block in blocks]
-    count, settled = _count(waiting), 0
+    count, settled = sum(map(np.count_nonzero, waiting)), 0
     for number in range(maxsize):
         if effort.is_over or count <= len(blocks) or (number >= _HARVESTS and settled <= len(blocks)):
             break
@@ -211,7 +211,7 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
         if not _solved_together(blocks, matrix, objectives, effort):
             break
         waiting = [is_open(block) for block in blocks]
-        count, settled = _count(waiting), count - _count(waiting)
+        count, settled = (left := sum(map(np.count_nonzero, waiting))), count - left
     for number, most in enumerate(_TOGETHER):
         while not effort.is_over:
             chosen = [
@@ -234,10 +234,6 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
             _move(block, is_open, effort, rng)
         while _try_in_whole_numbers(block, is_open, effort):
             pass
-
-
-def _count(waiting: Sequence[BoolArray]) -> int:
-    return sum(map(np.count_nonzero, waiting))
 
 
 def _solved_together(
@@ -312,7 +308,6 @@ def _move(block: Unknowns, is_open: IsOpen, effort: Effort, rng: np.random.Gener
 
 
 def _least_change(objective: FloatArray, both: Equations, room: FloatArray, effort: Effort) -> FloatArray:
-    """The best change in whole numbers that was found; zeros for none."""
     none = np.zeros(len(room))
     change = solve(objective, Program(both, np.zeros(both.shape[0]), none, room), effort.spend()).table
     if change is None or np.abs(change - np.rint(change)).max(initial=0.0) <= _WHOLE:
@@ -328,7 +323,6 @@ def _least_change(objective: FloatArray, both: Equations, room: FloatArray, effo
 
 
 def _try_in_whole_numbers(block: Unknowns, is_open: IsOpen, effort: Effort) -> bool:
-    """Solve the integer program of the next open bound that a linear one did not decide; False if there is none."""
     waiting = is_open(block) & (block.tried == 1)
     if not block.is_whole or effort.is_over or not waiting.any():
         return False

@@ -543,3 +543,32 @@ def test_tables_that_would_be_read_wrong_are_refused(tmp_path: Path, text: str, 
 def test_ordinary_tables_keep_the_all_clear(tmp_path: Path, text: str) -> None:
     found = audit(write(tmp_path / "t.csv", text))
     assert found.ok, found.not_examined
+
+
+@pytest.mark.parametrize(
+    ("text", "withheld"),
+    [
+        ("area,f,m\nA,3,\nB,9,\nTotal,12,\n", ["A", "B", "Total"]),
+        ("area,m,f\nA,,3\nB,,9\nTotal,,12\n", ["A", "B", "Total"]),
+        ("area;f;m;x;Total\nA;3;;2;9\nB;9;;4;20\nTotal;12;;6;29\n", ["A", "B", "Total"]),
+        ("area,f,m,note\nA,3,,\nB,9,,\nTotal,12,,\n", ["A", "B", "Total"]),
+        ("area,sex,N,note\nA,f,3,\nB,f,9,\nTotal,f,12,\n", []),
+        ("area,sex,cases,flag\nA,f,3,\nA,m,9,\n", []),
+    ],
+)
+def test_blank_columns_of_crossed_tables_are_withheld_counts(tmp_path: Path, text: str, withheld: list[str]) -> None:
+    found = audit(write(tmp_path / "t.csv", text))
+    (part,) = found.parts
+    assert int(part.is_withheld.sum()) == len(withheld)
+    assert found.spec.tables[tmp_path / "t.csv"].across == ("sex" if withheld else "")
+
+
+def test_ranges_are_groups_of_what_they_cover_only(tmp_path: Path) -> None:
+    labels = ["<9years", "9-11years", "12years", "13-15years", "16years", ">16years"]
+    rows = "".join(f"{label},{area},{n}\n" for n, label in enumerate(labels, 20) for area in "AB")
+    table = write(tmp_path / "t.csv", f"years,area,count\n{rows}")
+    assert all(not attribute.groups for attribute in audit(table).spec.attributes.values())
+    # Digits that begin another range are no code of a group, though the counts add up.
+    rows = "1,A,60\n10-14,A,20\n15-19,A,40\nx,A,7\n1,B,*\n10-14,B,3\n15-19,B,*\nx,B,8\n"
+    found = audit(write(tmp_path / "u.csv", f"age,area,count\n{rows}"))
+    assert not found.spec.attributes["age"].groups

@@ -5,8 +5,8 @@ import html
 import json
 import re
 import threading
-import webbrowser
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

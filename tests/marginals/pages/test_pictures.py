@@ -30,10 +30,9 @@ from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import claim_title, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
-from marginals.window.level_tree import Group, level_tree
-from marginals.window.preview import preview
+from marginals.window.candidates import preview
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
-from strategies import decomposable_collections, hierarchies
+from strategies import decomposable_collections
 
 
 @given(decomposable_collections())
@@ -182,36 +181,6 @@ def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch
     drawn = np.interp(across, x, y)
     assert np.all(drawn >= up - 0.02)
     assert np.all(drawn <= up + 0.5)
-
-
-def leaves(group: Group) -> list[Group]:
-    return [leaf for part in group.parts for leaf in leaves(part)] or [group]
-
-
-@given(hierarchies())
-def test_the_tree_has_all_values_with_rows_and_each_group_the_rows_of_its_parts(hierarchy: Hierarchy) -> None:
-    counts = np.arange(hierarchy.size(0), dtype=np.int64)
-    tree = level_tree(hierarchy, counts)
-    assert tree.rows == counts.sum()
-
-    def check(group: Group) -> None:
-        assert not group.parts or sum(part.rows for part in group.parts) == group.rows
-        assert [part.label for part in group.parts] != [group.label]
-        for part in group.parts:
-            check(part)
-
-    check(tree)
-    values = sorted((leaf.rows for leaf in leaves(tree)), reverse=True)
-    assert values == [count for count in sorted(counts.tolist(), reverse=True) if count] or counts.sum() == 0
-
-
-def test_of_very_many_values_some_are_drawn_and_the_others_counted() -> None:
-    rows = [(f"{value}", f"{value // 100}x", "*") for value in range(5000)]
-    tree = level_tree(Hierarchy.from_rows(rows), np.ones(5000, dtype=np.int64))
-    assert tree.others == 0
-    assert len(tree.parts) == 50
-    assert len(leaves(tree)) <= 450
-    assert all(len(part.parts) + part.others == 100 for part in tree.parts)
 
 
 def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:
