@@ -116,7 +116,7 @@ class Accuracy:
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
         wanted = [{"attributes": list(names), "error": error} for names, error in self.wanted.by_table.items()]
-        return plain({**vars(self), "wanted": wanted})
+        return {**plain(vars(self)), "wanted": wanted}
 
 
 @dataclass(frozen=True)
