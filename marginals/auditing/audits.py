@@ -306,6 +306,9 @@ def audit(
     used.check_attributes()
     used = _chosen(used, paths)
     parts = read_tables(used)
+    if spec is None and len(used.tables) > 1:
+        used = _apart(used, [_linked(part) for part in parts])
+        parts = read_tables(used)
     used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
     return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
@@ -334,8 +337,29 @@ _FOR_BOUNDS = 1.1
 """Parts of the time, one of which the bounds may take; the rest is for estimates and explanations."""
 
 
+def _linked(tables: PublishedTables) -> LinkedTables:
+    return linked_tables(tables.tables, tables.classifications)
+
+
+def _apart(spec: AuditSpec, parts: Sequence[LinkedTables]) -> AuditSpec:
+    """The spec of tables that are guessed to be about the same people; where two disagree, each is read by itself."""
+    for linked in parts:
+        for pair in disagreements(linked):
+            one, other = (linked.names[table] for table in pair.tables)
+            if one != other:
+                sentence = (
+                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
+                    f"{cell_name(linked, pair.cell)}; each is read by itself."
+                )
+                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
+                return replace(
+                    spec, tables=tables, doubts=(*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
+                )
+    return spec
+
+
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
-    linked = linked_tables(tables.tables, tables.classifications)
+    linked = _linked(tables)
     try:
         bounds = proven_bounds(linked, spec.small, deadline.share(_FOR_BOUNDS), run)
     except ContradictionError:
