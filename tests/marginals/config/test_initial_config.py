@@ -113,7 +113,8 @@ def test_the_config_is_accepted_as_it_is(tmp_path_factory: pytest.TempPathFactor
     frame.to_csv(folder / "table.csv", index=False, encoding="utf-8", lineterminator="\r\n")
     result = run("init", folder / "table.csv", "-o", folder / "release.toml", "--json")
     if result.exit_code:
-        assert any(sentence in result.output for sentence in ("can be published", "no header line"))
+        allowed = ("can be published", "no header line", "seems not to be", "NUL character", "swallows the next lines")
+        assert any(sentence in result.output for sentence in allowed), result.output
         assert not (folder / "release.toml").exists()
         return
     config = marginals.read_config(folder / "release.toml")
