@@ -371,7 +371,7 @@ def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | Non
 
 
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
-    encoded = decoded(column, where).combine_chunks().dictionary_encode()
-    missing = len(encoded.dictionary)
-    codes = numbers_of(encoded.indices.fill_null(missing))
-    return codes.astype(smallest_code_dtype(missing + 1)), [*texts_of(encoded.dictionary, where), None]
+    # Filling in for null would make Arrow load pandas.
+    encoded = decoded(column, where).combine_chunks().dictionary_encode(null_encoding="encode")
+    texts = texts_of(encoded.dictionary, where)
+    return numbers_of(encoded.indices).astype(smallest_code_dtype(len(texts) + 1)), [*texts, None]
