@@ -55,6 +55,7 @@ OBJECTIVES, BASES = "marginals.objectives", "marginals.bases"
 """The groups: of diversity criteria, search strategies, objectives of a search, and anonymizers that make a base table."""
 
 
+@cache
 def installed(group: str, name: str) -> Any:
     """Return the object that an installed package declares in a group under a name; None if none does.
 
