@@ -118,6 +118,10 @@ _LONGEST_CATEGORY = 200
 """As long one value of such a list may be, most of whose values enough rows share."""
 
 
+_MOST_RANGES = 1_000
+"""Bands of a column, at most; more values are keys or measures."""
+
+
 @dataclass(frozen=True, eq=False)
 class Facts(Column):
     """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare.
@@ -181,8 +185,9 @@ class Facts(Column):
                 f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
                 "blanks or signs only; if they are values of their own, write one_spelling = false"
             )
-        pairs = gaps_and_overlaps(self.values)
-        if dates := dates_among_bands(self.values):
+        bands = self.values if self.distinct <= _MOST_RANGES else ()
+        pairs = gaps_and_overlaps(bands)
+        if dates := dates_among_bands(bands):
             doubts.append(
                 f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
                 "correct the file before anything is published"

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from marginals.tables.words import sections
 
@@ -83,6 +83,7 @@ _OR = re.compile(r"[/,;|()\[\]&]+|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub)\b"
 _LONGEST = 60
 
 
+@lru_cache(1 << 15)  # asked several times of each value of a column
 def says_nothing(text: str) -> bool:
     """Whether a text says that a value is not known, was refused or not asked for, in one of several languages.
 
