@@ -305,12 +305,31 @@ def audit(
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    parts = read_tables(used)
-    if spec is None and len(used.tables) > 1:
-        used = _apart(used, [_linked(part) for part in parts])
-        parts = read_tables(used)
-    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
-    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
+    found = _audit(used, deadline, run)
+    apart = _apart(used, found.parts) if spec is None else None
+    return found if apart is None else _audit(apart, deadline, run)
+
+
+def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
+    parts = read_tables(spec)
+    spec = replace(spec, doubts=(*(finding for part in parts for finding in part.revealed), *spec.doubts))
+    return Audit(spec, tuple(_audited(part, spec, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
+
+
+def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
+    """The spec by which each table is read by itself, where two disagree that are guessed to be about the same people."""
+    for part in parts:
+        for pair in part.disagreements:
+            one, other = (part.linked.names[table] for table in pair.tables)
+            if one != other:
+                sentence = (
+                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
+                    f"{cell_name(part.linked, pair.cell)}; each is read by itself."
+                )
+                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
+                doubts = (*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
+                return replace(spec, tables=tables, doubts=doubts)
+    return None
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
@@ -337,29 +356,8 @@ _FOR_BOUNDS = 1.1
 """Parts of the time, one of which the bounds may take; the rest is for estimates and explanations."""
 
 
-def _linked(tables: PublishedTables) -> LinkedTables:
-    return linked_tables(tables.tables, tables.classifications)
-
-
-def _apart(spec: AuditSpec, parts: Sequence[LinkedTables]) -> AuditSpec:
-    """The spec of tables that are guessed to be about the same people; where two disagree, each is read by itself."""
-    for linked in parts:
-        for pair in disagreements(linked):
-            one, other = (linked.names[table] for table in pair.tables)
-            if one != other:
-                sentence = (
-                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
-                    f"{cell_name(linked, pair.cell)}; each is read by itself."
-                )
-                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
-                return replace(
-                    spec, tables=tables, doubts=(*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
-                )
-    return spec
-
-
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
-    linked = _linked(tables)
+    linked = linked_tables(tables.tables, tables.classifications)
     try:
         bounds = proven_bounds(linked, spec.small, deadline.share(_FOR_BOUNDS), run)
     except ContradictionError:

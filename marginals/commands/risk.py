@@ -272,14 +272,12 @@ def audit(
     else:
         from marginals.auditing.words import audit_lines
 
-        if spec is None:
-            print_lines(
-                [
-                    "The layout is guessed, and all tables are assumed to count the same people; run with --init to write "
-                    "the guess to a file and review it."
-                ]
-            )
-        print_lines(audit_lines(result))
+        people = "all tables are" if len(result.parts) == 1 else "no two tables are"
+        guessed = (
+            f"The layout is guessed, and {people} assumed to count the same people; run with --init to write the guess to a "
+            "file and review it."
+        )
+        print_lines([*([guessed] if spec is None else []), *audit_lines(result)])
     if not result.ok:
         click.get_current_context().exit(FAILED)
 

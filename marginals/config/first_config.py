@@ -111,7 +111,7 @@ class InitialConfig:
     def questions(self) -> list[Question]:
         """What only somebody who knows the table can answer."""
         counts = self.guessed.table.counts
-        asked = [] if counts is None else [(counts, self._about_counts, Role.IGNORED)]
+        asked = [] if counts is None else [(counts, self._about_counts, None)]
         of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
         return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns)]
 

@@ -37,11 +37,11 @@ from marginals.tables.files import column_labels, files_of, frame_of
 from marginals.tables.layout import Header
 from marginals.tables.people import (
     RepeatingKey,
-    copies,
     is_called_otherwise,
-    one_spelling,
     possible_keys,
     repeating_keys,
+    row_multiple,
+    spelled_keys,
     spelling_doubt,
 )
 from marginals.tables.source import refuse_record
@@ -164,7 +164,7 @@ class DescribedTable:
         respelled = {}
         for name in (c.name for c in read if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)):
             codes, texts = factorized(frame[name], _NO_VALUES)
-            if (spelled := one_spelling(texts)[0]) != texts:
+            if (spelled := spelled_keys(texts)[0]) != texts:
                 respelled[name] = frame[name]
                 frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
                 read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
@@ -213,7 +213,7 @@ def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
 def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], str]:
     """Which columns of keys have two spellings of what may be one person, and why; the first of them."""
     for name in columns:
-        if forms := one_spelling(factorized(frame[name], _NO_VALUES)[1])[1]:
+        if forms := spelled_keys(factorized(frame[name], _NO_VALUES)[1])[1]:
             return {tuple(columns): f"{spelling_doubt(name, forms)}. Write each person in one way, and run init again."}
     return {}
 
@@ -363,4 +363,4 @@ class GuessedTable:
             return 1
         codes = [self.table.codes(facts.name)[0] + 1 for facts in told]
         keys, _ = pack(codes, [facts.distinct + 1 for facts in told], len(self.table.frame))
-        return copies(np.unique(keys, return_counts=True)[1])
+        return row_multiple(np.unique(keys, return_counts=True)[1])

@@ -134,7 +134,7 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
                 values, rows = source.occurrences(key, missing)
             else:
                 read = source.distinct_rows([key])
-                texts, _ = one_spelling([None if text in missing else text for text in read.values[key]])
+                texts, _ = spelled_keys([None if text in missing else text for text in read.values[key]])
                 counts = np.bincount(_ranked(texts)[read.codes[key]], read.counts)[1:]
                 values, rows = int((counts > 0).sum()), int(counts.sum())
         except TooLittleMemoryError:
@@ -380,7 +380,7 @@ def key_of(text: str) -> str:
     return guid[1].replace("-", "").lower() if guid else text
 
 
-def one_spelling(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
+def spelled_keys(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
     """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none."""
     keys = [text or None for text in texts]
     if not _is_plain(_joined(keys)):
@@ -441,7 +441,7 @@ def with_keys(rows: DistinctRows, columns: Sequence[str], name: str) -> Distinct
     """Spell the columns of people in one way. Raises InputError, quoting no key, where two keys may be one person."""
     values = dict(rows.values)
     for column in columns:
-        values[column], doubt = one_spelling(rows.values[column])
+        values[column], doubt = spelled_keys(rows.values[column])
         if doubt is not None:
             raise InputError(
                 f"{name}: {spelling_doubt(column, doubt)}, so one person could count as two; write each in one way"
@@ -481,7 +481,7 @@ _FEWEST_ROWS = 20
 """Different rows of a table, at least, by which it is told that each stands several times."""
 
 
-def copies(counts: CountArray) -> int:
+def row_multiple(counts: CountArray) -> int:
     """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone."""
     return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_ROWS else 1
 

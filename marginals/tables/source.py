@@ -47,11 +47,11 @@ from marginals.tables.people import (
     Person,
     RowsPerPerson,
     Unit,
-    copies,
     kept_of_each,
     people_rows,
     possible_keys,
     repeating_keys,
+    row_multiple,
     with_keys,
 )
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
@@ -632,7 +632,7 @@ class TableSource:
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
         known = reading.grouping(_occurring(rows))
         table = known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
-        return table if self.unit.columns or self._counts else replace(table, copies=copies(rows.counts))
+        return table if self.unit.columns or self._counts else replace(table, copies=row_multiple(rows.counts))
 
     @property
     def one_by_one(self) -> "TableSource":

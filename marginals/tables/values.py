@@ -211,10 +211,6 @@ def has_digit(text: str) -> bool:
     return _DIGIT.search(text) is not None
 
 
-END_ZEROS = r"{}[0-9]*[1-9]0+$"
-"""Zeros at the end of a fraction that has other digits, as a regular expression around the sign before the fraction."""
-
-
 def _without_end_zeros(text: str, decimal: str) -> str | None:
     """A number without the zeros at the end of its fraction, None where it has none, or no other digit there."""
     if text[-1:] != "0" or decimal not in text:

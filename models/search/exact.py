@@ -205,7 +205,6 @@ class _Search:
                 self.depends_on_more = True
                 return
             position = self.problem.position(state.cliques)
-            self.problem.seen(position)
             divergence = position.divergence
             self.steps.append(Step(f"a collection of {len(state.cliques)} margins", self.divergence, divergence))
             self.best, self.divergence, self.cliques = value, divergence, state.cliques

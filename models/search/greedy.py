@@ -113,7 +113,6 @@ class Climb:
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
         self._refused = []
-        self.problem.seen(self.position)
 
     def is_allowed(self) -> bool:
         """Whether the constraint allows the position itself."""

@@ -279,7 +279,6 @@ class _Walk:
         if new.cliques != self.best:
             self.steps.append(Step(description, before.divergence, after.divergence))
         self._best = new.copy()
-        self.problem.seen(after)
 
     def _graph(self, masks: Iterable[Mask]) -> _Graph:
         cliques = maximal_masks(masks)

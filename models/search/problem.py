@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import inf, log
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -538,13 +538,6 @@ def _quantile(degrees_of_freedom: float, alpha: float) -> float:
 Stop = Callable[[], bool]
 """Asked between two evaluations; True ends the search with the best collection so far."""
 
-Seen: TypeAlias = Callable[[Position], None]
-"""Told of a collection that a search has come to; whether the constraint allows it is for whoever is told to ask."""
-
-
-def _not_watched(position: Position) -> None:
-    """Nobody watches."""
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -553,8 +546,8 @@ class Problem:
     cube: holds the base table; with a score of cliques it becomes one that counts these. kept: decomposable margins that
     every collection shows, which the constraint allows. start: where a stepwise search begins, with what is kept and
     allowed too; by default `kept`. seed: of searches that draw at random. wanted: analyses whose weighted distances the
-    objective counts. seen: told of collections on the way. Raises NotDecomposableError for kept or start, SelectionError
-    for a start without what is kept.
+    objective counts. Raises NotDecomposableError for kept or start, SelectionError for a start without what is
+    kept.
     """
 
     cube: DataCube
@@ -564,7 +557,6 @@ class Problem:
     start: tuple[Mask, ...] | None = None
     seed: int = 0
     wanted: WantedAnalyses | None = None
-    seen: Seen = field(default=_not_watched, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         objective = additive(self.objective)
