@@ -10,6 +10,7 @@ clicks are counted and printed. Needs playwright, Pillow, minisign and a Chromiu
 
 import argparse
 import io
+import os
 import re
 import shutil
 import subprocess
@@ -116,8 +117,8 @@ def opened(table: Path, pictures: Path) -> Iterator[Mouse]:
     """The window on a table, in a browser."""
     from playwright.sync_api import sync_playwright
 
-    command = [sys.executable, "-u", "-m", "marginals", "open", str(table), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-u", "-m", "marginals", "open", str(table)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": "true"})
     assert server.stdout is not None
     address = re.search(r"http://\S+", server.stdout.readline())
     assert address is not None

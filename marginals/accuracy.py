@@ -1,6 +1,7 @@
 """Errors of a release against its table, beside yardsticks. None of it follows from the release."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, zip_longest
 from math import comb, inf, log, nan, prod
@@ -15,8 +16,8 @@ from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
 from marginals.tables.attribute import MISSING
+from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
-from marginals.tables.values import in_natural_order
 from models.accuracy import (
     LEAST_GROUP,
     IndependentModel,
@@ -38,14 +39,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Yardsticks: what the exact counts of each attribute tell, and single anonymized tables. The table that is refined step by
+# step, in which no attribute can be finer, stands for the best one where searching for that takes too long.
 INDEPENDENT = "exact one-way tables, all else independent"
-"""The yardstick of somebody who has the exact counts of each attribute, and takes attributes to be independent."""
-
 SINGLE = "the best single table"
-"""The yardstick of somebody who has the best of all single anonymized tables."""
-
 STEPWISE = "a single table, refined step by step"
-"""The yardstick if searching for the best takes too long: a table that no attribute can be finer in."""
 
 UNPUBLISHED = "unpublished"
 """The kind of a pair with an unpublished attribute."""
@@ -58,8 +56,8 @@ LEAST_LOST = 0.01
 class TableErrors:
     """Total variations between the model's tables at base values and the data's, from 0 to 1.
 
-    by_table: for each table that was compared its attributes. left_out: how many were not compared, since they are too
-    large, or too many. drawn: whether those that were compared are a sample, the same for every release of the table.
+    by_table: by the attributes of a table. left_out: tables that were not compared, since they are too large, or too many.
+    drawn: whether the compared ones are a sample, the same for every release of the table.
     """
 
     by_table: Mapping[tuple[str, ...], float]
@@ -89,7 +87,7 @@ class TableErrors:
 
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
-        worst = None if self.worst is None else {"attributes": list(self.worst), "error": self.by_table[self.worst]}
+        worst = self.worst and {"attributes": list(self.worst), "error": self.by_table[self.worst]}
         told = {"mean": self.mean, "worst": worst, "compared": len(self.by_table)}
         return told | {"left_out": self.left_out, "drawn": self.drawn}
 
@@ -117,19 +115,18 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """The errors as plain values."""
-        told = {name: plain(getattr(self, name)) for name in ("one_way", "two_way", "counts")}
-        return told | {"wanted": [{"attributes": list(a), "error": error} for a, error in self.wanted.by_table.items()]}
+        wanted = [{"attributes": list(names), "error": error} for names, error in self.wanted.by_table.items()]
+        return {**plain(vars(self)), "wanted": wanted}
 
 
 @dataclass(frozen=True)
 class PairCompared:
     """Two attributes in the table and in the release.
 
-    kind: what the release says of the two: "published", "supported", "assumed" or "unpublished". total_variation: between
-    their tables at base values. cramers_v: how much they go together, from 0 to 1, less what chance shows; among the rows
-    that have a value of both, as all that follows. contrast: the two by two groups in which they go together most in the
-    table, as conditions, and their odds_ratio; None where no groups have rows enough. standard_error: of its logarithm.
-    What is called released is that of the release's model.
+    kind: "published", "supported", "assumed" or "unpublished". total_variation: between their tables at base values.
+    cramers_v: less what chance shows; among the rows that have a value of both, as all that follows. contrast: the two
+    groups in which they go together most in the table, as conditions; None where none has rows enough. standard_error: of
+    the logarithm of their odds_ratio. released: by the release's model.
     """
 
     attributes: tuple[str, str]
@@ -244,14 +241,16 @@ class Comparison:
         import pandas as pd
 
         independent = self.yardsticks[INDEPENDENT].two_way.by_table if INDEPENDENT in self.yardsticks else {}
-        rows = []
-        for pair in self.most_lost():
-            beside = {
+        rows = [
+            {
+                **vars(pair),
+                **dict(zip(("first", "second"), pair.attributes)),
                 "if_independent": independent.get(pair.attributes, nan),
                 "contrast": " and ".join(pair.contrast or ()),
             }
-            rows.append([*pair.attributes, *(beside[n] if n in beside else getattr(pair, n) for n in _COLUMNS)])
-        return pd.DataFrame(rows, columns=["first", "second", *_COLUMNS]).set_index(["first", "second"])
+            for pair in self.most_lost()
+        ]
+        return pd.DataFrame(rows, columns=_COLUMNS).set_index(["first", "second"])
 
     def most_lost(self) -> tuple[PairCompared, ...]:
         """The pairs, those first whose association in the release is less than in the table by most."""
@@ -271,16 +270,10 @@ class Comparison:
         return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
 
-_COLUMNS = (
-    "kind",
-    "total_variation",
-    "if_independent",
-    "cramers_v",
-    "cramers_v_released",
-    "contrast",
-    "odds_ratio",
-    "odds_ratio_released",
-)
+_COLUMNS = [
+    *("first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"),
+    *("contrast", "odds_ratio", "odds_ratio_released"),
+]
 
 Stop = Callable[[], bool]
 """Whether no more time should be spent."""
@@ -288,36 +281,27 @@ Stop = Callable[[], bool]
 _RELEASE = ""
 """The name of the release among the models that are compared."""
 
+# All releases of a table are asked the same random counts, of so many pairs of attributes and triples.
 _SEED = 1
-"""Seed of the random counts, so that all releases of a table are asked the same."""
-
 _COUNTS = 1000
-"""Random counts that are asked."""
-
 _COUNTED = 50
-"""Pairs of attributes, and triples, that they are about."""
-
 _LOOKED_AT = 1 << 25
 """Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
-
-_PAIRS = 1000
-"""Pairs of attributes that are compared; of more, so many are drawn."""
 
 _SHORT = 3
 """Characters of a number that tells of nobody, such as an age, however few have it."""
 
+# Pairs that are compared, and cells of one table of them, empty ones included, and of all that are laid out. Of larger ones
+# the total variation alone is known.
+_PAIRS = 1000
 _CELLS = 1 << 20
-"""Cells of a pair's table, empty ones included, that is laid out; of larger ones the total variation alone is known."""
-
 _ALL_CELLS = 1 << 26
-"""Cells of all pairs' tables that are laid out, the first of them; of others the total variation alone is known."""
 
 
 def compare(release: Published, table: Table) -> Comparison:
     """Compare a release with the table that it was made of, beside one-way tables. Not for publication.
 
-    The work is bounded for wide tables, as `Comparison` says. Raises InputError for another table than the one that the
-    release was made of.
+    Raises InputError for another table than the one that the release was made of.
 
     >>> from marginals.example import release, table
     >>> compare(release, table).release.two_way.worst
@@ -338,9 +322,8 @@ def comparison(
 ) -> Comparison:
     """A model of a cube's tables beside others. wanted: attributes of tables that are compared too.
 
-    Of more than a thousand pairs of attributes a sample is compared, the same for every model. Left out are tables that the
-    cube would have to count where the rows lie, and those that are too large to be laid out. Where it is time to stop before
-    the end, nothing is said of pairs and counts: a mean of those reached by then would depend on the clock.
+    Left out are tables that the cube would have to count where the rows lie, and those that are too large. Where it is time
+    to stop before the end, nothing is said of pairs and counts: a mean of those reached would depend on the clock.
     """
     rng = np.random.default_rng(_SEED)
     comparing = _Comparing(cube, model, yardsticks)
@@ -352,7 +335,8 @@ def comparison(
     tables = random_tables(attributes, _COUNTED, rng)
     for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
         if stop():
-            return _Comparing(cube, model, yardsticks, comparing.errors_of(1)).result([], wanted)
+            comparing.errors = {names: errors for names, errors in comparing.errors.items() if len(names) == 1}
+            return replace(comparing, relative={}, pairs={}).result([], wanted)
         if pair is not None:
             comparing.table(pair)
         if counted is not None:
@@ -382,24 +366,20 @@ class _Comparing:
         self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(self.release, self.release.finest_levels))
 
     def table(self, names: tuple[str, ...]) -> None:
-        """Compare the table of some attributes."""
         names = tuple(sorted(names, key=self.cube.domain.index))
         mask = self.cube.domain.mask(dict.fromkeys(names, 0))
         if names in self.errors or not self.cube.holds(mask):
             return
-        sizes = [self.cube.domain.hierarchy(name).size(0) for name in names]
-        try:
-            if len(names) == 2 and prod(sizes) <= min(_CELLS, _ALL_CELLS - self.cells):
-                self.cells += prod(sizes)
+        cells = prod(self.cube.domain.hierarchy(name).size(0) for name in names)
+        with suppress(TooManyCellsError):
+            if len(names) == 2 and cells <= min(_CELLS, _ALL_CELLS - self.cells):
+                self.cells += cells
                 self.errors[names] = self._pair((names[0], names[1]))
             else:
                 data = self.cube.table(mask)
                 self.errors[names] = {name: total_variation(data, model) for name, model in self.models.items()}
-        except TooManyCellsError:
-            return
 
     def counts(self, names: tuple[str, ...], number: int, rng: np.random.Generator) -> None:
-        """Ask every model for so many random counts of some attributes; the errors of none are kept where one has none."""
         mask = self.cube.domain.mask(dict.fromkeys(names, 0))
         if not self.cube.total or not self.cube.holds(mask):
             return
@@ -416,52 +396,43 @@ class _Comparing:
             for name, error in errors.items():
                 self.relative.setdefault(name, []).append(error)
 
-    def errors_of(self, number: int) -> dict[tuple[str, ...], dict[str, float]]:
-        """Return the errors of tables of so many attributes."""
-        return {names: error for names, error in self.errors.items() if len(names) == number}
-
     def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
-        """Return the comparison. pairs: those that were to be compared, besides wanted tables."""
-        accuracies = {name: self._accuracy(name, pairs, wanted) for name in self.models}
-        release = accuracies.pop(_RELEASE)
-        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in self._ordered(self.pairs)))
+        index, attributes = self.cube.domain.index, self.cube.domain.attributes
 
-    def _ordered(self, tables: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        return sorted(tables, key=lambda names: tuple(map(self.cube.domain.index, names)))
-
-    def _accuracy(self, name: str, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Accuracy:
-        def errors(tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
-            known = {table: self.errors[table][name] for table in tables if table in self.errors}
+        def errors(name: str, tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False) -> TableErrors:
+            ordered = sorted(tables, key=lambda names: tuple(map(index, names)))
+            known = {table: self.errors[table][name] for table in ordered if table in self.errors}
             return TableErrors(known, number - len(known), drawn)
 
-        attributes = self.cube.domain.attributes
-        every = comb(len(attributes), 2)
-        counts = CountErrors()
-        if relative := self.relative.get(name):
-            known = np.concatenate(relative)
-            counts = CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
-        asked = {tuple(sorted(names, key=self.cube.domain.index)) for names in wanted}
-        return Accuracy(
-            errors(combinations(attributes, 1), len(attributes)),
-            errors(self._ordered(pairs), every, drawn=0 < len(pairs) < every),
-            counts,
-            errors(self._ordered(asked), len(asked)),
-        )
+        every, accuracies = comb(len(attributes), 2), {}
+        asked = {tuple(sorted(names, key=index)) for names in wanted}
+        for name in self.models:
+            counts = CountErrors()
+            if relative := self.relative.get(name):
+                known = np.concatenate(relative)
+                counts = CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
+            accuracies[name] = Accuracy(
+                errors(name, combinations(attributes, 1), len(attributes)),
+                errors(name, pairs, every, drawn=0 < len(pairs) < every),
+                counts,
+                errors(name, asked, len(asked)),
+            )
+        release = accuracies.pop(_RELEASE)
+        compared = sorted(self.pairs, key=lambda names: tuple(map(index, names)))
+        return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in compared))
 
     def _pair(self, names: tuple[str, str]) -> dict[str, float]:
-        """The total variation of each model; what the release's says of the two is kept."""
         domain, margin = self.cube.domain, dict.fromkeys(names, 0)
         data = self.cube.table(domain.mask(margin))
         counts = np.zeros([domain.hierarchy(name).size(0) for name in names], dtype=np.int64)
         counts[data.codes] = data.counts
         shares = counts / max(self.cube.total, 1)
         expected = {name: model.expected(margin) / max(model.total, 1) for name, model in self.models.items()}
-        self.pairs[names] = self._compared(names, counts, expected[_RELEASE])
-        return {
-            name: float(np.maximum(shares - released_shares, 0.0).sum()) for name, released_shares in expected.items()
-        }
+        errors = {name: float(np.maximum(shares - released, 0.0).sum()) for name, released in expected.items()}
+        self.pairs[names] = self._compared(names, counts, expected[_RELEASE], errors[_RELEASE])
+        return errors
 
-    def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray) -> PairCompared:
+    def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray, error: float) -> PairCompared:
         basis = self.bases.get(names, CERTAIN)
         value_counts = [[self._values(name, margin[name]) for name in names] for margin in basis.shown]
         counted = min(((one, other) for one, other in value_counts), key=prod, default=(1, 1))
@@ -474,7 +445,7 @@ class _Comparing:
         pair = PairCompared(
             names,
             UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
-            float(np.maximum(counts / max(self.cube.total, 1) - released, 0.0).sum()),
+            error,
             cramers_v(phi_squared(in_order.astype(np.float64)), rows, values),
             cramers_v(phi_squared(released_in_order), rows, values, counted),
         )
@@ -492,24 +463,17 @@ class _Comparing:
         )
 
     def _values(self, name: str, level: int) -> int:
-        """Count the values of a level that have rows, without MISSING."""
-        labels, table = (
-            self.cube.domain.hierarchy(name).labels[level],
-            self.cube.table(self.cube.domain.mask({name: level})),
-        )
+        labels = self.cube.domain.hierarchy(name).labels[level]
+        table = self.cube.table(self.cube.domain.mask({name: level}))
         return sum(labels[code] != MISSING for code in table.codes[0].tolist())
 
     def _with_values(self, name: str, place: IndexArray | None) -> IndexArray:
-        """The base values but MISSING, in their order if they have one."""
         labels = self.cube.domain.hierarchy(name).labels[0]
         known = np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
         return known if place is None else known[np.argsort(place[known])]
 
     def _condition(self, name: str, order: IndexArray, first: int, rows: CountArray) -> str:
-        """The first group of a contrast as a condition, without a number that few rows have, which may be a key.
-
-        order: the values. rows: of each in that order.
-        """
+        """The first group of a contrast as a condition, without a number that few rows have, which may be a key."""
         label = self.cube.domain.hierarchy(name).labels[0][int(order[first])]
         if self.places[name] is None or not rows[first + 1 :].any():
             return f"{name}={label}"
@@ -519,7 +483,6 @@ class _Comparing:
 
 
 def _places(hierarchy: Hierarchy) -> IndexArray | None:
-    """The place of each base value in their order, a value for missing ones before all; None where they have none."""
     labels = hierarchy.labels[0]
     ordered = in_natural_order(label for label in labels if label != MISSING)
     if ordered is None or len(labels) < 2:

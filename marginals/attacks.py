@@ -79,8 +79,8 @@ class Guessing:
     """Shares of the rows whose sensitive value is guessed by attackers who know everybody's nonsensitive values.
 
     definetti: learns across classes until nothing changes, and keeps to the published counts. naive_bayes: one round of
-    that. maxent: guesses by the shares of each class. base_rate: guesses the most frequent value without a release.
-    confident: for each of the first three the share among the `people` rows that its guesses are most confident of.
+    that. maxent: guesses by the shares of each class. base_rate: without a release. confident: of the first three the
+    share among the `people` rows that the guesses are most confident of.
     """
 
     definetti: float
@@ -96,10 +96,9 @@ class DisclosureMeasures:
     """What readers can conclude about one sensitive attribute.
 
     reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. skewness: largest
-    distance of a class's maxent posterior from everybody's distribution, total variation. skewed_class: that class.
-    expected: share of right guesses by the likeliest value of each class, if everybody were as the maximum-entropy model
-    says; expected_confident: the same of the `people` rows that the guesses are most confident of. In the data, who learns
-    across classes is often right more often. guessing: None without the truth.
+    total variation of a class's maxent posterior from everybody's distribution. expected: share of right guesses by the
+    likeliest value of each class, if everybody were as the maximum-entropy model says; expected_confident: the same of the
+    `people` rows that the guesses are most confident of. guessing: None without the truth.
     """
 
     sensitive: str
@@ -116,10 +115,7 @@ class DisclosureMeasures:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A claimed k and the smallest count that there is; None where it is not known. is_missed: whether the claim fails.
-
-    k: rows, as many as the people who are claimed can have. rows_per_person: of each at most, None where rows are claimed.
-    """
+    """A claimed k in rows and the smallest count, None where it is not known. rows_per_person: None where k is of rows."""
 
     criterion: str
     k: int
@@ -142,10 +138,7 @@ class Threshold:
 def disclosure_measures(
     published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
 ) -> tuple[list[DisclosureMeasures], dict[str, str]]:
-    """Return what the release alone tells of each sensitive attribute, and why nothing of some.
-
-    model: that of what is published. most_cells: cells that may be laid out for an attribute; what has more is left out.
-    """
+    """Return what the release alone tells of each sensitive attribute, and why some are left out. most_cells: of each."""
     measures, left_out = [], {}
     for sensitive in published.sensitive:
         levels = sensitive_levels(model, sensitive)
@@ -195,8 +188,7 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 class View:
     """What the holder of some releases concludes about the cells of one margin.
 
-    smallest: bound on the rows that the smallest class can have at most, sensitive values set aside. skewness: as of
-    `DisclosureMeasures`, None if the attribute is not shown.
+    smallest: the most rows that the smallest class can have. skewness: None if the attribute is not shown.
     """
 
     releases: tuple[str, ...]
@@ -220,10 +212,7 @@ class Composition:
 
 
 def composition(bundles: Bundles, together: BundleContent, model: MarginalModel) -> tuple[Composition, ...]:
-    """Return for each sensitive attribute that can be laid out what all releases tell, and each.
-
-    together: all of them as one, whose model is given.
-    """
+    """Return for each sensitive attribute that can be laid out what all releases tell, and each. model: of all together."""
     hierarchies = {a: counted_hierarchy(together.collection, a) for a in together.domain.attributes}
     models = [
         (name, MarginalModel(in_common(published.collection, hierarchies), together.deadline))
@@ -305,9 +294,9 @@ def small_below(published: BundleContent) -> int:
 class TableChange:
     """What the releases of two tables that cannot be put together tell of the change between them.
 
-    rows: of both tables. least: of how many rows a difference is no longer small; None where no release claims a least
-    count. unclear: attributes whose labels do not tell how the values of the releases overlap. assumption: why a small
-    difference may prove nobody, if all releases state it. parts: that they are of different parts of a table.
+    rows: of both tables. least: of how many rows a difference is no longer small, if a least count is claimed. unclear:
+    attributes whose labels do not tell how the values of the releases overlap. assumption: why a small difference may prove
+    nobody. parts: that they are of different parts of a table.
     """
 
     earlier: str
@@ -324,19 +313,17 @@ class TableChange:
 def _change(pair: TablePair) -> TableChange:
     tables = (pair.earlier, pair.later)
     sensitive = list(dict.fromkeys(name for each in tables for _, bundle in each.bundles for name in bundle.sensitive))
-    told = []
-    unclear: dict[str, None] = {}
-    for before, after, overlaps in pair.overlapping():
-        told.append(changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed))
-        unclear |= dict.fromkeys(overlaps.unclear)
-    before_rows, after_rows = (table.collections[0].cube.total for table in tables)
+    found = [*pair.overlapping()]
     return TableChange(
         pair.earlier.name,
         pair.later.name,
-        (before_rows, after_rows),
+        (pair.earlier.collections[0].cube.total, pair.later.collections[0].cube.total),
         pair.least_rows,
-        tuple(told),
-        tuple(unclear),
+        tuple(
+            changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed)
+            for before, after, overlaps in found
+        ),
+        tuple(dict.fromkeys(name for *_, overlaps in found for name in overlaps.unclear)),
         assumption=pair.assumption,
         parts=pair.parts,
     )
@@ -346,9 +333,9 @@ def _change(pair: TablePair) -> TableChange:
 class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
-    readers: know nothing else. readers_knowing_quasi_identifiers: know everybody's nonsensitive values. ladders: what
-    published levels tell that were fitted to the table. Both are None without the truth. refusals: what attributes, levels
-    and pairs tell that are not published. domain: of the levels of the steps. note: why it was not examined, without both.
+    readers_knowing_quasi_identifiers: know everybody's nonsensitive values. ladders: what published levels tell that were
+    fitted to the table. Both are None without the truth. refusals: what attributes, levels and pairs tell that are not
+    published. note: why it was not examined.
     """
 
     readers: tuple[Refinement, ...] = ()
@@ -361,10 +348,10 @@ class Minimality:
 
 @dataclass(frozen=True)
 class NonsensitiveSmall:
-    """Whether a combination of up to three nonsensitive attributes has a small count for certain.
+    """Whether a combination of up to three nonsensitive attributes certainly has a count below a limit.
 
-    below: counts below are small. proven_by: the claim that proves that none has; empty where none does. cell: one that has,
-    found by bounds, with the most rows that it can have; None where none was found. is_complete: whether all were looked at.
+    proven_by: the claim that proves that none has, or empty. cell: one that has, by bounds. is_complete: whether all were
+    looked at.
     """
 
     below: int
@@ -377,13 +364,11 @@ class NonsensitiveSmall:
 class Attacks:
     """All measures of one release, or of several together.
 
-    attacked: by sensitive attribute; left_out: why one was left out. certain: by sensitive attribute what is certain about
-    it. compositions: of several releases only. apart: the measures of each release where they cannot be put together, for
-    the reason that `note` gives; there are no others then. changes: what each two tables tell of who came and who left, of
-    releases of a table that changed; the rest is apart. published: the published counts by themselves. nonsensitive: what
-    is certain of nonsensitive attributes alone. likely: what the fitted model ranks as small. All three are None where the
-    releases are apart. register: what somebody believes of each sensitive attribute who knows the nonsensitive values of
-    everybody. unmeasured: what was not measured because the time was over.
+    attacked: sensitive attributes; left_out: why one was left out. certain: by sensitive attribute. compositions: of several
+    releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
+    published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
+    the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
+    nonsensitive values believes. unmeasured: what was not measured because the time was over.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
@@ -406,9 +391,8 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     """Measure attacks on one bundle, or on several put together; on each alone where they cannot be.
 
     Of bundles of a table that changed, each table is attacked alone, and each two tell of those who came and who left.
-    truth: the table they were made from; with it, guesses are judged. seconds: what is not measured by then is
-    left out, and what is certain is told as far as it was found; without them that is looked for for ten seconds. Files are
-    read to the end all the same. Raises InputError or BundleError.
+    truth: the table they were made from; with it, guesses are judged. seconds: what is not measured by then is left out;
+    files are read to the end all the same. Raises InputError or BundleError.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release, table
@@ -437,7 +421,6 @@ _ELSEWHERE = Minimality(note="each release by itself says more; see there")
 
 
 def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
-    """All that is measured so far, again after each measure."""
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
@@ -466,7 +449,6 @@ Part = tuple[str, Bundles, BundleContent]
 
 
 def _each_apart(attacks: Attacks, parts: Iterable[Part]) -> Generator[Attacks, None, Attacks]:
-    """The same attacks, with those on each part apart."""
     for name, bundles, published in parts:
         left = tuple(other for other in attacks.unmeasured if other != name)
         for found in _attacks(bundles, published, None):
@@ -476,7 +458,6 @@ def _each_apart(attacks: Attacks, parts: Iterable[Part]) -> Generator[Attacks, N
 
 
 def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Iterator[Attacks]:
-    """On releases of a table that changed in between."""
     if truth is not None:
         raise InputError("the releases are of a table that changed; attack those of one table with --truth")
     changes = tuple(map(_change, pairs_of_tables(tables)))
@@ -484,30 +465,24 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Itera
     yield attacks
     for number, table in enumerate(tables):
         part = table.sharing_time(len(tables) - number)
-        is_whole = part.together is not None
         parts = [(part.name, part.bundles, part.together)] if part.together is not None else _each_in_time(part.bundles)
-        names = [part.name] if is_whole else [name for name, _ in part.bundles]
+        names = [part.name] if part.together is not None else [name for name, _ in part.bundles]
         later = tuple(other.name for other in tables[number + 1 :])
         attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), parts)
 
 
 def _each_in_time(bundles: Bundles) -> Iterator[Part]:
-    """Each bundle with an equal share of the time that those before it have left."""
     for number, (name, published) in enumerate(bundles):
         alone = replace(published, deadline=published.deadline.share(len(bundles) - number))
         yield name, [(name, alone)], alone
 
 
 def _for_certain(deadline: Deadline) -> float:
-    """Seconds to look for what is certain."""
     return CERTAIN_SECONDS if deadline.at == inf else deadline.left
 
 
 def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) -> Attacks:
-    """Return what a release alone tells in little time; what is certain in tables of few attributes is not looked for.
-
-    most_cells: cells that may be laid out for a sensitive attribute.
-    """
+    """Return what a release alone tells in little time. most_cells: laid out for a sensitive attribute."""
     core = MarginalModel(published.collection, published.deadline)
     measures, left_out = disclosure_measures(published, core, most_cells)
     return Attacks(
@@ -522,7 +497,6 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
 
 
 def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) -> Iterator[Attacks]:
-    """On what is published, measure by measure; bundles: what it was put together from."""
     model = published.model
     core = MarginalModel(published.collection, published.deadline)
     true = None
@@ -565,7 +539,6 @@ _NONSENSITIVE_SECONDS = 5.0
 
 
 def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> NonsensitiveSmall:
-    """By the claims, or by bounds."""
     below = small_below(published)
     for claim, finding in zip(published.claims, published.verify().checks):
         # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
@@ -587,7 +560,6 @@ CORE_ALONE = "the tables without the further ones"
 
 
 def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:
-    """What the fitted model ranks as small; None without a junction tree, where it would have to be fitted."""
     if not published.collection.is_decomposable:
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
@@ -597,7 +569,6 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
-    """The counts of the table itself, as bounds."""
     cube, domain = truth.cube, truth.domain
     table = cube.table(domain.mask(margin))
     counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
@@ -606,7 +577,6 @@ def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
 
 
 def _not_judged(published: BundleContent) -> str:
-    """Why it is not examined what its refusals tell of a release; empty where it is."""
     if published.further:
         return "further tables stand beside its core, and what their choice refused was not worked out"
     if not published.claims:
@@ -619,7 +589,6 @@ def _not_judged(published: BundleContent) -> str:
 
 
 def _refused(published: BundleContent, collection: Collection) -> Refusals:
-    """What a release tells by what it lacks. collection: its margins, over its hierarchies or the table's."""
     least, deadline = small_below(published), published.deadline.share(3)
     rows_per_person = published.rows_per_person
     people = collection.cube.total / (rows_per_person if isinstance(rows_per_person, int) else 1)
@@ -648,7 +617,6 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
 
 
 def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
-    """attributes: of the release, be they published or not."""
     level = sensitive_levels(true, sensitive)[sensitive]
     base = {a: 0 for a in truth.quasi_identifiers if a in attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)

@@ -19,9 +19,9 @@ from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.estimates import Attributes, Certain, Quantity, Rows, as_margin, axis, basis_in, marked, weakest
-from marginals.label_numbers import LabelNumbers
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
+from marginals.tables.intervals import LabelNumbers
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
@@ -134,7 +134,6 @@ class Amounts:
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest number of each published value's rows that are meant: 0 where none has one."""
         size = self._hierarchy.size(self._finest)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
         np.minimum.at(low, self.places[self._counting], self.numbers.low[self._counting])
@@ -144,7 +143,6 @@ class Amounts:
 
     @cached_property
     def _counting(self) -> BoolArray:
-        """The base values that are meant and whose rows may have a number."""
         return self._possible & self.numbers.may_count
 
     @cached_property
@@ -164,10 +162,8 @@ class Amounts:
         for these, others in ((self._counting, self._missing), (self._missing, self._counting)):
             may_be, may_not = self._published(these), self._published(others)
             cells.append((np.where(may_be & ~may_not, lower, 0), np.where(may_be, upper, 0)))
-        steps = [
-            self._hierarchy.lift(level, level + 1).astype(np.intp)
-            for level in range(self._finest, self._hierarchy.height)
-        ]
+        shown = range(self._finest, self._hierarchy.height)
+        steps = [self._hierarchy.lift(level, level + 1).astype(np.intp) for level in shown]
         least, most = map(np.concatenate, zip(*cells))
         return NestedCounts(((least, most), *levels), (np.tile(np.arange(len(lower)), 2), *steps))
 
@@ -176,14 +172,12 @@ class Amounts:
         return self._possible & self.numbers.may_miss
 
     def _published(self, base_values: BoolArray) -> BoolArray:
-        """The published values that some of these are under."""
         return np.bincount(self.places[base_values], minlength=self._hierarchy.size(self._finest)) > 0
 
     @cached_property
     def _counted(self) -> FloatArray:
         """1 for each cell of rows with a number, 0 for the others."""
-        size = len(self._ends[0])
-        return np.repeat([1.0, 0.0], size)
+        return np.repeat([1.0, 0.0], len(self._ends[0]))
 
     def _costs(self, ends: FloatArray) -> FloatArray:
         return np.concatenate([np.where(np.isfinite(ends), ends, 0.0), np.zeros(len(ends))])
@@ -203,12 +197,8 @@ class Amounts:
 
     @cached_property
     def is_sharp(self) -> bool:
-        """Whether one published table shows the attribute and the condition, so that every bound is attained or
-        approached.
-        """
-        return (
-            bool(self.rows.by({self.attribute: self._finest}).sharp) if self._finest < self._hierarchy.height else False
-        )
+        """Whether one published table shows the attribute and the condition, so that every bound is approached."""
+        return self._finest < self._hierarchy.height and bool(self.rows.by({self.attribute: self._finest}).sharp)
 
     def mean_range(self) -> Range | None:
         """Between which numbers the mean lies; None where no row has a number in any table."""
@@ -220,10 +210,8 @@ class Amounts:
 
     def total_range(self) -> Range:
         """Between which numbers the sum lies."""
-        low, high = self._ends
-        return self._with_open_ends(
-            self.nested.extremes(self._costs(low)).lower, self.nested.extremes(self._costs(high)).upper
-        )
+        low, high = (self.nested.extremes(self._costs(end)) for end in self._ends)
+        return self._with_open_ends(low.lower, high.upper)
 
     def _with_open_ends(self, lower: float, upper: float) -> Range:
         is_below, is_above = self._open
@@ -239,7 +227,6 @@ class Amounts:
         return Range(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
 
     def _first(self, candidates: FloatArray, ends: FloatArray, probability: float, side: int) -> float:
-        """The least candidate that so many rows do not exceed, at most (side 1) or at least (0)."""
         first, last = 0, len(candidates) - 1
         while first < last:
             middle = (first + last) // 2
@@ -279,7 +266,6 @@ class Amounts:
         return Estimated(distinct, np.bincount(place, weights[known]).astype(np.float64))
 
     def _check_read(self, unread: BoolArray) -> None:
-        """Raise InputError, naming labels, if some of the base values that rows have stand for no number."""
         if unread.any():
             labels = np.array(self._hierarchy.labels[self._finest])[np.unique(self.places[unread])].tolist()
             raise InputError(

@@ -31,20 +31,15 @@ Shape: TypeAlias = dict[str, Any]
 """A picture, or a part of one, with its places and texts by name."""
 
 _LINE = 22.0
-_CROWD = 60
-"""Attributes beyond which the interaction graph is drawn in the quick way."""
-
-_ROUNDS = 200
-"""Rounds of moving boxes apart at most; a tenth of that for a crowd."""
-
-_TURNS = 12
-"""Angles tried for the interaction graph; half a turn in all, as the other half is the same upside down."""
-
 _GAP = 14.0, 18.0
 """Between boxes, across and down."""
 
+# The interaction graph: attributes that are a crowd, rounds of moving boxes apart (a tenth for a crowd) until they are too
+# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down.
+_CROWD = 60
+_ROUNDS = 200
 _TOUCH = 0.1
-"""By how much boxes may be too near."""
+_TURNS = 12
 
 _NARROW, _WIDE = frozenset("fijlrt.,:;|!'()[]-1 "), frozenset("mwMW@%")
 
@@ -102,8 +97,7 @@ def interaction_picture(collection: Collection) -> Shape:
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
     Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other, as far as a turn can help. More than 60 attributes are placed by classical scaling
-    (Torgerson 1952) and not turned: the other way takes minutes for hundreds, and helps nobody to read the picture.
+    join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
     """
     import networkx as nx
 
@@ -147,29 +141,15 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
 
 
 def _placed(graph: "nx.Graph[str]") -> list[Point]:
-    """A place for each node, in a plane without a scale."""
     import networkx as nx
 
-    if len(graph) < 2:
-        return [(0.0, 0.0)] * len(graph)
-    lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
-    apart = max(max(row.values()) for row in lengths.values()) + 1
-    distances = {a: {b: lengths[a].get(b, apart) for b in graph} for a in graph}
-    if len(graph) > _CROWD:
-        return _scaled(np.array([list(row.values()) for row in distances.values()], dtype=np.float64))
-    layout = nx.kamada_kawai_layout(graph, dist=distances)
+    if len(graph) > _CROWD or len(graph) < 2:
+        layout = nx.circular_layout(graph)
+    else:
+        lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
+        apart = max(max(row.values()) for row in lengths.values()) + 1
+        layout = nx.kamada_kawai_layout(graph, dist={a: {b: lengths[a].get(b, apart) for b in graph} for a in graph})
     return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
-
-
-def _scaled(distances: FloatArray) -> list[Point]:
-    """Classical scaling: the plane in which points lie farthest apart that have these distances (Torgerson 1952)."""
-    squares = distances**2
-    centred = -(squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()) / 2
-    values, vectors = np.linalg.eigh(centred)
-    axes = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
-    # An axis may point either way; the point that is farthest out is always on the same side.
-    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
-    return [(float(x), float(y)) for y, x in axes]
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
@@ -178,7 +158,6 @@ def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
 
 
 def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
-    """The places spread over the drawing, in both directions."""
     axes = []
     for axis, whole, margin in ((0, WIDTH, 65), (1, height, 30)):
         low, high = min(spot[axis] for spot in spots), max(spot[axis] for spot in spots)
@@ -188,7 +167,6 @@ def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
 
 
 def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> list[Point]:
-    """The boxes moved apart where they overlap, one pair after the other, and into the drawing."""
     xs, ys = [x for x, _ in centres], [y for _, y in centres]
     wide, high = [width / 2 for width, _ in sizes], [tall / 2 for _, tall in sizes]
     for _ in range(_ROUNDS if len(xs) <= _CROWD else _ROUNDS // 10):
@@ -214,7 +192,6 @@ _Segment: TypeAlias = tuple[float, float, float, float]
 
 
 def _clutter(picture: Shape, pairs: Sequence[tuple[str, int, str, int]]) -> int:
-    """Count edges that run over attributes they do not join, twice, and edges that cross."""
     edges: list[_Segment] = [(e["x1"], e["y1"], e["x2"], e["y2"]) for e in picture["edges"]]
     drawn = list(zip(edges, [{a, b} for a, _, b, _ in pairs]))
     over = 0
@@ -332,7 +309,6 @@ class Axis:
 
 
 def _plot(name: str, description: str, titles: tuple[str, str], x: Axis, y: Axis, **content: Any) -> Shape:
-    """A plot. titles: what is on the axes, with its unit. content: `columns`, `line`, `dots`, or other ticks."""
     field = {"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM, "height": _BOTTOM + 42}
     axes = {"x_title": titles[0], "y_title": titles[1], "x_ticks": x.ticks(), "y_ticks": y.ticks()}
     nothing: Shape = {"columns": [], "line": [], "dots": []}
@@ -388,20 +364,7 @@ def _finite(edge: Frontier) -> list[Point]:
     return [(u, r) for u, r in zip(edge.utility.tolist(), edge.risk.tolist()) if isfinite(r)]
 
 
-def releases_picture(releases: Sequence[Named]) -> Shape | None:
-    """Releases by number, their information and their risk; None of fewer than two whose risk is finite."""
-    finite = [release for release in releases if isfinite(release[2])]
-    if len(finite) < 2:
-        return None
-    x = Axis(*_around([told for _, told, _ in finite]), _LEFT, _RIGHT)
-    y = Axis(*_around([risk for _, _, risk in finite]), _BOTTOM, _TOP)
-    description = "; ".join(f"release {name}: {told:.3g} nats, risk {r:.3g}" for name, told, r in finite)
-    titles = "information (nats); right: tells more", "risk (mean loss)"
-    return _plot("Releases by risk and utility", description, titles, x, y, dots=_dots(finite, x, y))
-
-
 def _dots(points: Sequence[Named], x: Axis, y: Axis) -> list[Shape]:
-    """Points with their names beside them, inside the picture and not on each other."""
     dots: list[Shape] = []
     for number, (name, across, up) in enumerate(points):
         place = x.place(across), y.place(up)
@@ -421,12 +384,6 @@ def _ends(values: Iterable[float]) -> Point:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _around(values: Iterable[float]) -> Point:
-    """From a little below the least of some numbers to a little above the largest, but not below 0."""
-    low, high = _ends(values)
-    return max(0.0, low - (high - low) / 8), high + (high - low) / 8
-
-
 # Small pictures of a table: how values are distributed, and how they merge.
 
 _LADDER = 640.0
@@ -436,18 +393,10 @@ _SLIVER = 0.6
 """Pixels below which a group is drawn as part of a haze."""
 
 
-def columns_picture(shape: Sequence[int]) -> list[tuple[float, float, float, float]]:
-    """Columns of a small picture 100 wide and 24 high: x, y, width and height of each."""
-    wide, width = 100 / max(len(shape), 1), round(max(86 / max(len(shape), 1), 0.5), 2)
-    heights = [24 * length / 100 for length in lengths(shape)]
-    return [(round(n * wide, 2), round(24 - up, 2), width, round(up, 2)) for n, up in enumerate(heights)]
-
-
 def ladder_picture(hierarchy: Hierarchy, counts: CountArray, least: int) -> Shape:
     """The levels of an attribute, one below the other, the widths of their values by their rows: bars that merge.
 
-    counts: rows of each base value, shape (size of level 0,). least: rows that a value needs not to be small. The `value`
-    of a block is that which it stands for at level 0; empty for other levels.
+    counts: rows of each base value. least: rows that a value needs not to be small. `value` of a block: at level 0 only.
     """
     height = hierarchy.height
     lifted = [hierarchy.lift(0, level) for level in range(height + 1)]

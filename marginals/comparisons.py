@@ -47,11 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Some rows, a group of them and another one, and an outcome.
-
-    against: the other group; None for all rows that are not in the first. leaves_out: whether rows without a value are left
-    out of all four counts. Raises InputError where these cannot be told.
-    """
+    """Some rows, a group of them, another one (None: everybody else), and an outcome; leaves_out: rows without a value."""
 
     rows: Rows
     outcome: Mapping[str, Meaning]
@@ -67,7 +63,6 @@ class _Groups:
 
     @classmethod
     def of(cls, model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "_Groups":
-        """From conditions."""
         read = [
             meanings(model.domain, model.finest_levels, condition)
             for condition in (outcome, group, *([] if against is None else [against]))
@@ -87,40 +82,30 @@ class _Groups:
 
     @property
     def first(self) -> Rows:
-        """The group."""
         return self.rows.and_of(self.group)
 
     @property
     def second(self) -> Rows:
-        """The other group."""
         if self.against is not None:
             return self.rows.and_of(self.against)
         return self.rows.and_of({attribute: ~meaning for attribute, meaning in self.group.items()})
 
     def without(self, rows: Rows) -> Rows | None:
-        """The rows that do not have the outcome; None where that is about several attributes."""
         if len(self.outcome) != 1:
             return None
         return rows.and_of({attribute: ~meaning for attribute, meaning in self.outcome.items()})
 
     def bounds(self) -> FloatArray:
-        """The certain ranges of the four counts and their sums, as `models.inference.two_by_two` takes them."""
-        first, second = _range(self.first), _range(self.second)
-        anything = Range(0, first.upper + second.upper)
-        is_split = self.against is None
-        rows = [
-            (_range(self.first.and_of(self.outcome)), _range(self.without(self.first), first), first),
-            (_range(self.second.and_of(self.outcome)), _range(self.without(self.second), second), second),
-            (
-                _range(self.rows.and_of(self.outcome)) if is_split else anything,
-                _range(self.without(self.rows), anything) if is_split else anything,
-                _range(self.rows) if is_split else anything,
-            ),
-        ]
-        return np.array(rows, dtype=np.float64)
+        def split(rows: Rows, most: Range | None = None) -> tuple[Range, Range, Range]:
+            whole = _range(rows)
+            return _range(rows.and_of(self.outcome)), _range(self.without(rows), most or whole), whole
+
+        first, second = split(self.first), split(self.second)
+        anything = Range(0, first[-1].upper + second[-1].upper)
+        both = split(self.rows, anything) if self.against is None else (anything, anything, anything)
+        return np.array([first, second, both], dtype=np.float64)
 
     def expected(self) -> list[float]:
-        """The four counts as the model estimates them."""
         model, counts = self.rows.model, []
         for rows in (self.first, self.second):
             all_rows, with_outcome = (model.expected_in(part.estimated) for part in (rows, rows.and_of(self.outcome)))
@@ -128,7 +113,6 @@ class _Groups:
         return counts
 
     def is_sharp(self, bounds: FloatArray) -> bool:
-        """Whether the ends of a comparison are attained."""
         if self.leaves_out and self.rows.is_in_doubt:  # how many have no value: the ends may belong to different tables
             return False
         cell = self.first.and_of(self.outcome)
@@ -137,7 +121,6 @@ class _Groups:
         return are_sums_known(tighten(bounds)) and cell.bounds().sharp
 
     def basis(self) -> Basis:
-        """What a comparison of the expected counts rests on."""
         model = self.rows.model
         asked = self.rows.distinctions({})
         for conditions in (self.group, self.outcome) if self.against is None else (self.outcome,):
@@ -146,21 +129,15 @@ class _Groups:
         if self.against is not None:
             both = Rows(model, {a: self.group[a] | self.against[a] for a in self.group if a in self.against})
             for attribute in {**self.group, **self.against}:
-                if attribute in both.meanings:
-                    asked[attribute] = _two_groups(
-                        self.rows.and_of({attribute: both.meanings[attribute]}), attribute, self.group[attribute]
-                    )
-                else:
-                    asked[attribute] = _two_groups(self.rows, attribute, {**self.group, **self.against}[attribute])
+                among = {attribute: both.meanings[attribute]} if attribute in both.meanings else {}
+                meaning = self.group[attribute] if among else {**self.group, **self.against}[attribute]
+                asked[attribute] = _two_groups(self.rows.and_of(among), attribute, meaning)
         basis = basis_in(model, asked)
         return weakest([basis, self.rows.basis({})]) if self.leaves_out else basis
 
 
 def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """For each attribute of some conditions the values that are known: a row without one is neither in nor out.
-
-    Empty for an attribute that has no such rows, or whose condition means them.
-    """
+    """The known values of attributes that may lack one, unless the condition means that: such a row is in neither group."""
     known = {}
     for attribute, meaning in conditions.items():
         labels = model.domain.hierarchy(attribute).labels[0]
@@ -176,7 +153,6 @@ def _are_shown(*parts: Rows) -> bool:
 
 
 def _require_possible(rows: Rows, which: str) -> None:
-    """Raise InputError where conditions exclude each other, so that there is nothing to compare."""
     if not all(meaning.possibly.any() for meaning in rows.meanings.values()):
         raise InputError(
             f"where excludes the rows {which}, so there is nothing to compare: where= says which rows of both groups are "
@@ -185,7 +161,6 @@ def _require_possible(rows: Rows, which: str) -> None:
 
 
 def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
-    """Between the values of an attribute that are meant and the others, among some rows."""
     model = rows.model
     hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
     inside = meaning.surely | meaning.cut
@@ -205,7 +180,6 @@ def _range(rows: Rows | None, otherwise: Range | None = None) -> Range:
 
 
 def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Callable[[], Certain]]:
-    """A comparison of the expected counts, what it rests on, and what works out its bounds."""
 
     def certain() -> Certain:
         bounds = groups.bounds()
@@ -313,7 +287,6 @@ def _share_bounds(
     normalize: str,
     cells: tuple[CountArray, CountArray],
 ) -> tuple[tuple[FloatArray, FloatArray], bool]:
-    """Bounds of shares: of each cell and of all others of its row, column or table; and whether the sums are known."""
     summed = summed_over(normalize)
     lower, upper = cells
     if summed is None:

@@ -6,7 +6,7 @@
     single     = "not" single | "(" condition ")" | choice | comparison
     choice     = column ("=" | ["not"] "in") values | column sign number "|" values
     values     = value { "|" value }
-    value      = label | label "@" level | number ("-" | "..") ["<"] number | sign number | text
+    value      = label | label "@" level | range | sign number | text
     comparison = operand sign operand { sign operand } | column ["not"] "in" list
     operand    = column | number | text
     list       = "[" [ constant { "," constant } ] "]"          constants: all numbers or all texts; also in parentheses
@@ -41,7 +41,8 @@ import numpy as np
 from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, are_names, interval, named_numbers, names_missing, numbers_of
+from marginals.tables.intervals import Range, base_numbers, gaps_and_overlaps, interval, names_missing
+from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
@@ -176,7 +177,7 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
 
 def _texts_of(name: str, values: Values) -> tuple[str, ...]:
     if isinstance(values, str):
-        return (values,)
+        return (cell_text(values),)
     if isinstance(values, float | int | np.number):
         return (str(int(values)) if values == values // 1 else str(values),)
     if isinstance(values, tuple) or not isinstance(values, Iterable):
@@ -202,7 +203,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
         raise InputError(
             f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair"
         )
-    return _Reader(condition, names, is_value).whole()
+    return _Reader(cell_text(condition), names, is_value).whole()
 
 
 def _is_text(text: str) -> bool:
@@ -316,7 +317,6 @@ class _Reader:
         return formula
 
     def _comparison(self, strength: int, *, any_name: bool) -> Formula:
-        """One comparison, or a chain of some. any_name: whether columns may have names that are no words."""
         first: Operand | None = self._operand(any_name)
         compared: list[Formula] = []
         while sign := self._take(_COMPARED):
@@ -371,7 +371,6 @@ class _Reader:
         return Column(word[0])
 
     def _name(self) -> str | None:
-        """The name that begins here, is no word, and is followed by a sign or the end."""
         for name in self._names:
             end = self._place + len(name)
             if not _WORD.fullmatch(name) and self._text.startswith(name, self._place):
@@ -439,7 +438,6 @@ class _Reader:
         return Negation(choice) if begin[1] else choice
 
     def _beginning(self, place: int) -> tuple[str, int] | None:
-        """The name that may begin at a place, and where it ends: the longest that the table has and a sign follows."""
         if quoted := _BACKTICKS.match(self._text, place):
             return quoted[1], quoted.end()
         for name in self._names:
@@ -449,7 +447,6 @@ class _Reader:
         return None if word is None or word[0] in ("and", "or", "not", "in") else (word[0], word.end())
 
     def _ends(self, begin: int) -> Iterator[tuple[int, bool]]:
-        """Where values that begin at a place may end, the first first, and whether they must unless they are a label."""
         quoted = _QUOTED_VALUE.match(self._text, begin)
         place, depth = quoted.end() if quoted else begin, 0
         while stop := _STOP.search(self._text, place):
@@ -468,7 +465,6 @@ class _Reader:
         yield len(self._text), True
 
     def _begins_term(self, place: int) -> bool:
-        """Whether a condition seems to begin at a place: a name or a constant that a sign follows."""
         before = _BEFORE_TERM.match(self._text, place)
         place = place if before is None else before.end()
         found = [self._beginning(place), _CONSTANT.match(self._text, place)]
@@ -488,9 +484,9 @@ class _Reader:
 
 # What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 #
-# A text that is a label is that label. Where it stands for different sets of values at different levels, the finest
-# published one is meant; `label@level` names another. A range (`20-39`, `20..39`, `18.5..<25`, `>=65`) means the base
-# values that lie in it, which are numbers or intervals of numbers; both ends belong to it, but for one behind a <.
+# A text that is a label is that label, unless it begins with < or >. Where it stands for different sets of values at
+# different levels, the finest published one is meant; `label@level` names another. A range (`marginals.tables.intervals`)
+# means the base values that lie in it, which are numbers or intervals of numbers.
 
 
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
@@ -526,9 +522,8 @@ def unquoted(text: str) -> str | None:
 class Meaning:
     """Which base values a condition means: surely, and possibly, for values of which it cannot be judged.
 
-    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number, nor of one that stands for
-    numbers within the range and others. shares: of the rows of each value so many are estimated to be meant; of a value that
-    is no number none. low, high: between which numbers, where a value is cut, those of it lie that are meant.
+    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number, nor of one that it cuts.
+    shares: estimated, nan of a value that is no number. low, high: the ends of the range, where it cuts a value.
     """
 
     surely: BoolArray
@@ -540,7 +535,7 @@ class Meaning:
     @classmethod
     def certain(cls, inside: BoolArray) -> "Meaning":
         """Of a condition that can be judged of every value."""
-        return cls(inside, inside, inside.astype(np.float64), *_everywhere(len(inside)))
+        return cls.between(inside, inside)
 
     @classmethod
     def between(cls, surely: BoolArray, possibly: BoolArray) -> "Meaning":
@@ -550,28 +545,29 @@ class Meaning:
     @property
     def cut(self) -> BoolArray:
         """The values that stand for numbers of which only some are meant."""
-        return np.asarray(self.possibly & ~self.surely & (self.shares > 0))
+        return np.asarray(self.possibly & ~self.surely & ~np.isnan(self.shares))
 
     @property
     def unjudged(self) -> BoolArray:
         """The values that are no numbers, so that it cannot be judged of them."""
-        return np.asarray(self.possibly & ~self.surely & (self.shares == 0))
+        return np.asarray(self.possibly & ~self.surely & np.isnan(self.shares))
 
     def __or__(self, other: "Meaning") -> "Meaning":
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         for one, rest in ((self, other), (other, self)):
             low, high = np.where(rest.possibly, low, one.low), np.where(rest.possibly, high, one.high)
-        shares = 1 - (1 - self.shares) * (1 - other.shares)
-        return Meaning(self.surely | other.surely, self.possibly | other.possibly, shares, low, high)
+        surely, possibly = self.surely | other.surely, self.possibly | other.possibly
+        shares = np.where(surely, 1.0, 1 - (1 - self.shares) * (1 - other.shares))
+        return Meaning(surely, possibly, shares, low, high)
 
     def __and__(self, other: "Meaning") -> "Meaning":
         low, high = np.maximum(self.low, other.low), np.minimum(self.high, other.high)
         possibly = self.possibly & other.possibly & (low <= high)
-        return Meaning(self.surely & other.surely, possibly, self.shares * other.shares * possibly, low, high)
+        shares = np.where(possibly, self.shares * other.shares, 0.0)
+        return Meaning(self.surely & other.surely, possibly, shares, low, high)
 
     def __invert__(self) -> "Meaning":
-        shares = np.where(self.unjudged, 0.0, 1 - self.shares)
-        return Meaning(~self.possibly, ~self.surely, shares, *_everywhere(len(shares)))
+        return Meaning(~self.possibly, ~self.surely, 1 - self.shares, *_everywhere(len(self.shares)))
 
 
 def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
@@ -596,38 +592,38 @@ class Labels:
     def meant(self, text: str) -> Meaning:
         """Which base values a text means, and of which that cannot be judged.
 
-        Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in or
-        that ends where a value begins.
+        Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in.
         """
-        inside = self.labelled(text)
-        if inside is None and len(parts := self.parts(text)) > 1:
+        numbers = Range.of(text) if self.has_numbers else None
+        is_comparison = numbers is not None and text.lstrip().startswith(("<", ">"))  # also where a label is spelled so
+        if not is_comparison and (inside := self.labelled(text)) is not None:
+            return Meaning.certain(inside)
+        if len(parts := self.parts(text)) > 1:
             return reduce(or_, map(self.meant, parts))
-        if inside is None and (between := Range.of(text)) is not None and self._has_numbers:
-            return self.between(between, text)
-        if inside is None and Range.of(text) is not None and self._look_like_numbers:
+        if numbers is not None:
+            return self.between(numbers, text)
+        numbers = Range.of(text)
+        if numbers is not None and not numbers.is_point and any(map(interval, self.hierarchy.labels[0])):
+            overlaps = [pair for pair in gaps_and_overlaps(self.hierarchy.labels[0]) if not pair.is_gap]
+            why = f" ({overlaps[0].below!r} and {overlaps[0].above!r} overlap)" if overlaps else ""
             raise InputError(
-                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not stand for "
-                "the numbers that they look like; name values, with | between"
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names{why}, which need not "
+                "stand for the numbers that they look like; name values, with | between"
             )
-        if inside is None and text.lstrip().startswith(("<", ">")):
-            raise InputError(
-                f"{self.attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {self.attribute}>3 or "
-                f"{self.attribute}=20-39; or name values, with | between"
-            )
-        if inside is None and (exact := unquoted(text)) is not None:
-            inside = self.labelled(exact)
-        if inside is None:
-            raise self.no_value(text)
-        return Meaning.certain(inside)
+        if text.lstrip().startswith(("<", ">")):
+            raise no_range(self.attribute, text)
+        if (exact := unquoted(text)) is not None and (inside := self.labelled(exact)) is not None:
+            return Meaning.certain(inside)
+        raise self.no_value(text)
 
     def is_value(self, text: str) -> bool:
         """Whether a text means values that there may be: every part of it is a label, or a range of what are numbers."""
         if self.labelled(text) is not None:
             return True
-        parts = self.parts(text)
-        if len(parts) > 1:
+        if len(parts := self.parts(text)) > 1:
             return all(map(self.is_value, parts))
-        return Range.of(text) is not None and self._has_numbers
+        is_several = text.startswith(("<", ">")) and _JOINED.search(text)  # `>=5 and years<6` ends before the "and"
+        return not (is_several or _LIST.fullmatch(text)) and Range.of(text) is not None and self.has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
         """The base values under a label, at its finest published level where it has several meanings; None for none.
@@ -658,33 +654,27 @@ class Labels:
 
         Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
         """
-        inside = np.zeros(self.hierarchy.size(0), dtype=np.bool_)
-        shares = np.zeros(len(inside))
-        read = [] if numbers.is_empty else self._numbers
-        for code, reading in enumerate(read):
-            if reading is not None and numbers.meets(reading):
+        labels = self.hierarchy.labels[0]
+        shares = np.zeros(len(labels))
+        inside = np.zeros(len(labels), dtype=np.bool_)
+        meets = inside.copy()
+        for code, reading in enumerate(base_numbers(self.hierarchy, self.of_table)):
+            if reading is None:
+                meets[code], shares[code] = (False, 0.0) if labels[code] == MISSING else (True, np.nan)
+            elif numbers.meets(reading):
                 is_whole = numbers.holds(reading)
-                inside[code] = is_whole and not names_missing(self.hierarchy.labels[0][code])
+                meets[code] = True
+                inside[code] = is_whole and not names_missing(labels[code])
                 shares[code] = 1.0 if is_whole else reading.share_in(numbers)
-                if not shares[code]:
-                    raise self._touched(code, numbers, text)
-        is_open = [reading is None and label != MISSING for reading, label in zip(read, self.hierarchy.labels[0])]
-        unjudged = np.array(is_open or np.zeros_like(inside), dtype=np.bool_)
-        if not shares.any() and not unjudged.any():
-            raise NothingInRangeError(self.attribute, f"no value of {self.attribute!r} lies in the range {text!r}")
-        low, high = _everywhere(len(inside))
-        cut = (shares > 0) & ~inside
-        low[cut], high[cut] = float(numbers.low), float(numbers.high)
-        return Meaning(inside, (shares > 0) | unjudged, shares, low, high)
-
-    def _touched(self, code: int, numbers: Range, text: str) -> InputError:
-        label, base_number = self.hierarchy.labels[0][code], self._numbers[code]
-        without = (
-            f"; to leave {base_number.low} out, write ..<{base_number.low}"
-            if base_number and base_number.low == numbers.high
-            else ""
-        )
-        return InputError(f"the range {text!r} cuts through the value {label!r} of {self.attribute!r}{without}")
+        if not meets.any():
+            said = str(self.no_value(text)) if numbers.is_point else ""
+            raise NothingInRangeError(
+                self.attribute, said or f"no value of {self.attribute!r} lies in the range {text!r}"
+            )
+        low, high = _everywhere(len(labels))
+        is_cut = meets & ~inside & ~np.isnan(shares)
+        low[is_cut], high[is_cut] = float(numbers.low), float(numbers.high)
+        return Meaning(inside, meets, shares, low, high)
 
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values; not whether some row has it below the published levels."""
@@ -699,22 +689,22 @@ class Labels:
         return NoValueError(self.attribute, f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property
-    def _has_numbers(self) -> bool:
-        return any(self._numbers)
+    def has_numbers(self) -> bool:
+        """Whether some base value is a number, or a range."""
+        return any(base_numbers(self.hierarchy, self.of_table))
 
-    @property
-    def _numbers(self) -> list[Range | None]:
-        """Of each base value the numbers that its label names, from the least to the largest."""
-        if self.of_table:
-            return numbers_of(Hierarchy.flat(self.hierarchy.labels[0]))
-        read = numbers_of(self.hierarchy)
-        if self.hierarchy.has_names or are_names(self.hierarchy):
-            return read
-        return [reading or named_numbers(label) for reading, label in zip(read, self.hierarchy.labels[0])]
 
-    @property
-    def _look_like_numbers(self) -> bool:
-        return any(map(interval, self.hierarchy.labels[0]))
+_JOINED = re.compile(r"\b(?:and|or)\b|[&,]")
+_LIST = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
+"""Values between the marks of a list, which in Python's notation is no range: `age in [20, 25]`."""
+
+
+def no_range(attribute: str, text: str) -> InputError:
+    """What is said of a range of values that are no numbers."""
+    return InputError(
+        f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {attribute}>3 or {attribute}=20-39; or name "
+        "values, with | between"
+    )
 
 
 def parts(text: str) -> list[str]:

@@ -43,14 +43,24 @@ def simulate_census(rng: np.random.Generator, rows: int = 24_000) -> pd.DataFram
     `person_id` identifies, `age` (17 to 90) to `occupation` are quasi-identifiers, `diagnosis` is sensitive. About one
     row in 200 has "?" for education or occupation. The same generator state and row count give the same table.
     """
-    age = _age(rng, rows)
+    weights, ages = _weights(), np.arange(YOUNGEST, OLDEST + 1)
+    anchors = weights["anchor_ages"]
+    of_age = np.interp(ages, (*anchors, OLDEST), (*weights["people_by_age"], 5))
+    age: IndexArray = rng.choice(ages, rows, p=of_age / of_age.sum())
     postcode, urbanity = _postcode(rng, rows)
-    weights = _weights()
-    is_woman = rng.random(len(age)) < np.interp(age, weights["anchor_ages"], weights["women_by_age"])
-    education = _education(rng, age, urbanity)
-    marital_status = _marital_status(rng, age, is_woman)
-    occupation = _occupation(rng, age, is_woman, education, urbanity)
-    diagnosis = _diagnosis(rng, age, is_woman, occupation, urbanity)
+    is_woman = rng.random(rows) < np.interp(age, anchors, weights["women_by_age"])
+    schooling = _at_age("education_by_age", age)
+    steps = np.outer(urbanity, np.arange(schooling.shape[1]))
+    education = _draw(rng, schooling * _CITY_ODDS_PER_EDUCATION_STEP**steps)
+    women, men = (_at_age(f"marital_status_of_{who}_by_age", age) for who in ("women", "men"))
+    marital_status = _draw(rng, np.where(is_woman[:, None], women, men))
+    jobs = _columns("job_by_education")[education] / 100
+    employed = np.interp(age, anchors, weights["employed_by_age"])[:, None] * jobs
+    work = np.hstack([employed, _at_age("not_employed_by_age", age)])
+    occupation = _draw(rng, work * _odds("occupation_odds", is_woman, urbanity))
+    kind_of_work = Hierarchy.from_rows(census_hierarchies()["occupation"]).lift(0, 1)[occupation]
+    illness = _at_age("diagnosis_by_age", age) * _columns("diagnosis_by_work")[kind_of_work]
+    diagnosis = _draw(rng, illness * _odds("diagnosis_odds", is_woman, urbanity))
     unanswered = rng.random(rows)
     return pd.DataFrame(
         {
@@ -75,12 +85,6 @@ def census_hierarchies() -> dict[str, list[tuple[str, ...]]]:
     return {name: list(map(tuple, rows)) for name, rows in _weights()["hierarchies"].items()}
 
 
-def _age(rng: np.random.Generator, rows: int) -> IndexArray:
-    ages = np.arange(YOUNGEST, OLDEST + 1)
-    weights = np.interp(ages, (*_weights()["anchor_ages"], OLDEST), (*_weights()["people_by_age"], 5))
-    return rng.choice(ages, rows, p=weights / weights.sum())
-
-
 def _postcode(rng: np.random.Generator, rows: int) -> tuple[NDArray[np.str_], FloatArray]:
     """Postcodes, region then district then place, and the urbanity of their regions. Later districts are smaller."""
     codes, weights, urbanity = [], [], []
@@ -94,52 +98,21 @@ def _postcode(rng: np.random.Generator, rows: int) -> tuple[NDArray[np.str_], Fl
     return np.array(codes)[drawn], np.array(urbanity)[drawn]
 
 
-def _education(rng: np.random.Generator, age: IndexArray, urbanity: FloatArray) -> IndexArray:
-    weights = _at_age("education_by_age", age)
-    steps = np.arange(weights.shape[1])
-    return _draw(rng, weights * _CITY_ODDS_PER_EDUCATION_STEP ** np.outer(urbanity, steps))
-
-
-def _marital_status(rng: np.random.Generator, age: IndexArray, is_woman: BoolArray) -> IndexArray:
-    women, men = (_at_age(f"marital_status_of_{who}_by_age", age) for who in ("women", "men"))
-    return _draw(rng, np.where(is_woman[:, None], women, men))
-
-
-def _occupation(
-    rng: np.random.Generator, age: IndexArray, is_woman: BoolArray, education: IndexArray, urbanity: FloatArray
-) -> IndexArray:
-    jobs = _columns("job_by_education")[education] / 100
-    employed = np.interp(age, _weights()["anchor_ages"], _weights()["employed_by_age"])[:, None] * jobs
-    weights = np.hstack([employed, _at_age("not_employed_by_age", age)])
-    return _draw(rng, weights * _odds("occupation_odds", is_woman, urbanity))
-
-
-def _diagnosis(
-    rng: np.random.Generator, age: IndexArray, is_woman: BoolArray, occupation: IndexArray, urbanity: FloatArray
-) -> IndexArray:
-    work = Hierarchy.from_rows(census_hierarchies()["occupation"]).lift(0, 1)[occupation]
-    weights = _at_age("diagnosis_by_age", age) * _columns("diagnosis_by_work")[work]
-    return _draw(rng, weights * _odds("diagnosis_odds", is_woman, urbanity))
-
-
 def _labels(table: str) -> NDArray[np.str_]:
     return np.array(list(_weights()[table]))
 
 
 def _columns(table: str) -> FloatArray:
-    """The columns of a table of weights: shape (columns, labels)."""
     return np.array(list(_weights()[table].values()), dtype=np.float64).T
 
 
 def _at_age(table: str, age: IndexArray) -> FloatArray:
-    """The weights of everybody's age: shape (rows, labels)."""
     ages, anchors = np.arange(YOUNGEST, OLDEST + 1), _weights()["anchor_ages"]
     by_age = [np.interp(ages, anchors, weights) for weights in _weights()[table].values()]
     return np.stack(by_age, axis=1)[age - YOUNGEST]
 
 
 def _odds(table: str, is_woman: BoolArray, urbanity: FloatArray) -> FloatArray:
-    """Factors of the weights by sex and region: shape (rows, labels)."""
     of_women, of_city = _columns(table)
     halves = np.where(is_woman, 0.5, -0.5)
     odds: FloatArray = of_women ** halves[:, None] * of_city ** urbanity[:, None]
@@ -152,11 +125,7 @@ def _draw(rng: np.random.Generator, weights: FloatArray) -> IndexArray:
     return winners
 
 
-# A made-up hospital whose table changes from month to month: some are admitted, some discharged, some records
-# corrected.
-#
-# Its patients are people of the simulated census. No patient, place or rate in here is real.
-
+# A made-up hospital whose table changes from month to month. Its patients are people of the simulated census.
 
 ADMITTED, DISCHARGED, CORRECTED = 0.009, 0.009, 0.002
 """Share of the patients who come, who leave, and whose record is corrected in a month: 2 percent together."""
@@ -194,7 +163,6 @@ def simulate_hospital(rng: np.random.Generator, rows: int, months: int) -> Itera
 def _corrected(
     rng: np.random.Generator, patients: pd.DataFrame, wrong: "np.ndarray[tuple[int], np.dtype[np.intp]]"
 ) -> pd.DataFrame:
-    """The patients with one value of each wrong record replaced by that of somebody else."""
     column = rng.integers(len(CORRECTABLE), size=len(wrong))
     other = rng.integers(len(patients), size=len(wrong))
     corrected = patients.copy()

@@ -89,7 +89,6 @@ the table'
 
 
 def _place(traceback: TracebackType | None) -> str:
-    """The last line of this project's own that an error came through."""
     home = Path(__file__).absolute().parent.parent
     place = ""
     while traceback is not None:
@@ -105,7 +104,6 @@ def _one_line(text: str) -> str:
 
 
 def _last_words(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """What stands in the place of Python's own hook: it hears of what no command has answered to."""
     ignore_interrupts()
     interrupted = issubclass(kind, KeyboardInterrupt)
     if wants_traceback(sys.argv[1:]) and not interrupted:
@@ -163,7 +161,7 @@ class _Messages(io.BufferedWriter):
                 self._lost(error)
 
     def _lost(self, error: OSError) -> None:
-        """What is to be done about it."""
+        pass  # messages need no reader
 
 
 class _Output(_Messages):
@@ -195,8 +193,7 @@ def streams() -> Iterator[None]:
 
 
 def _occupy() -> None:
-    """Open what is closed of the standard streams, so that no file that is written gets its number."""
-    for number in range(3):
+    for number in range(3):  # so that no file that is written gets the number of a standard stream
         try:
             os.fstat(number)
         except OSError:

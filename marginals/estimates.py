@@ -1,7 +1,8 @@
 """Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isclose
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -27,20 +28,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Which kind an answer is: made of published counts, backed by coarser ones, or resting on an assumption of the model.
-#
-# `models.graphs.basis` defines the kinds. Numbers and objects carry theirs as `basis`, frames and series of pandas in
-# `attrs`, under "kind", "assumed" and "shown"; analyses that rest on an assumption warn of it.
-
+# `models.graphs.basis` defines the kinds of answers. Numbers and objects carry theirs as `basis`, pandas objects in `attrs`,
+# under "kind", "assumed" and "shown"; analyses that rest on an assumption warn of it.
 
 _NAMED = 5
-"""Groups of attributes that a warning names at most."""
-
-_MODEL, _INDEPENDENT = "so the model takes", "to be independent, given what its tables share"
+"""Groups of attributes that a warning names."""
 
 Frame = TypeVar("Frame", bound="pd.DataFrame | pd.Series[Any]")
-
-
 Answer = TypeVar("Answer", bound="pd.DataFrame | pd.Series[Any] | Quantity | Estimate")
 
 
@@ -75,11 +69,8 @@ class Quantity(float):
         quantity._estimated, quantity._source = basis, certain
         return quantity
 
-    def __getnewargs__(self) -> tuple[float, Basis, Certain]:  # type: ignore[override]
-        return float(self), self._estimated, self._certain
-
-    def __getstate__(self) -> None:
-        return None
+    def __reduce__(self) -> tuple[type["Quantity"], tuple[float, Basis, Certain]]:
+        return Quantity, (float(self), self._estimated, self._certain)
 
     @property
     def _certain(self) -> Certain:
@@ -98,11 +89,6 @@ class Quantity(float):
         return self.basis.kind
 
     @property
-    def may_be_assumed(self) -> bool:
-        """Whether it rests on an assumption unless its bounds leave one number."""
-        return bool(self._estimated.assumed)
-
-    @property
     def lower(self) -> float:
         """The certain lower bound."""
         return self._within(self._certain.bounds.lower, min)
@@ -114,7 +100,7 @@ class Quantity(float):
 
     def _within(self, end: float, outer: Callable[[float, float], float]) -> float:
         passed = outer(end, float(self))
-        return passed if passed != end and isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
+        return passed if isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
 
     @property
     def sharp(self) -> bool:
@@ -140,25 +126,26 @@ class Quantity(float):
 def distinctions(
     model: MarginalModel, levels: Mapping[str, int], meant: Mapping[str, BoolArray] | None = None
 ) -> dict[str, Distinction]:
-    """What an answer tells apart: the values of some levels, among the rows whose base values are meant.
+    """What an answer tells apart: the values of some levels, among the rows whose base values are meant; nothing of none.
 
-    An attribute that is asked for and that no table shows is told apart by none, at whatever level. Without any row that is
-    meant, nothing is asked: the answer is 0 in any table.
+    An attribute that is asked for and that no table shows is told apart by none, at whatever level.
     """
     meant = meant or {}
     if not all(inside.any() for inside in meant.values()):
         return {}
-    made: dict[str, Distinction | None] = {}
+    asked: dict[str, Distinction] = {}
     for attribute in {**levels, **meant}:
         hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
-        if attribute in levels and finest == hierarchy.height:
-            made[attribute] = Distinction(NO_LEVEL, NO_LEVEL)
-        elif attribute not in meant:
-            made[attribute] = Distinction.of_level(hierarchy, levels[attribute])
-        else:
+        distinction: Distinction | None = Distinction(NO_LEVEL, NO_LEVEL)
+        if attribute not in levels or finest < hierarchy.height:
             values = hierarchy.lift(0, levels.get(attribute, hierarchy.height)).astype(np.intp)
-            made[attribute] = Distinction.of_groups(hierarchy, finest, np.where(meant[attribute], values, NOT_ASKED))
-    return {attribute: distinction for attribute, distinction in made.items() if distinction is not None}
+            distinction = (
+                Distinction.of_groups(hierarchy, finest, np.where(meant[attribute], values, NOT_ASKED))
+                if attribute in meant
+                else Distinction.of_level(hierarchy, levels[attribute])
+            )
+        asked |= {} if distinction is None else {attribute: distinction}
+    return asked
 
 
 def basis_in(model: MarginalModel, asked: Mapping[str, Distinction]) -> Basis:
@@ -172,21 +159,14 @@ def pairs_in(model: MarginalModel, levels: Mapping[str, int]) -> Iterator[tuple[
 
 
 def weakest(bases: Sequence[Basis]) -> Basis:
-    """What an answer rests on that is made of several: on all that one of them takes for granted, else on the weakest.
-
-    >>> weakest([Basis(Kind.PUBLISHED), Basis(Kind.ASSUMED, (), (("a", "b"),)), Basis(Kind.ASSUMED, (), (("a", "b"),))])
-    Basis(assumed; a and b)
-    >>> weakest([Basis(Kind.PUBLISHED), Basis(Kind.SUPPORTED)]).kind
-    'supported'
-    """
-    assumed = tuple(dict.fromkeys(group for basis in bases for group in basis.assumed))
-    if assumed:
+    """What an answer rests on that is made of several: on all that one of them takes for granted, else on the weakest."""
+    if assumed := tuple(dict.fromkeys(group for basis in bases for group in basis.assumed)):
         return Basis(Kind.ASSUMED, (), assumed)
     return next((basis for basis in bases if basis.kind is Kind.SUPPORTED), bases[0])
 
 
 def marked(frame: Frame, basis: Basis) -> Frame:
-    """The same frame or series, which now says in `attrs` which kind of answer it is."""
+    """The frame or series, which now says in `attrs` which kind of answer it is."""
     frame.attrs.update(basis.as_json())
     return frame
 
@@ -197,31 +177,28 @@ def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
     >>> assumption((("age", "sex"),))
     'no published table shows what is asked of age and sex together, so the model takes them to be independent, given what \
 its tables share'
-    >>> assumption((("shoe",),))
-    'no published table tells the values of shoe apart as asked, so the model takes them to be equally likely'
     """
+    model, independent = "so the model takes", "to be independent, given what its tables share"
     alone = [group[0] for group in assumed if len(group) == 1]
-    together = [group for group in assumed if len(group) == 2]
-    larger = [group for group in assumed if len(group) > 2]
+    pairs = [" and ".join(group) for group in assumed if len(group) == 2]
     parts = []
     if alone:
         parts.append(
-            f"no published table tells the values of {listed(alone)} apart as asked, so the model takes them to be equally "
-            "likely"
+            f"no published table tells the values of {listed(alone)} apart as asked, {model} them to be equally likely"
         )
-    names = [f"{', '.join(group[:-1])} and {group[-1]}" for group in together]
-    if len(names) == 1:
-        parts.append(f"no published table shows what is asked of {names[0]} together, {_MODEL} them {_INDEPENDENT}")
-    elif names:
+    if len(pairs) == 1:
+        parts.append(f"no published table shows what is asked of {pairs[0]} together, {model} them {independent}")
+    elif pairs:
+        several = listed(pairs, "; ")
         parts.append(
-            f"no published table shows together what is asked of each of these: {listed(names, '; ')}; {_MODEL} each "
-            f"{_INDEPENDENT}"
+            f"no published table shows together what is asked of each of these: {several}; {model} each {independent}"
         )
-    for group in larger:
-        parts.append(
-            f"no published table shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {_MODEL} them to "
-            "have no more in common than tables of fewer of them tell"
-        )
+    parts += [
+        f"no published table shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {model} them to have "
+        "no more in common than tables of fewer of them tell"
+        for group in assumed
+        if len(group) > 2
+    ]
     return "; and ".join(parts)
 
 
@@ -235,7 +212,7 @@ def told(answer: Answer) -> Answer:
     """The same answer; of one that rests on an assumption, the line is warned that asked the method which calls this."""
     import pandas as pd
 
-    if isinstance(answer, Quantity) and not answer.may_be_assumed:
+    if isinstance(answer, Quantity) and not answer._estimated.assumed:
         return answer
     assumed = answer.attrs["assumed"] if isinstance(answer, pd.DataFrame | pd.Series) else answer.basis.assumed
     if assumed:
@@ -260,10 +237,9 @@ class Estimate:
     """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
 
     expected: None if the time was over before the distribution was fitted, or if rows may have a value of `unjudged`.
-    sharp: whether both bounds are proven to be attained by tables with the published marginals.
-    basis: what the expectation rests on. unjudged: values that the condition cannot be judged of; the bounds hold with their
-    rows and without. cut: published values that a range cuts through, each with its attribute,
-    such as `age 30-39`; the bounds hold with their rows and without, the expectation is of the numbers within the range.
+    sharp: whether tables with the published marginals are proven to attain both bounds, which hold with and without the rows
+    of these: unjudged, values that the condition cannot be judged of; cut, published values that a range cuts through, such
+    as `age 30-39`, of which the numbers within it are expected. basis: what the expectation rests on.
     """
 
     expected: float | None
@@ -302,18 +278,16 @@ class Cells:
 def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     """Levels by attribute, in the order given. Raises InputError for an unknown or repeated attribute."""
     if isinstance(attributes, Mapping):
-        return {known_attribute(model.domain, a): _level(model, a, level) for a, level in attributes.items()}
+        for a, level in attributes.items():
+            most = model.domain.hierarchy(known_attribute(model.domain, a)).height
+            require_whole_number(level, f"the level of {a!r}", 0, most)
+        return {a: int(level) for a, level in attributes.items()}
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
     margin = {known_attribute(model.domain, a): model.finest_levels[a] for a in named}
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
     return margin
-
-
-def _level(model: MarginalModel, attribute: str, level: object) -> int:
-    require_whole_number(level, f"the level of {attribute!r}", 0, model.domain.hierarchy(attribute).height)
-    return int(level)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +306,7 @@ class Rows:
         return cls(model, meanings(model.domain, model.finest_levels, where))
 
     def and_of(self, others: Mapping[str, Meaning]) -> "Rows":
-        """Those that more is meant of."""
+        """Those of these rows that more is meant of."""
         both = {a: self.meanings[a] & meaning if a in self.meanings else meaning for a, meaning in others.items()}
         return Rows(self.model, {**self.meanings, **both})
 
@@ -348,20 +322,16 @@ class Rows:
 
     @cached_property
     def estimated(self) -> Box:
-        """As many of each value as it is estimated to hold for.
-
-        Raises UnjudgedError, naming the values, if rows may have values that the condition cannot be judged of.
-        """
+        """As many of each value as it is estimated to hold for. Raises UnjudgedError if rows may have unjudged values."""
         for attribute, values, _ in self.unjudged:
             raise unjudged_error(attribute, values)
         return self.model.weighted({attribute: meaning.shares for attribute, meaning in self.meanings.items()})
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
         """How many there are for certain. seconds: budget of programs where the bounds are not proven to be sharp."""
-        least = self.surely.bounds(seconds)
-        if not self.is_in_doubt:
-            return least
-        most = self.possibly.bounds(seconds)
+        least = most = self.surely.bounds(seconds)
+        if self.is_in_doubt:
+            most = self.possibly.bounds(seconds)
         return CountBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @property
@@ -371,10 +341,9 @@ class Rows:
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """How many there are of each value of a margin, for certain: axes in its order."""
-        least = self.surely.by(margin)
-        if not self.is_in_doubt:
-            return least
-        most = self.possibly.by(margin)
+        least = most = self.surely.by(margin)
+        if self.is_in_doubt:
+            most = self.possibly.by(margin)
         return MarginBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @property
@@ -387,11 +356,12 @@ class Rows:
         """The values that the condition cannot be judged of and that rows may have which meet all other conditions."""
         found = []
         for attribute, meaning in self.meanings.items():
-            if meaning.unjudged.any():
-                labels = np.array(self.model.domain.hierarchy(attribute).labels[0], dtype=object)[meaning.unjudged]
-                rows = Rows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
-                found.append(Unjudged(attribute, tuple(labels.tolist()), rows.bounds().upper))
-        return tuple(values for values in found if values.rows)
+            rows = Rows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
+            if meaning.unjudged.any() and (most := rows.bounds().upper):
+                labels = self.model.domain.hierarchy(attribute).labels[0]
+                values = tuple(labels[code] for code in np.flatnonzero(meaning.unjudged))
+                found.append(Unjudged(attribute, values, most))
+        return tuple(found)
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -407,10 +377,8 @@ class Rows:
         asked = distinctions(self.model, levels, self.meant)
         for attribute, meaning in self.meanings.items():
             if meaning.cut.any():
-                separating_level = (
-                    asked[attribute].separating_level if attribute in asked else self.model.finest_levels[attribute]
-                )
-                asked[attribute] = Distinction(NO_LEVEL, separating_level)
+                known = asked.get(attribute, Distinction(NO_LEVEL, self.model.finest_levels[attribute]))
+                asked[attribute] = replace(known, constant_level=NO_LEVEL)
         return asked
 
     def basis(self, levels: Mapping[str, int]) -> Basis:
@@ -418,17 +386,10 @@ class Rows:
         return basis_in(self.model, self.distinctions(levels))
 
 
-def box_of(model: MarginalModel, where: Where) -> Box:
-    """The rows that a condition means."""
-    return model.box(values_meant(model.domain, model.finest_levels, where))
-
-
 def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
     """The cells that can be occupied, counted where the margin is published and expected where not."""
-    domain = model.domain
-    mask = domain.mask(margin)
-    published = domain.margin(mask)
-    cube = model.collection.cube
+    domain, cube = model.domain, model.collection.cube
+    published = domain.margin(mask := domain.mask(margin))
     if cube.holds(mask):
         table = cube.table(mask)
         return Cells(published, dict(zip(table.attributes, table.codes)), table.counts)
@@ -457,11 +418,7 @@ def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: M
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """A name of a column of ours beside those that attributes have: the same, with a _ for each time that one is taken.
-
-    >>> free_name("weight", ["age"]), free_name("weight", ["weight", "age"])
-    ('weight', 'weight_')
-    """
+    """A name of a column of ours beside those that attributes have: with a _ for each time that one is taken."""
     while name in taken:
         name += "_"
     return name
@@ -471,18 +428,19 @@ def marginal(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Series[Any]
     """Counts of the cells of a margin, or expected counts."""
     cells = cells_of(model, margin)
     name = free_name("count" if cells.are_counted else "expected_count", margin)
-    basis = CERTAIN if cells.are_counted else _basis(model, margin)
+    basis = CERTAIN if cells.are_counted else basis_by(model, margin)
     return marked(labelled(model, cells, margin, {name: cells.counts})[name], basis)
 
 
 def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> "pd.DataFrame":
     """Cells as columns of labels, with their counts as `weight`; of all published attributes where none are named."""
-    published = [a for a, level in model.finest_levels.items() if level < model.domain.hierarchy(a).height]
-    margin = as_margin(model, published if attributes is None else attributes)
+    if attributes is None:
+        attributes = [a for a, level in model.finest_levels.items() if level < model.domain.hierarchy(a).height]
+    margin = as_margin(model, attributes)
     cells = cells_of(model, margin)
     name = free_name("weight", margin)
     frame = labelled(model, cells, margin, {name: cells.counts}).reset_index(drop=not cells.codes)
-    return marked(frame, CERTAIN if cells.are_counted else _basis(model, margin))
+    return marked(frame, CERTAIN if cells.are_counted else basis_by(model, margin))
 
 
 def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
@@ -490,16 +448,12 @@ def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
 
     Where all are exact, their kind is published, whatever table they follow from.
     """
-    margin = as_margin(model, attributes)
+    cells = cells_of(model, margin := as_margin(model, attributes))
+    expected = lower = upper = cells.counts
     sharp = True
-    cells = cells_of(model, margin)
-    expected: CountArray | FloatArray = cells.counts
-    lower: CountArray | FloatArray = expected
-    upper: CountArray | FloatArray = expected
-    if expected.dtype.kind == "f":
-        order = list(cells.codes)
-        bounds = model.frechet_bounds.of_margin({a: cells.margin[a] for a in order})
-        places = tuple(cells.codes[a] for a in order)
+    if not cells.are_counted:
+        bounds = model.frechet_bounds.of_margin({a: cells.margin[a] for a in cells.codes})
+        places = tuple(cells.codes.values())
         lower, upper, sharp = bounds.lower[places], bounds.upper[places], bounds.sharp
         expected = (
             lower if np.array_equal(lower, upper) else np.where(lower == upper, lower, expected).astype(np.float64)
@@ -507,41 +461,31 @@ def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
     exact = np.asarray(lower == upper)
     frame = labelled(model, cells, margin, {"expected": expected, "lower": lower, "upper": upper, "exact": exact})
     frame.attrs["sharp"] = sharp
-    return marked(frame, CERTAIN if exact.all() else _basis(model, margin))
+    return marked(frame, CERTAIN if exact.all() else basis_by(model, margin))
 
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
-    """The number of rows that a condition means.
-
-    The bounds hold with the rows of values that it cannot be judged of, and without. If rows may have values that are no
-    numbers, no number is expected. Of values that a range cuts through, the share of their numbers within it is expected.
-    """
+    """The number of rows that a condition means. seconds: budget of programs where bounds are not proven to be sharp."""
     rows = Rows.of(model, where)
     bounds = rows.bounds(seconds)
-    basis = CERTAIN if bounds.lower == bounds.upper else rows.basis({})
-    expected = _expected(model, rows, bounds)
+    is_known = bounds.lower == bounds.upper
+    expected = float(bounds.lower) if is_known else None
+    if not is_known and not rows.unjudged:
+        with suppress(TimeOverError):
+            expected = model.expected_in(rows.estimated)
+    basis = CERTAIN if is_known else rows.basis({})
     return Estimate(expected, bounds.lower, bounds.upper, bounds.sharp, basis, rows.unjudged, rows.cut)
 
 
 def expected_count(model: MarginalModel, where: Where) -> Quantity:
     """The expected number of rows that a condition means."""
-    meant = values_meant(model.domain, model.finest_levels, where)
-    return Quantity(model.expected_in(model.box(meant)), basis_in(model, distinctions(model, {}, meant)))
+    box = model.box(values_meant(model.domain, model.finest_levels, where))
+    return Quantity(model.expected_in(box), basis_by(model, {}, where))
 
 
-def _basis(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
+def basis_by(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
+    """What an answer by the values of a margin rests on, among the rows that a condition means."""
     return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
-
-
-def _expected(model: MarginalModel, rows: Rows, bounds: CountBounds) -> float | None:
-    if bounds.lower == bounds.upper:
-        return float(bounds.lower)
-    if rows.unjudged:
-        return None
-    try:
-        return model.expected_in(rows.estimated)
-    except TimeOverError:
-        return None
 
 
 def crosstab(
@@ -560,17 +504,22 @@ def crosstab(
     import pandas as pd
 
     down, across = two_margins(model, rows, columns)
-    dense = model.expected_within({**down, **across}, box_of(model, where))
+    levels = {**down, **across}
+    dense = model.expected_within(levels, model.box(values_meant(model.domain, model.finest_levels, where)))
     axes = [axis(model, margin) for margin in (down, across)]
     counts = dense.reshape([len(labels) for labels in axes])
+    summed = None if normalize is None else summed_over(normalize)
+    whole = counts.sum(axis=summed, keepdims=True)
     if margins:
         counts = np.vstack([np.hstack([counts, counts.sum(axis=1)[:, None]]), [*counts.sum(axis=0), counts.sum()]])
         axes = [labels.append(_all_of(labels)).set_names(labels.names) for labels in axes]
+        whole = whole if summed is None else counts[:, -1:] if summed else counts[-1:]
     if normalize is not None:
-        counts = _normalized(counts, summed_over(normalize), margins=margins)
+        shares: FloatArray = np.full(counts.shape, np.nan)
+        counts = np.divide(counts, whole, out=shares, where=np.broadcast_to(whole > 0, counts.shape))
     frame = pd.DataFrame(counts, index=axes[0], columns=axes[1])
-    basis = _basis(model, {**down, **across}, where)
-    if covered := covered_by(model, {**down, **across}, basis):
+    basis = basis_by(model, levels, where)
+    if covered := covered_by(model, levels, basis):
         frame.attrs["covered_by"] = covered
     return marked(frame, basis)
 
@@ -578,8 +527,7 @@ def crosstab(
 def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) -> dict[str, dict[str, str]]:
     """By attribute the values of a level that one published group covers with others, each with that group.
 
-    The group is that of the finest table which tells of all attributes together: beside the other attributes the model says
-    the same of all values in it, whatever the data. Empty where no such table is coarser than asked.
+    The group is that of the finest table of all attributes together: the model says the same of all values in it.
 
     >>> from marginals.example import release
     >>> levels = {"age": 0, "diagnosis": 0}
@@ -605,26 +553,8 @@ def _all_of(labels: "pd.Index[Any]") -> "pd.Index[Any]":
     import pandas as pd
 
     if labels.nlevels == 1:
-        return pd.Index([ALL], name=labels.name)
-    return pd.MultiIndex.from_tuples([(ALL, *[""] * (labels.nlevels - 1))], names=labels.names)
-
-
-ALL = "All"
-"""What a row or column of sums is called, as pandas does."""
-
-
-def _normalized(counts: FloatArray, summed: int | None, *, margins: bool) -> FloatArray:
-    """Shares of rows, of columns or of all, nan where nothing is; sums among the counts are shares of all."""
-    inner = counts[:-1, :-1] if margins else counts
-    if summed is None:
-        whole = inner.sum(keepdims=True)
-    elif margins:
-        whole = counts[:, -1:] if summed else counts[-1:]
-    else:
-        whole = counts.sum(axis=summed, keepdims=True)
-    shares: FloatArray = np.full(counts.shape, np.nan)
-    np.divide(counts, whole, out=shares, where=np.broadcast_to(whole > 0, counts.shape))
-    return shares
+        return pd.Index(["All"], name=labels.name)
+    return pd.MultiIndex.from_tuples([("All", *[""] * (labels.nlevels - 1))], names=labels.names)
 
 
 NORMALIZED = {"rows": 1, "index": 1, "columns": 0, "all": None}
@@ -667,7 +597,7 @@ def association(model: MarginalModel, first: Attributes, second: Attributes, giv
     if len(margin) < sum(map(len, groups)):
         raise InputError("an attribute is named twice")
     shared = mutual_information(model.expected(margin).reshape([model.domain.size(group) for group in groups]))
-    return Quantity(shared, _basis(model, margin))
+    return Quantity(shared, basis_by(model, margin))
 
 
 def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
@@ -686,26 +616,16 @@ MOST_ROWS = 100_000_000
 """That are drawn at once, in memory."""
 
 
-def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
-    """Independent synthetic rows of the published attributes at their finest levels."""
-    codes = _codes(model, rows, rng)
-    levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
-    return marked(rows_frame(model, levels, codes), _basis(model, levels))
+def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator", *, base_values: bool = False) -> "pd.DataFrame":
+    """Independent synthetic rows of the published attributes at their finest levels.
 
-
-def drawn_base_values(model: MarginalModel, rows: int, rng: "np.random.Generator") -> "pd.DataFrame":
-    """The same of all attributes at base values, drawn evenly among those under the published value."""
-    levels = dict.fromkeys(model.domain.attributes, 0)
-    leaves = drawn_leaves(model.domain, model.finest_levels, _codes(model, rows, rng), rows, rng)
-    return marked(rows_frame(model, levels, leaves), _basis(model, levels))
-
-
-def _codes(model: MarginalModel, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
+    base_values: of all attributes, at base values, drawn evenly among those under the published value.
+    """
     if rows < 0:
         raise InputError(f"a sample has 0 rows or more, not {rows}")
-    return model.draw(rows, rng)
-
-
-def supported(model: MarginalModel, attributes: Attributes) -> Basis:
-    """What a cross table of some attributes rests on."""
-    return _basis(model, as_margin(model, attributes))
+    codes = model.draw(rows, rng)
+    levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
+    if base_values:
+        levels = dict.fromkeys(model.domain.attributes, 0)
+        codes = drawn_leaves(model.domain, model.finest_levels, codes, rows, rng)
+    return marked(rows_frame(model, levels, codes), basis_by(model, levels))

@@ -49,8 +49,7 @@ def allowed(mode: int) -> int:
 
 
 def _umask() -> int:
-    """The umask of this process, which another thread may need meanwhile, so it is not changed where Linux tells it."""
-    try:
+    try:  # another thread may need it meanwhile, so it is not changed where Linux tells it
         return next(int(line[6:], 8) for line in _STATUS.read_text().splitlines() if line.startswith("Umask:"))
     except (OSError, StopIteration, ValueError):
         mask = os.umask(0o077)
@@ -69,10 +68,7 @@ def made_folder(folder: Path, mode: int = PUBLIC) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that its owner alone may enter, and those above it; one that is there is closed to others.
-
-    Raises OSError, also where it is a file.
-    """
+    """Make a folder that its owner alone may enter, and those above it; one that is there is closed to others."""
     made_folder(folder.parent, PRIVATE)
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_mode & OTHERS:
@@ -119,7 +115,6 @@ def fresh_file(path: Path, mode: int = PUBLIC) -> Iterator[Path]:
 
 @contextmanager
 def _waiting(folder: Path, target: Path) -> Iterator[Path]:
-    """A new file on the disk of a folder that only the owner may read, without a name where that is possible."""
     with ExitStack() as held:
         try:
             fresh = held.enter_context(on_disk(folder))
@@ -241,7 +236,6 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
 
 
 def _put_folder(fresh: Path, target: Path) -> None:
-    """Move a folder to the target. What stood there goes away, and comes back where the move fails."""
     old = fresh.with_name(fresh.name + ".old")
     try:
         if target.exists():
@@ -257,10 +251,9 @@ def _put_folder(fresh: Path, target: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder as far as that is possible, also when a signal interrupts it."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
-    except BaseException:
+    except BaseException:  # a signal
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
@@ -269,10 +262,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) 
 
 
 def open_regular(path: Path, flags: int = 0) -> BinaryIO:
-    """A regular file, or what a link to one leads to, open for reading.
-
-    flags: more of those of os.open. Raises OSError at once for a folder, pipe or device, and for a path that holds a NUL.
-    """
+    """A regular file, or what a link to one leads to, open for reading. Raises OSError at once for anything else."""
     try:
         number = os.open(path, _FLAGS | flags)
     except ValueError:
@@ -355,8 +345,7 @@ except ImportError:  # no Unix
 def held(file: Path, taken: str, without_locks: str | None = None) -> Iterator[None]:
     """While this lasts no other process holds the lock. The system lets go of it when the process ends, however it does.
 
-    file: made when missing, for its owner alone. taken: the sentence of the InputError where another process has it.
-    without_locks: that where the system has no locks; None: it goes on without one there.
+    taken: the sentence of the InputError where another process has it. without_locks: that where the system has no locks.
     """
     if fcntl is None and without_locks is not None:
         raise InputError(without_locks)
@@ -369,7 +358,6 @@ def held(file: Path, taken: str, without_locks: str | None = None) -> Iterator[N
 
 
 def _lock(descriptor: int, taken: str, seconds: float = 0) -> None:
-    """Lock what is open, as far as the system has locks. Raises InputError if another process has it for so long."""
     end = time.monotonic() + seconds
     while fcntl is not None:
         with suppress(BlockingIOError):

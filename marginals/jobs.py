@@ -82,7 +82,6 @@ class Workers:
 
 
 def _told(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:
-    """A list of answers; of each it is told, when it comes, how many there are."""
     there: list[Answer] = []
     for answer in answers:
         there.append(answer)

@@ -40,6 +40,10 @@ Keys = Mapping[str, Key]
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
     "search.max_cells": "search.max_attributes bounds a margin",
+    "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
+    "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
+    "risk.threshold": "entries fit by equal values; leave it out",
+    "risk.clusters": "risk --utility finds the best disclosure whatever attributes depend on; leave it out",
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }
 """Keys that were taken out, and what there is instead."""

@@ -1,151 +1,320 @@
-"""What printed counts say of labels: totals and groups of others, and labels that may be either."""
+"""What printed counts say of labels: totals and groups of others, whatever they are called, and labels that may be some."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
+from marginals.tables.intervals import whole_ends
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
 Line = Mapping[str, Interval]
 """Ranges of counts that differ in one attribute only, by its label."""
 
+Groups = Mapping[str, Sequence[str]]
+"""The parts of each label that stands for others."""
+
+BLANK = "(blank)"
+"""What a value without text is called."""
+
 TOTALS = frozenset(
     {
-        *("", "total", "totals", "all", "sum", "overall", "everyone", "everybody", "both", "both sexes", "persons"),
+        *("total", "totals", "all", "sum", "overall", "everyone", "everybody", "both", "both sexes", "persons"),
         *("all ages", "all persons", "all sexes", "all areas", "grand total", "insgesamt", "gesamt", "ensemble"),
     }
 )
 """Labels that are taken for a total where no spec says which ones are."""
 
 _LIKE_TOTAL = re.compile(
-    r"(?i)_?t|i alt|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"
+    r"(?i)_t|i alt|tout|toplam|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"
+)
+_MAY_BE_TOTAL = re.compile(r"(?i)t|0{2,}|EU(?:[0-9]{2})?(?:_?[0-9]{4})?|EA[0-9]{2}|world|national|country")
+_OF_WHICH = re.compile(
+    r"(?i)\W*(?:of (?:which|whom)|thereof|darunter|davon|dont|di cui|waarvan|incl(?:\.|uding|uded))\b"
 )
 _NEXT_CODE = re.compile(r"[\W_]?[0-9]{1,3}\b")
 _PART_OF = re.compile(r"[\W_].*|[A-Z]{1,3}")
 _ROMAN = re.compile("[IVXLC]+")
-_EVIDENCE = 40
-"""Product of sums from which they are no coincidence, for each label."""
+_CODES = re.compile(r"([A-Z][0-9]*)\s*[-\u2013]\s*([A-Z][0-9]*)")
+_EVIDENCE = 400
+"""Product of sums, for each reading that is possible, from which they are no coincidence."""
+_HINT = 20
+"""The same where a name, codes or the indentation of labels speak for the reading, too."""
+_MOST_PARTS = 30
 
 
-@dataclass(frozen=True)
+@dataclass
 class LabelReading:
     """Totals and groups among the labels of an attribute in one table. doubts: other labels that may be some, and why.
 
-    exceeds: whether a total is surely larger than what is listed beside it. unshown: lines whose total is the sum of the
-    counts that are shown, though others are not; none if the total of another line with such counts is larger.
+    left_out: labels of which nothing is read. numbers: those that are numbers, or ranges of these, so no totals.
+    may_be_totals: labels that no count shows to be none. adds_up_shown: whether totals leave out what is not printed.
     """
 
     labels: Sequence[str]
-    totals: Sequence[str]
-    groups: Mapping[str, tuple[str, ...]]
-    doubts: Mapping[str, str]
-    exceeds: bool
-    unshown: int
+    lines: Sequence[Line]
+    numbers: Collection[str] = ()
+    totals: list[str] = field(default_factory=list)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    may_be_totals: Sequence[str] = ()
+    adds_up_shown: bool = False
+
+    @property
+    def values(self) -> list[str]:
+        """Labels that are no totals, and no parts of others."""
+        known = {*self.totals, *self.left_out}.union(*self.groups.values())
+        return [label for label in self.labels if label not in known]
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether a total is surely larger than what is listed beside it."""
+        for line in self.lines:
+            most = [line[label][1] for label in self.values if label in line]
+            if len(most) > 1 and any(sum(most) < line[total][0] for total in self.totals if total in line):
+                return True
+        return False
+
+    def shown(self) -> Iterator[bool]:
+        """Whether a total is the sum of the counts that are printed, for each line that prints it and not all of these."""
+        for line in self.lines:
+            parts = [line[label] for label in self.values if label in line]
+            printed = sum(low for low, high in parts if low == high)
+            if any(low < high for low, high in parts):
+                yield from (line[total][0] == printed for total in self.totals if len({*line.get(total, "")}) == 1)
 
 
-def read_labels(lines: Sequence[Line]) -> LabelReading:
-    """Totals and groups of some labels."""
-    order = list(dict.fromkeys(label for line in lines for label in line))
-    doubts: dict[str, str] = {}
-    totals = [label for label in order if label.strip().lower() in TOTALS] or _unnamed_totals(lines, order, {})
-    groups = _subtotals(lines, [label for label in order if label not in totals], doubts)
-    inner = {part for parts in groups.values() for part in parts}
-    totals = totals or _unnamed_totals(lines, [label for label in order if label not in inner], doubts)
-    others = [label for label in order if label not in totals and label not in groups]
-    doubts |= {label: "it is called like a total" for label in others if _LIKE_TOTAL.fullmatch(label.strip())}
-    doubts |= _codes_of_groups(lines, others)
-    exceeds, unshown = False, []
-    for line in lines:
-        whole = [line[label] for label in totals if label in line]
-        parts = [line[label] for label in others if label in line]
-        least, most = sum(low for low, _ in parts), sum(high for _, high in parts)
-        exceeds |= len(parts) > 1 and most < max((low for low, _ in whole), default=0)
-        if most >= UNBOUNDED and any(low == high > 0 for low, high in whole):
-            unshown.append((least, least) in whole)
-    return LabelReading(order, totals, groups, doubts, exceeds, len(unshown) if all(unshown) else 0)
+@dataclass(frozen=True)
+class Hints:
+    """What else a table says of labels. parents: of indented ones. numbers: labels that are some, or ranges.
 
-
-def _sums(lines: Sequence[Line], label: str, parts: Sequence[str]) -> list[int] | None:
-    """Counts of a label in the lines that print it as the sum of its parts; None if some line says that it is another."""
-    found = []
-    for line in lines:
-        if label not in line:
-            continue
-        ranges = [line[part] for part in parts if part in line]
-        least, most = sum(low for low, _ in ranges), sum(high for _, high in ranges)
-        if line[label][1] < least or (line[label][0] > most and len(ranges) == len(parts)):
-            return None
-        if line[label] == (least, most) and len(ranges) == len(parts) and least:
-            found.append(least)
-    return found
-
-
-def _unnamed_totals(lines: Sequence[Line], order: Sequence[str], doubts: dict[str, str]) -> list[str]:
-    """A label that is the sum of all others, or is called like a total and not below it."""
-    least = [sum(line[label][0] for label in order if label in line) for line in lines]
-    for label in order:
-        printed = [
-            (line[label][0], low) for line, low in zip(lines, least) if label in line and len({*line[label]}) == 1
-        ]
-        if all(count == low for count, low in printed) or any(2 * count < low for count, low in printed):
-            continue
-        others = [other for other in order if other != label]
-        found = _sums(lines, label, others)
-        is_sum = found and len(others) > 1
-        if _LIKE_TOTAL.fullmatch(label.strip()) or (is_sum and len(found or ()) > 1 and prod(found or ()) >= _EVIDENCE):
-            return [label]
-        seen = sum(len({*given}) == 1 for line in lines if len({*line.get(label, ())}) == 1 for given in line.values())
-        is_end = label in (order[0], order[-1]) and 3 * sum(low for _, low in printed) >= 5 * sum(n for n, _ in printed)
-        if found is not None and (is_sum or (is_end and seen > 3)):
-            doubts[label] = "it may be the total of the others"
-    return []
-
-
-def _subtotals(lines: Sequence[Line], order: Sequence[str], doubts: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """Labels that are the sum of those that stand right after them in three or more lines, and never another.
-
-    Such sums in fewer lines, or of labels that stand right before, are doubts.
+    groups: of these. totals: labels that are marked as such.
     """
-    groups: dict[str, tuple[str, ...]] = {}
-    for labels in (order, order[::-1]):
-        for place, label in enumerate(labels):
-            for end in range(place + 3, min(len(labels), place + 30) + 1 if label not in groups else 0):
-                parts = labels[place + 1 : end]
-                found = _sums(lines, label, parts)
-                if found and len(found) > 2 and labels is order:
-                    groups[label] = tuple(parts)
-                    break
-                if found and prod(found) >= _EVIDENCE * len(order):
-                    doubts[label] = f"it may be the sum of {parts[0]!r} to {parts[-1]!r}"
-                if any(
-                    label in line and line[label][1] < sum(line[part][0] for part in parts if part in line)
-                    for line in lines
-                ):
+
+    parents: Mapping[str, str] = field(default_factory=dict)
+    numbers: Collection[str] = ()
+    groups: Groups = field(default_factory=dict)
+    totals: Sequence[str] = ()
+
+
+def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints]) -> dict[str, LabelReading]:
+    """Totals and groups among the labels of each attribute of a table, by the reading that makes all printed sums right."""
+    readings = {}
+    for name, of_name in lines.items():
+        hint = hints.get(name, Hints())
+        labels = list(dict.fromkeys(label for line in of_name for label in line))
+        readings[name] = reading = LabelReading(labels, of_name, hint.numbers)
+        reading.totals += [n for n in reading.labels if n.strip().lower() in TOTALS or n in hint.totals]
+        reading.groups |= {label: tuple(parts) for label, parts in hint.groups.items()}
+        _read_parts_of_one(reading, hint.parents)
+        _read_hinted_groups(reading, hint)
+        _read_named_total(reading)
+        _read_summed_groups(reading)
+    unnamed = {name: found for name, reading in readings.items() if (found := _unnamed_total(reading))}
+    is_sure = prod(evidence for _, evidence in unnamed.values()) >= _EVIDENCE
+    for name, (label, evidence) in unnamed.items():
+        if is_sure and evidence >= _HINT:
+            readings[name].totals.append(label)
+    shown = [is_sum for reading in readings.values() for is_sum in reading.shown()]
+    for reading in readings.values() if shown and all(shown) else ():
+        reading.adds_up_shown = bool(reading.totals)
+        reading.left_out, reading.totals = [*reading.left_out, *reading.totals], []
+    has_sums = any(reading.totals or reading.groups for reading in readings.values())
+    for reading in readings.values():
+        reading.may_be_totals = [] if reading.totals else [*_possible_totals(reading)]
+        ends = {BLANK, *reading.values[:1], *reading.values[-1:]}
+        known = [n for n in reading.may_be_totals if has_sums and n in ends]
+        reading.doubts |= dict.fromkeys(known, "it may be the total of the others")
+    return readings
+
+
+def is_sum(lines: Sequence[Line], label: str, parts: Sequence[str]) -> bool:
+    """Whether a label is the sum of some others too often for chance, or is called like it."""
+    needed = _HINT if label.lower() in TOTALS or _LIKE_TOTAL.fullmatch(label) else _EVIDENCE
+    return (_evidence(lines, label, parts) or 0) >= needed
+
+
+def _evidence(lines: Sequence[Line], label: str, parts: Sequence[str]) -> float | None:
+    """Product of the counts of a label that are printed as the sum of its parts; 0 where some are more than that.
+
+    None where its parts are more than the label.
+    """
+    product, is_more = 1, False
+    for line in lines:
+        ranges = [line[part] for part in parts if part in line]
+        if label not in line or not ranges:
+            continue
+        least, most = sum(low for low, _ in ranges), sum(high for _, high in ranges)
+        if line[label][1] < least:
+            return None
+        is_more |= line[label][0] > most and len(ranges) == len(parts)
+        if least and line[label] == (least, most) == (most, least) and (len(ranges) > 1 or len(parts) == 1):
+            product = min(product * least, 10**30)
+    return 0 if is_more else product
+
+
+def _read_parts_of_one(reading: LabelReading, parents: Mapping[str, str]) -> None:
+    above = ""
+    of_whom: dict[str, list[str]] = {}
+    for label in reading.labels:
+        if _OF_WHICH.match(label):
+            of_whom.setdefault(parents.get(label, above), []).append(label)
+        else:
+            above = label
+    for whole, parts in of_whom.items():
+        others = [label for label, parent in parents.items() if parent == whole and label not in parts]
+        if len(parts) == 1 and not others and whole and whole not in reading.totals:
+            reading.groups[whole] = (parts[0], f"{whole}: others")
+        else:
+            reading.left_out += parts
+            reading.doubts |= dict.fromkeys(parts, f"others are parts of {whole!r}, too")
+
+
+def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
+    known = {*reading.totals, *reading.left_out, *reading.groups}.union(*reading.groups.values())
+    indented: dict[str, list[str]] = {}
+    for label, parent in hint.parents.items():
+        if not {label, parent} & known and parent in reading.labels:
+            indented.setdefault(parent, []).append(label)
+    for wholes in (indented, _codes_of_groups([label for label in reading.values if label not in indented])):
+        found = {label: _evidence(reading.lines, label, parts) for label, parts in wholes.items()}
+        level = {label: sum(label in parts for parts in _all_parts(wholes)) for label in wholes}
+        is_stub = wholes is indented
+        adds_up = prod(value for value in found.values() if value) >= _HINT
+        for label, parts in wholes.items():
+            alike = [found[other] for other in wholes if level[other] == level[label]]
+            is_sure = adds_up and (found[label] or 0) > 1
+            if is_sure or (
+                adds_up and found[label] and 0 not in alike and prod(map(int, filter(None, alike))) >= _HINT
+            ):
+                reading.groups[label] = tuple(parts)
+            elif found[label] is not None and (is_stub or adds_up):
+                reading.groups[label] = (*parts, f"{label}: others")
+                is_sure = not found[label]
+            if not is_sure and label not in _exact(reading) and (is_stub or (wholes is not indented and found[label])):
+                reading.doubts[label] = f"it may be a group that {parts[0]!r} is in"
+    headings = [n for n in indented if all(line[n] == (0, UNBOUNDED) for line in reading.lines if n in line)]
+    parts = [part for label in headings for part in indented[label]]
+    parts += [label for label in reading.values if label not in headings]
+    if headings and any(_evidence(reading.lines, total, parts) is None for total in reading.totals):
+        for label in headings:
+            reading.left_out += [label, *reading.groups.pop(label, ())]
+        reading.doubts |= dict.fromkeys(headings, "what stands under it and other rows are more than the total")
+    roots = reading.values
+    if len(roots) == 1 < len(reading.labels) and roots[0] in _exact(reading):
+        del reading.groups[roots[0]]
+        reading.totals += roots
+
+
+def _exact(reading: LabelReading) -> set[str]:
+    return {label for label, parts in reading.groups.items() if f"{label}: others" not in parts}
+
+
+def _all_parts(wholes: Groups) -> Iterator[set[str]]:
+    """All labels below each group, whatever levels are between."""
+    for label in wholes:
+        below: set[str] = set()
+        parts = [*wholes[label]]
+        while parts:
+            below.add(part := parts.pop())
+            parts += [other for other in wholes.get(part, ()) if other not in below]
+        yield below
+
+
+def _read_named_total(reading: LabelReading) -> None:
+    """Read a label as total that is called like one, and is not below the sum of the others."""
+    values = reading.values
+    named = [label for label in values if not reading.totals and _LIKE_TOTAL.fullmatch(label.strip())]
+    weak = [label for label in values if not reading.totals and _MAY_BE_TOTAL.fullmatch(label.strip())]
+    for label in (*named, *weak) if len(values) > 1 else ():
+        value = _evidence(reading.lines, label, [other for other in values if other != label])
+        if value is not None and (value >= _HINT or [label] == named):
+            reading.totals.append(label)
+            return
+    reading.doubts |= dict.fromkeys(named, "it is called like a total")
+
+
+def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
+    """The label that is the sum of all others, and what speaks for that."""
+    values, found = reading.values, []
+    for label in values if len(values) > 2 and not reading.totals else ():
+        value = _evidence(reading.lines, label, [other for other in values if other != label])
+        if value and label not in reading.numbers:
+            found.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
+    evidence, label = max(found, default=(0, ""))
+    return (label, evidence) if evidence > 1 else None
+
+
+def _possible_totals(reading: LabelReading) -> Iterator[str]:
+    values = reading.values
+    for label in values:
+        others = [other for other in values if other != label]
+        lines = [[line[n] for n in (label, *others) if n in line] for line in reading.lines if label in line]
+        is_useful = any(len(ranges) > 2 and any(low < high for low, high in ranges) for ranges in lines)
+        if label not in reading.numbers and is_useful and _evidence(reading.lines, label, others):
+            yield label
+
+
+def _read_summed_groups(reading: LabelReading) -> None:
+    """Read labels as groups that are the sum of those that stand right after them, or right before, too often for chance."""
+    values, lines = reading.values, reading.lines
+    total = reading.totals[0] if reading.totals else ""
+    for order in (values, values[::-1]):
+        groups: dict[str, tuple[tuple[str, ...], float]] = {}
+        tops: list[str] = []
+        for label in reversed(order):
+            found = []
+            for end in range(2, min(len(tops), _MOST_PARTS) + 1):
+                value = _evidence(lines, label, tops[:end])
+                if value is None:
                     break  # more parts are no less
-    return groups
+                if value >= _HINT:
+                    found.append((tuple(tops[:end]), value))
+            is_whole = not total and len(found) == 1 and len(found[0][0]) == len(values) - 1
+            if len(found) == 1 and not is_whole:
+                groups[label] = found[0]
+                tops = tops[len(found[0][0]) :]
+            tops.insert(0, label)
+        without = _evidence(lines, total, values) if total else 0
+        of_total = _evidence(lines, total, tops) if without is None else None
+        support = (of_total or 1) * (prod(value for _, value in groups.values()) if of_total else 1)
+        for label, (parts, value) in groups.items():
+            if max(value, support) >= _EVIDENCE * len(values) ** 2 / 2:
+                reading.groups.setdefault(label, parts)
+            elif value >= _HINT * 2 * len(values):
+                reading.doubts[label] = f"it may be the sum of {parts[0]!r} to {parts[-1]!r}"
+        if reading.groups:
+            return
 
 
-def _codes_of_groups(lines: Sequence[Line], order: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Labels that others begin with, as codes of groups do (DE, DE1, DE11), and whose counts are no less than theirs."""
-    known = dict.fromkeys(order)
-    longer: dict[str, list[str]] = {}
+def _codes_of_groups(order: Sequence[str]) -> dict[str, list[str]]:
+    """Labels that others begin with, as codes of groups do (DE, DE1, DE11), or lie in (A00-B99), with those right below."""
+    inner: dict[str, list[str]] = {}
+    order = [label for label in order if whole_ends(label) is None]  # what a range covers is no matter of its letters
     for label in order:
-        for begin in (label[:end] for end in range(1, len(label))):
-            if begin in known and label[len(begin) :].strip("0"):
-                longer.setdefault(begin, []).append(label)
-    for label, others in longer.items():
-        codes = [other for other in others if _NEXT_CODE.match(other[len(label) :])]
-        parts = [other for other in others if _PART_OF.fullmatch(other[len(label) :])]
+        if match := _CODES.fullmatch(label):
+            ends = [(other, _CODES.fullmatch(other)) for other in order if other != label]
+            pairs = [(other, found[1] if found else other, found[2] if found else other) for other, found in ends]
+            inner[label] = [
+                other
+                for other, low, high in pairs
+                if low[:1].isupper() and match[1] <= low and high[: len(match[2])] <= match[2]
+            ]
+            continue
+        longer = [other for other in order if other != label and other.startswith(label)]
+        longer = [other for other in longer if other[len(label) :].strip("0") or not other.isdecimal()]
+        codes = [other for other in longer if _NEXT_CODE.match(other[len(label) :])]
+        parts = [other for other in longer if _PART_OF.fullmatch(other[len(label) :])]
         parts = codes if len(parts) < 2 or _ROMAN.fullmatch(label) else [*dict.fromkeys([*codes, *parts])]
-        parts = [part for part in parts if not any(part != other and part.startswith(other) for other in parts)]
         stem = label.rstrip("0123456789")
         numbers = sorted(int(rest) for other in order if (rest := other.removeprefix(stem)).isdecimal())
         if label != stem and numbers == list(range(numbers[0], numbers[0] + len(numbers))):  # 1 to 12 are no codes
             parts = [part for part in parts if not part.removeprefix(stem).isdecimal()]
-        pairs = [
-            (sum(line[part][0] for part in parts if part in line), line[label][1]) for line in lines if label in line
-        ]
-        if parts and any(most for _, most in pairs) and all(low <= most for low, most in pairs):
-            yield label, f"it may be a group that {parts[0]!r} is in"
+        inner[label] = parts
+    return {
+        label: direct
+        for label, parts in inner.items()
+        if (direct := [part for part in parts if not any(part in inner[other] for other in parts if other != part)])
+    }

@@ -69,12 +69,11 @@ FORMAT = 1
 class Entry:
     """A release that is out, or may be.
 
-    number: from 1. date: of its entry, as ISO 8601 writes it. folder: where it was written to. table: the people that it
-    shows, at base values. margins: as levels of the ledger's domain. k, rows_per_person, diversities: what its release
-    claims. waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
-    retracted: the date on which somebody took it back; empty where nobody did. turnover_known: whether it is published for
-    readers who know that people come and go. where: which part of the people it shows, and shown: how many rows; empty and
-    None where it shows all.
+    number: from 1. date: of its entry. folder: where it was written to. table: the people that it shows, at base
+    values. margins: of the ledger's domain. k, rows_per_person, diversities: what it claims. waiting: rows that had
+    come and that had left, and are not shown. is_out: whether its bundle was seen in place. retracted: the date on
+    which somebody took it back, or empty. turnover_known: whether its readers know that people come and go. where:
+    which part of the people it shows, and shown: how many rows; empty and None where it shows all.
     """
 
     number: int
@@ -159,19 +158,12 @@ def _json(stated: Any) -> bytes:
 
 
 def _domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
-    return {
-        "attributes": [
-            {
-                "name": name,
-                "role": roles[name].value,
-                "labels": hierarchy.labels,
-                "parents": hierarchy.parents,
-                **({} if hierarchy.order is None else {"order": hierarchy.order}),
-                **({"has_names": True} if hierarchy.has_names else {}),
-            }
-            for name, hierarchy in domain.items()
-        ]
-    }
+    attributes: list[dict[str, Any]] = []
+    for name, hierarchy in domain.items():
+        stated = {"name": name, "role": roles[name].value, "labels": hierarchy.labels, "parents": hierarchy.parents}
+        order = {} if hierarchy.order is None else {"order": hierarchy.order}
+        attributes.append(stated | order | ({"has_names": True} if hierarchy.has_names else {}))
+    return {"attributes": attributes}
 
 
 def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
@@ -184,7 +176,7 @@ def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role
     return Domain.of(hierarchies), roles
 
 
-# Ledgers: private folders in which a publisher notes what is out of one table, so that the next release fits to it.
+# The files of a ledger:
 #
 #     DIR/                  of its owner alone (mode 0700)
 #       lock                held while an entry is written
@@ -197,11 +189,9 @@ def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role
 #       0001-out.json       its bundle was put in place
 #       0001-retracted.json somebody took it back
 #
-# A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that;
-# one that is not marked may be out, and counts until somebody settles whether it is. What was published cannot be taken
-# back: a release that is retracted counts too. The head is written before an entry and after it, so that at no moment an
-# entry stands there of which it does not know, and none that it knows can be missing.
-
+# A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that; one that
+# is not marked counts until somebody settles whether it is out. A release that is retracted counts too. The head is written
+# before an entry and after it, so that it knows each entry that stands there, and none that it knows can be missing.
 
 HEAD, LOCK = "head.json", "lock"
 
@@ -249,12 +239,8 @@ class Ledger:
             raise InputError(f"the ledger {folder} cannot be read: {system_reason(error)}") from None
 
     def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
-        """All margins that any release of the ledger shows, and what must hold on them of those by whom two tables differ.
-
-        The arguments are those of the envelope. A ledger without entries has no envelope.
-        """
-        if self.domain is None:
-            raise ValueError("a ledger without entries shows no margin")
+        """All margins that any release of the ledger shows, and what must hold on them of the rows that change."""
+        assert self.domain is not None
         masks = maximal_masks(self.domain.mask(margin) for entry in self.entries for margin in entry.margins)
         return Envelope(tuple(masks), k, tuple(dict.fromkeys(diversities)), rows_per_person)
 
@@ -305,10 +291,7 @@ class Ledger:
         return {"number": len(self.entries), "entry": self.head}
 
     def _taken_back(self, number: int, last: Mapping[str, Any]) -> None:
-        """Remove an entry behind those of this ledger, whose bundle did not appear. last: what the head says of it.
-
-        Raises InputError or OSError where that is not possible; then it stays, and counts.
-        """
+        """Remove an entry whose bundle did not appear; where that raises it stays, and counts. last: of the head."""
         entry_folder, head = self.path / _name(number), self.path / HEAD
         if entry_folder.exists():
             _put(head, {**self._stated_head, "pending": last})
@@ -331,11 +314,7 @@ class Ledger:
             raise InputError(f"the ledger {self.path} has no release {number}; its releases are {listed}")
         with self._held():
             _put(self.path / f"{_name(number)}-retracted.json", {"date": date})
-        return self._with(number, retracted=date)
-
-    def _with(self, number: int, **changes: Any) -> "Ledger":
-        entries = [replace(entry, **changes) if entry.number == number else entry for entry in self.entries]
-        return replace(self, entries=tuple(entries))
+        return Ledger.read(self.path)
 
     def settled(self, number: int, *, is_out: bool) -> "Ledger":
         """The ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
@@ -349,24 +328,24 @@ class Ledger:
             not_pending = f"release {number} of the ledger {self.path} is not to be settled"
             raise InputError(f"{not_pending}; those whose writing was interrupted are {listed}")
         entry, entry_folder = self.entries[number - 1], self.path / _name(number)
-        before = Ledger(self.path, self.entries[:-1], self.previous, self.domain, self.roles)
         try:
             with self._held():
                 if Ledger.read(self.path).head != self.head:
                     raise InputError(f"the ledger {self.path} has another release now; look at it again")
                 if is_out:
                     _put(self.path / f"{entry_folder.name}-out.json", {"folder": entry.folder})
-                    return self._with(number, is_out=True)
-                if _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
+                elif _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
                     stands = f"release {number} stands in {entry.folder}, so it may have been read"
                     raise InputError(f"{stands}; remove it there first, if nobody has")
-                if number < len(self.entries):
+                elif number < len(self.entries):
                     counts = f"release {number} counts for good, since release {number + 1} was made beside it"
                     raise InputError(f"{counts}; settle it as out")
-                before._taken_back(number, self._stated_head)
+                else:
+                    before = Ledger(self.path, self.entries[:-1], self.previous)
+                    before._taken_back(number, self._stated_head)
         except OSError as error:
             raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
-        return before
+        return Ledger.read(self.path)
 
     def _held(self) -> AbstractContextManager[None]:
         return held(
@@ -394,7 +373,7 @@ def _is_in_place(folder: Path, descriptor: bytes) -> bool:
 
 
 def _read(folder: Path) -> Ledger:
-    """All entries, each compared with the hash that the next one, or the head, gives of it."""
+    # each entry is compared with the hash that the next one, or the head, gives of it
     if not (folder / HEAD).exists():
         raise _damaged(folder, f"it has entries, and no {HEAD} that tells which is the last")
     head = _stated(folder / HEAD)
@@ -422,7 +401,6 @@ def _read(folder: Path) -> Ledger:
 
 
 def _with_next(ledger: Ledger) -> Ledger:
-    """The ledger with the entry that follows in its folder. Raises whatever is raised by files that are something else."""
     folder, number = ledger.path, len(ledger.entries) + 1
     entry_folder = folder / _name(number)
     content = bounded_content(entry_folder / ENTRY, MAX_BYTES)
@@ -449,7 +427,6 @@ def _with_next(ledger: Ledger) -> Ledger:
 
 
 def _is_head(stated: Any) -> bool:
-    """Whether this is what a head says of an entry: its number and hash."""
     is_numbered = isinstance(stated, dict) and type(stated.get("number")) is int
     return is_numbered and isinstance(stated.get("entry"), str if stated["number"] else type(None))
 
@@ -473,13 +450,12 @@ def _damaged(folder: Path, problem: str) -> InputError:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Whom a release does not show yet, for its steward alone.
+    """The rows that a release does not show yet, for its steward alone.
 
-    came, left: rows that were added and removed since the last release, and wait for a later one. unknown: rows of today
-    with values that the hierarchies of the ledger do not have; they wait for as long as the ledger is used. releases: how
-    many are in the ledger before this one. coarsened: margins of these that this one does not show, or not as finely.
-    foreseen: of the first release, the share of the people who will wait; kept: how much it shows beyond single attributes,
-    as a share of what it would if everybody might wait.
+    came, left: rows added and removed since the last release, which wait for a later one. unknown: rows of today with
+    values that the ledger does not know. releases: how many are in the ledger before this one. coarsened: margins of
+    these that this one does not show, or not as finely. foreseen: of the first release, the share of the people who
+    will wait; kept: how much it shows beyond single attributes, as a share of what it would if everybody might wait.
     """
 
     came: int
@@ -493,37 +469,17 @@ class Waiting:
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        shares = {"foreseen": self.foreseen, "kept": self.kept}
-        known = {name: share for name, share in shares.items() if share is not None}
-        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | known
-
-
-@dataclass(frozen=True, eq=False)
-class Scope:
-    """What a series of releases leaves a search.
-
-    masks: the margins that may be shown, as finely as that; None for any. common: what each margin must show, to tell a part
-    from the rest. of_part: whether only a part is shown. limited: the constraint of the search with that of the series.
-    """
-
-    masks: tuple[Mask, ...] | None = None
-    common: Mask = 0
-    of_part: bool = False
-    limited: Callable[[PruningConstraint], PruningConstraint] = lambda constraint: constraint
-
-
-ANYTHING = Scope()
-"""What a search may show whose release stands alone."""
+        shares = {name: share for name in ("foreseen", "kept") if (share := getattr(self, name)) is not None}
+        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | shares
 
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """What a ledger makes of the table of today.
+    """The part of today's table that can be published now, beside the releases of a ledger.
 
-    ledger: as it was read. table: what can be published now; the table of today where the ledger has no release yet.
-    envelope: the margins that it may show; None for the first release, which may show any. requirements: of the release.
-    turnover_known: whether it is given that its readers know that people come and go. part: that only the cells of a part of
-    the table are to be shown, though everybody is judged.
+    table: everybody who can be shown; all where the ledger has no release yet. envelope: the margins that it may show; None
+    for the first release, which may show any. turnover_known: whether readers are taken to know that people come and go.
+    part: that only the cells of a part of the table are to be shown, though everybody is judged.
     """
 
     ledger: Ledger
@@ -542,12 +498,8 @@ class Continuation:
         """As much of what changed since the last release of a ledger as can be shown beside all of them.
 
         today: the table as it is, or a part of it; then the whole is settled, and a release of the part shows some of it.
-
-        turnover_known: whether it is given that readers of the release know that people come and go. It counts for two
-        releases that both say so.
-
-        Raises InputError where the table does not fit the ledger, nothing says how many people are enough, or no margin of
-        the ledger tells the part from the rest.
+        turnover_known: counts for two releases that both say so. Raises InputError where the table does not fit the ledger,
+        nothing says how many people are enough, or no margin of the ledger tells the part from the rest.
         """
         part, today = today.part, today.whole
         k = max(filter(None, (requirements.k_link, requirements.k_combinatorial, requirements.min_cell)), default=1)
@@ -563,11 +515,9 @@ class Continuation:
         now, unknown = _recoded(ledger, today)
         tables = tuple(entry.table for entry in ledger.entries)
         claimed = [claim for entry in ledger.entries for claim in entry.diversities]
-        envelope = ledger.envelope(
-            max(k, *(entry.k for entry in ledger.entries)),
-            (*claimed, *requirements.diversity_claims),
-            requirements.rows_per_person,
-        )
+        most_k = max(k, *(entry.k for entry in ledger.entries))
+        claims = (*claimed, *requirements.diversity_claims)
+        envelope = ledger.envelope(most_k, claims, requirements.rows_per_person)
         strict = [entry.table for entry in ledger.entries if not (turnover_known and entry.turnover_known)]
         shown_counts = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         joiners, leavers = joiners_and_leavers(shown_counts, now)
@@ -608,16 +558,14 @@ class Continuation:
         counts = part_of(self.part.where, self.table.counts)
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
-    def scope(self, most: float, seed: int) -> Scope:
-        """What a search may show; in the first release of a ledger, margins for which few people will wait.
+    def limited(self, constraint: PruningConstraint, most: float, seed: int) -> PruningConstraint:
+        """The constraint of a search, and of the first release of a ledger that few people will wait beside its margins.
 
         most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
         """
-        scope = Scope(self.masks, self.common, self.part is not None)
         if self.ledger.entries or most >= 1:
-            return scope
-        changes = SampledChanges(self.table.base_counts, self.least, seed)
-        return replace(scope, limited=lambda then: FewWaiting(changes, most, then))
+            return constraint
+        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, constraint)
 
     @property
     def least(self) -> int:
@@ -639,14 +587,12 @@ class Continuation:
                     raise NothingPublishableError(
                         f"beside release {entry.number} of the ledger {self.ledger.path} the claims are not proven for "
                         f"those by whom the two differ, so it is not published: {finding.criterion} {finding.verdict.value}"
-                        f"{f' in {where}' if where else ''}; "
-                        "demand no more, and assume no less, than the earlier releases do"
+                        f"{where and f' in {where}'}; demand no more, and assume no less, than the earlier releases do"
                     )
             if not envelope.turnover_known and (entry.where or self.part is not None):
                 self._require_no_small_difference(entry, cliques)
 
     def _require_no_small_difference(self, entry: Entry, cliques: Sequence[Mask]) -> None:
-        """Raise NothingPublishableError where what is shown differs little from what a release of another part showed."""
         before = part_of(Part(entry.where), entry.table) if entry.where else entry.table
         domain = self.table.domain
         earlier = Collection.of(DataCube([before]), [domain.mask(margin) for margin in entry.margins])
@@ -694,9 +640,8 @@ class Continuation:
 
 
 def _check_fit(ledger: Ledger, today: Table) -> None:
-    """Raise InputError naming the attribute whose role or hierarchy is not that of the ledger."""
-    if ledger.domain is None or ledger.roles is None:
-        raise ValueError("a ledger without entries fits every table")
+    assert ledger.domain is not None
+    assert ledger.roles is not None
     instead = f"the releases of the ledger {ledger.path} keep the attributes, roles and hierarchies of its first"
     for name in dict.fromkeys((*ledger.domain.attributes, *today.domain.attributes)):
         if name not in today.domain.attributes:
@@ -723,9 +668,7 @@ def _agree(one: Hierarchy, other: Hierarchy) -> bool:
 
 
 def _recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
-    """The rows of today over the domain of the ledger, and how many have a value that it does not know."""
-    if ledger.domain is None:
-        raise ValueError("a ledger without entries has no domain")
+    assert ledger.domain is not None
     counts = today.base_counts
     is_known = np.ones(len(counts), dtype=bool)
     codes = {}
@@ -742,15 +685,11 @@ def _recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
 
 # Few waiting: what the first release of a ledger leaves coarse, so that what changes later can soon be shown.
 #
-# What changed can be shown beside the first release when those who came, and those who left, are none or at least k in
-# every cell of its margins (`checks.changes`). Whoever is in a smaller cell waits: the finer the margins, the more
-# people. All later releases keep to the margins of the first one, so it decides how many will ever wait. How many
-# these are is foreseen with a sample of the table itself, as if those who come and leave were people like those who
-# are in it: when of w people drawn from it as many can be shown at once as change between two releases, no more than
-# about w wait.
-#
-# It is a forecast, of which no claim of privacy depends. It says nothing of people of a new kind, of diversity, or of
-# counts that must not differ by less than k because readers may take the difference for people (turnover unknown).
+# A change can be shown beside it when those who came, and those who left, are none or at least k in every cell of its
+# margins (`checks.changes`). Whoever is in a smaller cell waits, and all later releases keep to these margins. How many
+# will ever wait is foreseen with a sample of the table, as if those who come and leave were like those who are in it:
+# when of w people drawn as many can be shown at once as change between two releases, no more than about w wait. It is a
+# forecast, on which no claim of privacy depends.
 
 
 CHANGED = 0.02
@@ -765,10 +704,9 @@ _REMEMBERED = 256
 
 @dataclass(frozen=True, eq=False)
 class SampledChanges:
-    """People who come to a table, or leave it: samples of those who are in it.
+    """People who come to a table, or leave it: samples of those who are in it, at base values.
 
-    table: at base values. least: rows that each cell of a margin must have of those who are shown, or none. seed: of the
-    samples.
+    least: rows that each cell of a margin must have of those who are shown, or none. seed: of the samples.
     """
 
     table: ContingencyTable
@@ -778,9 +716,9 @@ class SampledChanges:
     def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
         """Whether no larger share of the people is foreseen to wait beside these margins. Finer margins have more."""
         rows = self._sample(share).counts
-        settled_places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
+        places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
         # Of this many people that come between two releases; as many leave.
-        return int(rows[settled_places].sum()) >= max(round(self.table.total * CHANGED / 2), 1)
+        return int(rows[places].sum()) >= max(round(self.table.total * CHANGED / 2), 1)
 
     def waiting(self, cliques: AnyCollection[Mask]) -> float:
         """The share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
@@ -811,17 +749,14 @@ class SampledChanges:
 
 @dataclass(frozen=True, eq=False)
 class FewWaiting(PruningConstraint):
-    """The constraint of a search: margins that another one allows, and beside which few people are foreseen to wait.
-
-    most: share of the people. then: the other constraint, which is asked first.
-    """
+    """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait."""
 
     changes: SampledChanges
     most: float
     then: PruningConstraint
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """What the other constraint says, or the refusal where more would wait."""
+        """The refusal of the other constraint, or that where more would wait."""
         refusal = self.then(cliques, new) or (self._refusal([new], RefusalScope.FINER) if new else None)
         return refusal or self._refusal(cliques, RefusalScope.LONGER)
 
@@ -844,8 +779,7 @@ class FewWaiting(PruningConstraint):
 class Pair:
     """Two releases by their numbers; how many rows came and left between them, and what holds of these.
 
-    smallest_difference: the smallest that readers can compute, None where there is none. turnover_known: whether both are
-    for readers who know that people come and go, so that it need not be large.
+    smallest_difference: that readers can compute. turnover_known: whether both say so, so that it need not be large.
     """
 
     earlier: int

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from checks.claims import listing
-from marginals.tables.values import NUMERAL, POINT
+from marginals.tables.intervals import intervals
 from models.graphs.junction_tree import Collection, Independence, JunctionTree, independences, triangulated_tree
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertices_of
 
@@ -36,13 +36,7 @@ def column_name(attribute: str) -> str:
 # alike.
 
 
-_BAND = re.compile(rf"[\[(]?({NUMERAL})(?: ?[-\u2013] ?(<?)| to |[,;] )({NUMERAL})[\])]?")
-_OPEN_BAND = re.compile(
-    rf"(?:[<>≤≥]=? ?|under |over |below |above |up to |from ){NUMERAL}"
-    rf"|{NUMERAL}(?:\+| and (?:over|under|more|less|above|below|older|younger))"
-)
-_POINT = re.compile(r"\.[0-9]")
-_WHOLE = re.compile(r"[-+]?\d+")
+_WHOLE, _POINT = re.compile(r"[-+]?\d+"), re.compile(r"\.[0-9]")
 _CALENDAR = {
     "days": re.compile(r"\d{4}-\d{2}-\d{2}"),
     "weeks": re.compile(r"\d{4}-W\d{2}"),
@@ -152,13 +146,11 @@ def with_level_names(sentence: str, domain: Domain) -> str:
 
 @lru_cache(_REMEMBERED)
 def _levels_in_sentences(attributes: tuple[str, ...]) -> re.Pattern[str]:
-    """What a search calls levels of attributes, of one whose name ends another's that with the longer name."""
     longest_first = sorted(attributes, key=len, reverse=True)
     return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}) at level (\d+)\b")
 
 
 def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
-    """What all labels of a level have in common, None where they have no form that is known."""
     labels = hierarchy.labels[level]
     for unit, form in _CALENDAR.items():
         if all(map(form.fullmatch, labels)):
@@ -175,36 +167,20 @@ def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:
 
 def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
     """The name of a level of intervals, None for any other. Open ones may be among them, as "85 and over"."""
-    closed = []
-    for label in labels:
-        if (band := _ends(label)) is not None:
-            closed.append(band)
-        elif not (_OPEN_BAND.fullmatch(label) or _WHOLE.fullmatch(label)):
-            return None
-    if not closed:
+    ranges = [numbers for numbers in intervals(labels) if numbers is not None]
+    closed = [n for n in ranges if not n.is_point and n.low.is_finite() and n.high.is_finite()]
+    if not closed or len(ranges) < len(labels):
         return None
-    if len(closed) < len(labels):
-        return f"{len(labels):,} bands"
-    whole = all(end == end.to_integral_value() for band in closed for end in band)
-    whole = whole and not any("-<" in label or _POINT.search(label) for label in labels)
     # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
-    widths = {high - low + whole for low, high in closed}
-    if len(widths) > 1:
+    whole = all(numbers.is_whole for numbers in closed) and not any(map(_POINT.search, labels))
+    widths = {numbers.high - numbers.low + whole for numbers in closed}
+    if len(closed) < len(labels) or len(widths) > 1:
         return f"{len(labels):,} bands"
     width = f"{widths.pop().normalize():f}"
-    return f"{width}-year bands" if _is_age(attribute, (band[1] for band in closed)) else f"bands of {width}"
-
-
-def _ends(label: str) -> tuple[Decimal, Decimal] | None:
-    match = _BAND.fullmatch(label)
-    if match is None:
-        return None
-    low, high = (POINT.number(match[end].replace(",", ".")) for end in (1, 3))
-    return (low, high) if low is not None and high is not None and low < high else None
+    return f"{width}-year bands" if _is_age(attribute, (numbers.high for numbers in closed)) else f"bands of {width}"
 
 
 def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
-    """How many characters of the values below are kept, the others being `*`; None where the labels are no such prefixes."""
     labels = hierarchy.labels[level]
     stems = [label.rstrip(SUPPRESSED) for label in labels]
     lengths = {len(stem) for stem, label in zip(stems, labels) if stem != label}
@@ -266,7 +242,6 @@ def independence_in_words(statement: Independence, domain: Domain) -> str:
 
 
 def _names(mask: Mask, domain: Domain) -> list[str]:
-    """The attributes of some induced attributes, each in the finest of its levels among them, if it has several."""
     last = {domain.induced_attributes[v].attribute: domain.induced_attributes[v].level for v in vertices_of(mask)}
     hierarchies = {attribute: domain.hierarchy(attribute) for attribute in last}
     return [a if hierarchies[a].height == 1 else shown_at(a, hierarchies[a], level) for a, level in last.items()]

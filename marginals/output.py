@@ -19,11 +19,6 @@ Closed = Callable[[Path], str]
 """What a folder is that takes no other files, in words that follow "lies in"; empty where it takes some."""
 
 
-def nothing_closed(_folder: Path) -> str:
-    """Every folder takes files."""
-    return ""
-
-
 @dataclass(frozen=True)
 class OutputFile:
     """A file that may be written.
@@ -34,7 +29,7 @@ class OutputFile:
 
     path: Path
     reads: tuple[Path, ...] = ()
-    closed: Closed = nothing_closed
+    closed: Closed = lambda _folder: ""
     mode: int = PUBLIC
 
     def __post_init__(self) -> None:
@@ -64,7 +59,7 @@ class OutputFile:
         return replaced_meanwhile(self.path, content, lambda: False, self.mode)
 
 
-def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = nothing_closed) -> None:
+def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = lambda _folder: "") -> None:
     """Raise InputError where a path is one of those that are read, would be read with them, or lies in a closed folder."""
     place = resolved(path)
     for read in reads:

@@ -15,7 +15,8 @@ import numpy as np
 from marginals.arguments import require, require_whole_number
 from marginals.conditions import Where
 from marginals.errors import InputError
-from marginals.estimates import box_of, rows_frame
+from marginals.estimates import rows_frame
+from marginals.published_values import values_meant
 from models.arrays import CodeArray, FloatArray
 from models.inference.marginal_model import MarginalModel
 from models.inference.plausible_tables import PlausibleTables
@@ -93,7 +94,7 @@ def plausible_interval(
                 "a mean over rows is none where a table has no such row"
             )
         return interval_of(numbers, level)
-    box = box_of(model, statistic)
+    box = model.box(values_meant(model.domain, model.finest_levels, statistic))
     shares = {name: box.share(name, model.finest_levels[name]) for name in box.inside}
     bounds = box.bounds()
     interval = interval_of([_rows_inside(codes, shares, model.total) for codes in _drawn(model, count, seed)], level)

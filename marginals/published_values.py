@@ -6,7 +6,8 @@ condition that compares two attributes, or that an "or" or "not" makes one on se
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -35,13 +36,14 @@ from marginals.conditions import (
     Where,
     columns_of,
     formula_of,
+    no_range,
     parsed,
 )
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, first_few, is_words, suggested
 from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
-from marginals.tables.values import POINT, number_text
+from marginals.tables.values import number_text
 from models.arrays import BoolArray, CountArray
 from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
@@ -58,19 +60,17 @@ def values_meant(
     of_table: as for `meanings`. Raises InputError as it does, and UnjudgedError where the condition cannot be judged of some
     value: only a count has bounds with and without such rows.
     """
-    meant = {}
-    for attribute, meaning in meanings(domain, finest_levels, where, of_table=of_table).items():
+    found = meanings(domain, finest_levels, where, of_table=of_table)
+    for attribute, meaning in found.items():
+        labels = domain.hierarchy(attribute).labels[0]
         if meaning.cut.any():
-            label = domain.hierarchy(attribute).labels[0][int(meaning.cut.argmax())]
             raise InputError(
-                f"a range cuts through the value {label!r} of {attribute!r}; give it the ends of published values, or ask "
-                "count() or mean(), whose bounds hold with these rows and without"
+                f"a range cuts through the value {labels[int(meaning.cut.argmax())]!r} of {attribute!r}; give it the ends "
+                "of published values, or ask count() or mean(), whose bounds hold with these rows and without"
             )
         if meaning.unjudged.any():
-            labels = domain.hierarchy(attribute).labels[0]
             raise unjudged_error(attribute, [labels[code] for code in np.flatnonzero(meaning.unjudged)])
-        meant[attribute] = meaning.surely
-    return meant
+    return {attribute: meaning.surely for attribute, meaning in found.items()}
 
 
 def unjudged_error(attribute: str, values: Sequence[str]) -> UnjudgedError:
@@ -123,10 +123,8 @@ def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
             meant = {error.attribute: Meaning.certain(nothing)}
         except InputError:
             continue
-        if any(inside.cut.any() for inside in meant.values()):
-            continue
-        for name, inside in meant.items():
-            told[name] = told[name] & inside if name in told else inside
+        if not any(inside.cut.any() for inside in meant.values()):
+            told |= {name: told[name] & inside if name in told else inside for name, inside in meant.items()}
     return told
 
 
@@ -139,15 +137,14 @@ def known_attribute(domain: Domain, attribute: str) -> str:
 
 
 class _PublishedValues:
-    """The values of a domain, as far as levels of it are published."""
-
     def __init__(self, domain: Domain, finest_levels: Mapping[str, int], *, of_table: bool = False) -> None:
         self._domain, self._finest, self._of_table = domain, finest_levels, of_table
 
     def parsed(self, text: str) -> Formula:
         """The formula in a text; what it cannot be is said as of a query."""
         try:
-            return parsed(text, self._domain.attributes, self._is_value)
+            names = self._domain.attributes
+            return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
         except InputError:
             parts = re.match(r"\s*(.*?)\s*(=|[<>]=?|\sin\s|$)(.*)", text, re.DOTALL)
             if parts is None or not parts[2]:
@@ -157,27 +154,26 @@ class _PublishedValues:
             if not text.strip().startswith(self._domain.attributes):
                 known_attribute(self._domain, parts[1])
             if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
-                raise _no_range(parts[1], parts[2] + parts[3]) from None
+                raise no_range(parts[1], parts[2] + parts[3]) from None
             raise
-
-    def _is_value(self, name: str, text: str) -> bool:
-        return name in self._domain.attributes and self._labels(name).is_value(text)
 
     def meant(self, formula: Formula) -> dict[str, Meaning]:
         """For each attribute which base values are meant."""
         match formula:
             case Choice(column=column, texts=texts):
-                labels = self._labels(column.name)
-                return {column.name: reduce(or_, map(labels.meant, texts), self._nothing(column.name))}
+                return self._any_value(column.name, map(self._labels(column.name).meant, texts))
             case Membership(column=column, values=values):
-                chosen = (self._equal(column.name, value) for value in values)
-                return {column.name: reduce(or_, chosen, self._nothing(column.name))}
+                return self._any_value(column.name, (self._equal(column.name, value) for value in values))
             case Comparison():
                 return self._compared(formula)
             case Conjunction(terms=terms):
                 return _all_of([self.meant(term) for term in terms])
             case Disjunction(terms=terms):
-                return self._any_of(formula, [self.meant(term) for term in terms])
+                meant = [self.meant(term) for term in terms]
+                names = columns_of(formula)
+                if len(names) > 1 or any(len(term) != 1 for term in meant):
+                    raise _of_several("or", names)
+                return {names[0]: reduce(or_, (term[names[0]] for term in meant))}
             case Negation(term=term):
                 return self._not(term)
 
@@ -185,8 +181,9 @@ class _PublishedValues:
         name = known_attribute(self._domain, attribute)
         return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table)
 
-    def _nothing(self, attribute: str) -> Meaning:
-        return Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
+    def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
+        nothing = Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
+        return {attribute: reduce(or_, chosen, nothing)}
 
     def _compared(self, comparison: Comparison) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -202,7 +199,7 @@ class _PublishedValues:
                     "values occur; name the values of each"
                 )
             if sign != "==":
-                raise _no_range(left.name, sign + right.name)
+                raise no_range(left.name, sign + right.name)
             raise InputError(
                 f"there is no attribute {right.name!r} to compare {left.name!r} with; if it is a value, write it between "
                 f"quotes, {left.name} {sign} {right.name!r}"
@@ -210,29 +207,16 @@ class _PublishedValues:
         if sign == "==":
             return {left.name: self._equal(left.name, right)}
         if isinstance(right, str):
-            raise _no_range(left.name, sign + right)
+            raise no_range(left.name, sign + right)
         return {left.name: labels.meant(sign + _digits(right))}
 
     def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
-        text = value if isinstance(value, str) else _digits(value)
-        inside = labels.labelled(text)
-        if (
-            inside is None
-            and (number := POINT.number(text)) is not None
-            and not isinstance(value, str)
-            and labels.is_value(f">={text}")
-        ):
-            return labels.between(Range(number, number), text)
-        if inside is None:
-            raise labels.no_value(text)
+        if not isinstance(value, str):
+            return labels.meant(_digits(value))
+        if (inside := labels.labelled(value)) is None:
+            raise labels.no_value(value)
         return Meaning.certain(inside)
-
-    def _any_of(self, formula: Formula, terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
-        names = columns_of(formula)
-        if len(names) > 1 or any(len(term) != 1 for term in terms):
-            raise _of_several("or", names)
-        return {names[0]: reduce(or_, (term[names[0]] for term in terms))}
 
     def _not(self, term: Formula) -> dict[str, Meaning]:
         match term:
@@ -254,12 +238,9 @@ def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
     meant: dict[str, Meaning] = {}
     for term in terms:
         for attribute, inside in term.items():
-            if attribute not in meant:
-                meant[attribute] = inside
-                continue
-            before = meant[attribute]
-            meant[attribute] = before & inside
-            if before.possibly.any() and inside.possibly.any() and not meant[attribute].possibly.any():
+            before = meant.get(attribute, inside)
+            both = meant[attribute] = before & inside if attribute in meant else inside
+            if before.possibly.any() and inside.possibly.any() and not both.possibly.any():
                 raise InputError(
                     f"no value of {attribute!r} meets all conditions on it, of which each must hold; for one or the other, "
                     f"put | between: {attribute}=LABEL|LABEL"
@@ -274,29 +255,16 @@ def _of_several(word: str, names: tuple[str, ...]) -> InputError:
     )
 
 
-def _no_range(attribute: str, text: str) -> InputError:
-    return InputError(
-        f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {attribute}>3 or {attribute}=20-39; or name "
-        "values, with | between"
-    )
-
-
 def _digits(number: float) -> str:
     return str(int(number)) if number == number // 1 else number_text(Decimal(repr(number)))
 
 
-# One hierarchy of an attribute for several releases, each of which names only labels that it publishes.
-#
-# Labels, and how many rows each has, say which levels of two hierarchies are the same. If neither holds the other, labels
-# that spell out what they stand for, `20-24` and `20-29` or `148**` and `14***`, say how they nest, if the counts agree.
-
-
-def _anywhere(_level: int, _place: int) -> bool:
-    return True
+# One hierarchy of an attribute for several releases. Labels and counts say which levels of two are the same. If neither
+# holds the other, labels that spell out what they stand for, `20-24` and `20-29` or `148**` and `14***`, say how they nest.
 
 
 def matched_levels(
-    part: Hierarchy, whole: Hierarchy, fits: Callable[[int, int], bool] = _anywhere
+    part: Hierarchy, whole: Hierarchy, fits: Callable[[int, int], bool] = lambda _level, _place: True
 ) -> tuple[int, ...] | None:
     """For each level of a hierarchy the finest of another one that has its labels, and more perhaps, and puts them together
     likewise; None where there is none.
@@ -309,10 +277,9 @@ def matched_levels(
     """
     places: list[int] = []
     for level in range(part.height):
-        first = places[-1] + 1 if places else 0
         matching = (
             place
-            for place in range(first, whole.height)
+            for place in range(places[-1] + 1 if places else 0, whole.height)
             if set(part.labels[level]) <= set(whole.labels[place])
             and (not places or _generalizes_alike(part, level, whole, places[-1], place))
             and fits(level, place)
@@ -324,7 +291,6 @@ def matched_levels(
 
 
 def _generalizes_alike(part: Hierarchy, level: int, whole: Hierarchy, below: int, place: int) -> bool:
-    """Whether the values of the level before become the same ones at a level of the other hierarchy."""
     lifted, codes = whole.lift(below, place), part.lift(level - 1, level)
     return all(
         whole.labels[place][lifted[whole.code(label, below)]] == part.labels[level][codes[code]]
@@ -352,26 +318,20 @@ class CountedHierarchy:
         return {label: count for label, count in zip(self.hierarchy.labels[level], rows) if count}
 
     def levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
-        """The levels of another hierarchy that are those of this one, counted alike where both count them.
-
-        None where labels and counts match none. Where only the labels match they decide, and the two contradict each other.
-        """
+        """The levels of another hierarchy that are those of this one, by counts if both have them, else by labels."""
         by_labels = matched_levels(self.hierarchy, whole.hierarchy)
         return self._counted_levels_in(whole) or (by_labels if self._has_all_below(whole, by_labels) else None)
 
     def _counted_levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
         def fits(level: int, place: int) -> bool:
-            level_counts, other = self.counts_at(level), whole.counts_at(place)
-            return level_counts is None or other is None or level_counts == other
+            rows, other = self.counts_at(level), whole.counts_at(place)
+            return None in (rows, other) or rows == other
 
         levels = matched_levels(self.hierarchy, whole.hierarchy, fits)
         return levels if self._has_all_below(whole, levels) else None
 
     def _has_all_below(self, whole: "CountedHierarchy", levels: tuple[int, ...] | None) -> bool:
-        """Whether the published values stand for as many base values as in the other hierarchy, which has these levels.
-
-        Values without rows can be missing where they would be published, but not below.
-        """
+        # values without rows can be missing where they would be published, but not below
         if levels is None or not self.finest:
             return True
         place = levels[self.finest]
@@ -389,16 +349,13 @@ class CountedHierarchy:
         return CountedHierarchy(hierarchy, finest, counts)
 
     def merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        """What holds both hierarchies, with the finer counts; None where labels and counts do not say how they nest.
-
-        Its labels are names where those of one are; its values have an order where those of both lie alike in it.
-        """
+        """The hierarchy that holds both, with the finer counts; None where labels and counts do not say how they nest."""
         if (both := self._merged(other)) is None:
             return None
         whole, parts = both.hierarchy, (self.hierarchy, other.hierarchy)
         order = whole.order if all(_lies_alike(part, whole) for part in parts) else None
-        has_names = any(part.has_names for part in parts)
-        return replace(both, hierarchy=replace(whole, order=order, has_names=has_names))
+        whole = replace(whole, order=order, has_names=any(part.has_names for part in parts))
+        return replace(both, hierarchy=whole)
 
     def _merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
         for part, whole in ((other, self), (self, other)):
@@ -422,7 +379,6 @@ class CountedHierarchy:
 
 
 def _lies_alike(part: Hierarchy, whole: Hierarchy) -> bool:
-    """Whether the base values of a hierarchy lie in another one, which has its levels, as they do in the first."""
     if part.order is None or whole.order is None:
         return True
     levels = matched_levels(part, whole)
@@ -452,37 +408,26 @@ def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | 
 
     None where one has none, or several.
     """
-    spelled, labels = _Spelled(coarse), fine.labels[level]
-    known = [coarse.code(label, 0) for label in labels]
-    codes = [
-        spelled.over(label, numbers) if code is None else code
-        for label, numbers, code in zip(labels, numbers_of(fine, level), known)
-    ]
+    ranges = sorted((numbers, code) for code, numbers in enumerate(numbers_of(coarse)) if numbers is not None)
+    lows = [numbers.low for numbers, _ in ranges]
+    are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(ranges))
+    prefixes = {
+        (label.rstrip(SUPPRESSED), len(label)): code
+        for code, label in enumerate(coarse.labels[0])
+        if label.endswith(SUPPRESSED)
+    }
+
+    def over(label: str, numbers: Range | None) -> int | None:
+        if (code := coarse.code(label, 0)) is not None:
+            return code
+        if numbers is not None and ranges:
+            wide, code = ranges[max(bisect_right(lows, numbers.low) - 1, 0)]
+            return code if are_disjoint and wide.holds(numbers) else None
+        found = [prefixes[key] for length in range(len(label)) if (key := (label[:length], len(label))) in prefixes]
+        return found[0] if len(found) == 1 else None
+
+    codes = list(map(over, fine.labels[level], numbers_of(fine, level)))
     return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
-
-
-class _Spelled:
-    """Base values whose labels spell out what they stand for, as intervals or as prefixes."""
-
-    def __init__(self, hierarchy: Hierarchy) -> None:
-        labels = hierarchy.labels[0]
-        self._ranges = sorted((number, code) for code, number in enumerate(numbers_of(hierarchy)) if number is not None)
-        self._lows = [number_range.low for number_range, _ in self._ranges]
-        self._are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(self._ranges))
-        stars = [(label.rstrip(SUPPRESSED), len(label), code) for code, label in enumerate(labels)]
-        self._prefixes = {(prefix, length): code for prefix, length, code in stars if len(prefix) < length}
-
-    def over(self, label: str, numbers: Range | None) -> int | None:
-        """The code of the one label that spells out more than this one; None where there is none, or several.
-
-        numbers: those that it stands for, if it does.
-        """
-        if numbers is not None and self._ranges:
-            wide, code = self._ranges[max(bisect_right(self._lows, numbers.low) - 1, 0)]
-            return code if self._are_disjoint and wide.holds(numbers) else None
-        shorter = (self._prefixes.get((label[:length], len(label))) for length in range(len(label)))
-        over = [code for code in shorter if code is not None]
-        return over[0] if len(over) == 1 else None
 
 
 EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'
@@ -512,8 +457,7 @@ class Part:
     def values(self, domain: Domain) -> Mapping[str, BoolArray]:
         """For each attribute that is named, whether each base value is meant: shape (size(0),).
 
-        Raises InputError, naming the attribute, for one that there is not, for a value that it does not have, for a range
-        that cuts through a value, and for a condition that says nothing of each attribute by itself.
+        Raises InputError, naming the attribute, for what cannot be judged of each value of each attribute by itself.
         """
         try:
             return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
@@ -529,10 +473,9 @@ class Part:
             ) from None
 
     def excluding(self, counted: ContingencyTable) -> str | None:
-        """The attribute of which a table counts a value that the condition excludes; None where none is known to.
+        """The attribute of which a table counts a value that the condition excludes; None where labels tell of none.
 
-        Labels of a release may be too coarse to tell, or not tell the attribute at all. Raises InputError for a text that
-        is no condition on its attributes.
+        Raises InputError for a text that is no condition on its attributes.
 
         >>> from marginals.example import table
         >>> Part("age >= 40").excluding(table.counts), Part("age < 90").excluding(table.counts)
@@ -546,34 +489,20 @@ class Part:
                     return name
         return None
 
-    def _told(self, meet: Meet) -> Iterator[tuple[BoolArray, int]]:
-        """For each attribute by which cells of a meet are known to be in the part, or not: which values are, and its place.
-
-        A label can stand for two values: with rows in the one release, and in the other.
-        """
-        labels = [list(map(value.name, range(value.count))) for value in meet.values.values()]
-        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(label)) for name, label in zip(meet.values, labels)})
-        try:
-            told = values_told(domain, self.text)
-        except InputError:  # an attribute that the meet does not show
-            return
-        for name, inside in told.items():
-            place, hierarchy = list(meet.values).index(name), domain.hierarchy(name)
-            yield inside.surely[[hierarchy.labels[0].index(label) for label in labels[place]]], place
-
 
 def inside_all(parts: Collection[Part]) -> Narrowing:
-    """Leaves out the cells of a meet that lie outside of one of the parts whose releases have it.
-
-    There only one of the two releases counts anybody: the difference is its count, and of who came and left it says nothing.
-    Cells stay that may lie in all of the parts, and those with people inside and others outside.
-    """
+    """Leaves out the cells of a meet outside of one of the parts: there only one of the two releases counts anybody."""
 
     def narrowed(meet: Meet) -> Meet:
+        # A label can stand for two values: with rows in the one release, and in the other.
+        labels = {name: list(map(value.name, range(value.count))) for name, value in meet.values.items()}
+        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(known)) for name, known in labels.items()})
         stays = np.ones(len(meet.changes), dtype=bool)
         for part in parts:
-            for inside, place in part._told(meet):
-                stays &= inside[meet.codes[place]]
+            with suppress(InputError):  # an attribute that the meet does not show
+                for name, inside in values_told(domain, part.text).items():
+                    codes = [domain.hierarchy(name).labels[0].index(label) for label in labels[name]]
+                    stays &= inside.surely[codes][meet.codes[list(labels).index(name)]]
         return meet.among(stays)
 
     return narrowed

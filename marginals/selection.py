@@ -1,7 +1,7 @@
 """Graphical models selected for a table: searched for or given, tested, compared and taken elsewhere."""
 
-import io
 import re
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
@@ -16,10 +16,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import elements_of, path_of, require_whole_number
+from marginals.arguments import elements_of, require_whole_number
 from marginals.deadline import Seconds, within
-from marginals.errors import DataWarning, InputError, system_reason
-from marginals.files import replace_file
+from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
 from marginals.jobs import Jobs
 from marginals.messages import installing
@@ -34,12 +33,9 @@ from marginals.tables.table import Table
 from models.arrays import CodeArray, FloatArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
-from models.graphs.junction_tree import Collection
-from models.inference.log_linear import EdgeTest, ScoreTest, edge_test, linear_by_linear, mean_scores
-from models.inference.marginal_model import MarginalModel
-from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.log_linear import edge_test, linear_by_linear, mean_scores
 from models.search.doors import GivenObjective, GivenStrategy
-from models.search.problem import Refusal, RefusedMove, SearchResult, Unconstrained
+from models.search.problem import Refusal, RefusedMove, Unconstrained
 from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
 from models.search.selection import select as selected
 from models.tables.contingency_table import ContingencyTable, equal_cells
@@ -50,12 +46,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+# Different numbers of a column, and other values, beyond which it is taken for a measurement or a key.
 _MOST_NUMBERS = 30
-"""Different numbers of a column beyond which it is taken for a measurement, not for a code."""
-
 _MOST_VALUES = 200
-"""Different values of a column beyond which it is taken for a key, or a measurement."""
-
 
 _NAMES_OF_COUNTS = ("freq", "count", "counts")
 
@@ -65,9 +58,8 @@ class FrequencyTable:
     """Counts of the combinations of values.
 
     counts: over a domain without generalizations. ordered: the attributes whose values have an order. dropped: rows with a
-    missing value, which do not count; dropped_in: how many lack one in each column. categories: for each attribute the
-    values as the frame has them, in the order of its codes. table: where roles and hierarchies are known. unused: how many
-    values of an attribute no row has; they are no values of it here, since nothing could be said of them.
+    missing value, which do not count. categories: the values as the frame has them. table: where roles and hierarchies are
+    known. unused: how many values of an attribute no row has; they are no values of it here.
     """
 
     counts: ContingencyTable
@@ -100,24 +92,11 @@ class FrequencyTable:
             notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
         return tuple(notes)
 
-    def labels(self, attribute: str) -> tuple[str, ...]:
-        """The values of an attribute as texts, in the order of their codes."""
-        return self.domain.hierarchy(attribute).labels[0]
-
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Codes as the frame has the values."""
-        categories = self.categories.get(attribute, pd.Index(self.labels(attribute)))
+        labels = self.domain.hierarchy(attribute).labels[0]
+        categories = self.categories.get(attribute, pd.Index(labels))
         return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), categories, ordered=attribute in self.ordered)
-
-    def codes(self, attribute: str, values: "pd.Series[Any]") -> CodeArray:
-        """The codes of values. Raises InputError for one that the table does not have; it is not named."""
-        known = {label: code for code, label in enumerate(self.labels(attribute))}
-        codes = values.map(lambda value: known.get(str(value), -1)).to_numpy(dtype=np.intp)
-        if (codes < 0).any():
-            raise InputError(
-                f"a value of {attribute!r} is none of the table's, which are {', '.join(list(known)[:10])}"
-            )
-        return codes
 
 
 def counted(data: Any, counts: str | None = None) -> FrequencyTable:
@@ -159,7 +138,8 @@ def _in_pandas(data: Any) -> pd.DataFrame:
 
 
 def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
-    if _is_cross_table(frame):
+    is_named = all(name is not None for name in (*frame.index.names, *frame.columns.names))
+    if is_named and all(pd.api.types.is_integer_dtype(kind) for kind in frame.dtypes):  # as pandas.crosstab makes them
         raise InputError(
             f"the frame looks like a cross table, whose columns are values of {frame.columns.names[0]!r}; bring it into one "
             "row for each combination: frame.stack().rename('Freq').reset_index(), and say counts='Freq'"
@@ -203,29 +183,19 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
 
 
 def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str, CodeArray]]:
-    """A table at one level whose attributes have no value without a row; of those that had one, the codes that stay."""
-    used: dict[str, CodeArray] = {
-        a: np.unique(codes).astype(np.intp) for a, codes in zip(table.attributes, table.codes)
-    }
+    """Return a table at one level without values that have no row; for attributes that had one, the codes that stay."""
     labels = {a: table.domain.hierarchy(a).labels[0] for a in table.attributes}
-    used = {a: codes for a, codes in used.items() if len(codes) < len(labels[a])}
+    columns = dict(zip(table.attributes, table.codes))
+    occurring = {a: np.unique(columns[a]).astype(np.intp) for a in labels}
+    used: dict[str, CodeArray] = {a: codes for a, codes in occurring.items() if len(codes) < len(labels[a])}
     if not used or not len(table):
         return table, {}
-    labels_used = {a: [labels[a][code] for code in used[a]] if a in used else labels[a] for a in labels}
-    domain = Domain.of({a: Hierarchy.flat(values) for a, values in labels_used.items()})
-    columns = dict(zip(table.attributes, table.codes))
+    domain = Domain.of({a: Hierarchy.flat([of[c] for c in used[a]] if a in used else of) for a, of in labels.items()})
     renumbered = {a: np.searchsorted(used[a], codes) if a in used else codes for a, codes in columns.items()}
-    return ContingencyTable.from_cells(domain, dict.fromkeys(labels_used, 0), renumbered, table.counts), used
-
-
-def _is_cross_table(frame: pd.DataFrame) -> bool:
-    """Whether rows and columns are values of attributes, and hold whole numbers, as `pandas.crosstab` makes them of rows."""
-    named = all(name is not None for name in (*frame.index.names, *frame.columns.names))
-    return named and all(pd.api.types.is_integer_dtype(kind) for kind in frame.dtypes)
+    return ContingencyTable.from_cells(domain, dict.fromkeys(labels, 0), renumbered, table.counts), used
 
 
 def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
-    """Counts of rows, none negative and none a fraction."""
     numbers = reals(column)
     if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
         raise InputError(
@@ -235,7 +205,6 @@ def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
 
 
 def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
-    """The values with their order, if they have one. Raises InputError for what looks like a key or a measurement."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = pd.Categorical(column)
     else:
@@ -255,23 +224,16 @@ def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
     return values
 
 
-def edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
-    """One row for each edge of the model, in the table's order; `Selection.tests` says what the columns are."""
-    domain = selected.collection.domain
-    names = domain.attributes
-    edges = sorted(
-        (tuple(sorted(edge, key=names.index)) for edge in selected.graph.edges), key=lambda e: [*map(names.index, e)]
-    )
+def _edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
+    order = selected.collection.domain.attributes.index
+    edges = sorted((tuple(sorted(edge, key=order)) for edge in selected.graph.edges), key=lambda e: [*map(order, e)])
     lines = [_line(selected, (first, second), ordered, adjusted) for first, second in edges]
     frame = pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
     frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), false_discovery(frame["p"].to_numpy())
     return frame if ordered else frame.drop(columns=[column for column in frame if str(column).startswith("ordinal")])
 
 
-_COLUMNS = {
-    "first": "",
-    "second": "",
-    "given": "",
+_COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "deviance": "float64",
     "df": "Int64",
     "df_adjusted": "Int64",
@@ -283,6 +245,7 @@ _COLUMNS = {
     "ordinal_df": "Int64",
     "ordinal_p": "float64",
 }
+"""Columns of tests, and what they hold where that is no text."""
 
 
 def _line(selected: SelectedModel, edge: tuple[str, str], ordered: frozenset[str], adjusted: bool) -> dict[str, object]:
@@ -302,22 +265,18 @@ def _line(selected: SelectedModel, edge: tuple[str, str], ordered: frozenset[str
         "df_adjusted": pd.NA if test.adjusted_degrees_of_freedom is None else test.adjusted_degrees_of_freedom,
         "p": p_value(test.deviance, test.degrees_of_freedom if used is None else used),
     }
-    name, score = ordinal_test(test, edge, ordered)
+    # The test that uses the order of the values, if one of the two attributes has one.
+    (first, second), score, name = edge, None, ""
+    if test.counts is not None and {first, second} <= ordered:
+        name, score = "linear-by-linear", linear_by_linear(test.counts)
+    elif test.counts is not None and ordered & {first, second}:
+        name = "mean scores"
+        score = mean_scores(test.counts if second in ordered else test.counts.swapaxes(0, 1))
     line["ordinal_test"] = name
     if score is not None:
         line |= {"ordinal_statistic": score.statistic, "ordinal_df": score.degrees_of_freedom}
         line["ordinal_p"] = p_value(*score)
     return line
-
-
-def ordinal_test(test: EdgeTest, edge: Sequence[str], ordered: frozenset[str]) -> tuple[str, ScoreTest | None]:
-    """The test that uses the order of the values, where one of the two attributes has one."""
-    counts, (first, second) = test.counts, edge
-    if counts is None or not ordered & {first, second}:
-        return "", None
-    if {first, second} <= ordered:
-        return "linear-by-linear", linear_by_linear(counts)
-    return "mean scores", mean_scores(counts if second in ordered else counts.swapaxes(0, 1))
 
 
 def holm(p: FloatArray) -> FloatArray:
@@ -351,8 +310,7 @@ def false_discovery(p: FloatArray) -> FloatArray:
 
 Cliques = tuple[tuple[str, ...], ...]
 
-_R_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'')
-_R_CALL = re.compile(r"c\(([^()]*)\)|" + _R_TEXT.pattern)
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 
 
 def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
@@ -370,8 +328,8 @@ def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
 def cliques_of(model: Any) -> Cliques:
     """The cliques that a model is given by.
 
-    model: cliques themselves; R's text of them, `list(c("a", "b"), "c")`; the path of a GraphML file; a graph of
-    networkx, as which pgmpy's networks count. Of a graph, its maximal cliques. Raises InputError for anything else.
+    model: cliques themselves; R's text of them, `list(c("a", "b"), "c")`; a graph of networkx, as which pgmpy's networks
+    count. Of a graph, its maximal cliques. Raises InputError for anything else.
 
     >>> cliques_of('list(c("a", "b"), "c")')
     (('a', 'b'), ('c',))
@@ -379,12 +337,9 @@ def cliques_of(model: Any) -> Cliques:
     if isinstance(model, str) and model.lstrip().startswith(("list(", "c(")):
         return _of_r(model)
     if isinstance(model, str | Path):
-        try:
-            model = nx.read_graphml(model)
-        except OSError as error:
-            raise InputError(f"{model} cannot be read as GraphML: {system_reason(error)}") from None
-        except (SyntaxError, nx.NetworkXError, KeyError):
-            raise InputError(f"{model} is no GraphML file, and no text such as list(c('a', 'b'), 'c')") from None
+        raise InputError(
+            "a text as a model reads list(c('a', 'b'), 'c'); the graph in a GraphML file is networkx.read_graphml(path)"
+        )
     if isinstance(model, nx.Graph):
         if model.is_directed():
             raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
@@ -393,35 +348,31 @@ def cliques_of(model: Any) -> Cliques:
         cliques = [[names_given] if isinstance(names_given, str) else names_given for names_given in model]
         if all(isinstance(clique, Iterable) for clique in cliques):
             return tuple(tuple(map(str, clique)) for clique in cliques)
-    raise InputError(
-        "a model is given by its cliques, by a graph, by the path of a GraphML file, or by R's text of its cliques"
-    )
+    raise InputError("a model is given by its cliques, by a graph, or by R's text of its cliques")
 
 
 def _of_r(text: str) -> Cliques:
-    inner = text.strip()
-    inner = inner.removeprefix("list(").removesuffix(")") if inner.startswith("list(") else inner
-    result = [call.group(0) for call in _R_CALL.finditer(inner)]
-    unquoted = (_R_TEXT.sub("", call.removeprefix("c(").removesuffix(")")) for call in result)
-    if any(rest.strip(" ,\n\t") for rest in (_R_CALL.sub("", inner), *unquoted)):
-        raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
-    return tuple(
-        tuple(re.sub(r"\\(.)", r"\1", name[0] if name[0] is not None else name[1]) for name in _names(call))
-        for call in result
+    pieces = _QUOTED.split(text.strip())  # every second is a name in quotes, which Python reads as R does
+    code = "".join(
+        piece if number % 2 else re.sub(r"\b(list|c)\(", "[", piece).replace(")", "]")
+        for number, piece in enumerate(pieces)
     )
-
-
-def _names(call: str) -> list[tuple[str | None, str]]:
-    return [(name.group(1), name.group(2) or "") for name in _R_TEXT.finditer(call)]
+    try:
+        read = literal_eval(code if pieces[0].startswith("list(") else f"[{code}]")
+        cliques = [[clique] if isinstance(clique, str) else clique for clique in read]
+    except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
+        cliques = [None]
+    if not all(isinstance(clique, list) and all(isinstance(name, str) for name in clique) for clique in cliques):
+        raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
+    return tuple(map(tuple, cliques))
 
 
 @dataclass(frozen=True)
 class ModelComparison:
     """A model beside another of the same table.
 
-    aic, bic: of the one less the other's; below 0 the one is better. nested: whether one's graph holds the other's.
-    deviance, degrees_of_freedom, adjusted_degrees_of_freedom, p_value: of the likelihood-ratio test of the smaller
-    against the larger; None where neither holds the other. only_in_one, only_in_other: edges.
+    aic, bic: of the one less the other's; below 0 the one is better. nested: whether one's graph holds the other's; else
+    there is no likelihood-ratio test of the smaller against the larger. only_in_one, only_in_other: edges.
     """
 
     aic: float
@@ -435,20 +386,18 @@ class ModelComparison:
     only_in_other: tuple[tuple[str, str], ...]
 
 
-def _edges_beyond(one: SelectedModel, other: SelectedModel) -> tuple[tuple[str, str], ...]:
-    graph = other.graph
-    return tuple((a, b) for a, b in one.graph.edges if not graph.has_edge(a, b))
-
-
 Again = Callable[[ContingencyTable], SelectedModel]
 """The same search on other counts of the same attributes."""
 
 
+_NONE_BETTER = "no decomposable model is better"
+
+
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(SelectedModel):
     """A decomposable graphical model of a table.
 
-    selected: the model and its search. rows: the counts. reselect: repeats the selection on other counts.
+    rows: the counts. reselect: repeats the selection on other counts.
 
     >>> import marginals
     >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
@@ -456,33 +405,18 @@ class Selection:
     Selection(smokes coughs; deviance 0 on 0 degrees of freedom; no decomposable model is better)
     """
 
-    selected: SelectedModel
     rows: FrequencyTable
     reselect: Again
 
     def __repr__(self) -> str:
-        gap = self.gap
-        told = (
-            "how far from the best is not known"
-            if gap is None
-            else f"at most {gap:.6g} from the best decomposable model"
-        )
-        if gap == 0:
-            told = "no decomposable model is better"
         if self.search.strategy == "given":
             told = "given, not searched for"
+        elif self.gap is None:
+            told = "how far from the best is not known"
+        else:
+            told = f"at most {self.gap:.6g} from the best decomposable model" if self.gap else _NONE_BETTER
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
-        return f"Selection({self.selected}; {told}{dropped})"
-
-    @property
-    def search(self) -> SearchResult:
-        """How the model was found; KL divergences in nats."""
-        return self.selected.search
-
-    @property
-    def model(self) -> MarginalModel:
-        """The distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
-        return self.selected.model
+        return f"Selection({super().__repr__()}; {told}{dropped})"
 
     @property
     def domain(self) -> Domain:
@@ -490,73 +424,15 @@ class Selection:
         return self.rows.domain
 
     @property
-    def cliques(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of each maximal clique, in the table's order."""
-        return self.selected.cliques
-
-    @property
-    def graph(self) -> "nx.Graph[str]":
-        """The graph on the attributes, of networkx: not adjacent means independent given the others."""
-        return self.selected.graph
-
-    @property
     def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
         """The junction tree, of networkx: nodes are cliques, edges carry `separator`; a forest where parts stand apart."""
         order = self.domain.attributes.index
         tree: nx.Graph[tuple[str, ...]] = nx.Graph()
-        names = {margin: tuple(sorted(margin, key=order)) for margin in self.selected.tree.margins}
+        names = {margin: tuple(sorted(margin, key=order)) for margin in self.tree.margins}
         tree.add_nodes_from(names.values())
-        for a, b in self.selected.tree.graph().edges:
+        for a, b in self.tree.graph().edges:
             tree.add_edge(names[a], names[b], separator=tuple(sorted({*a} & {*b}, key=order)))
         return tree
-
-    @property
-    def deviance(self) -> float:
-        """Twice the log-likelihood ratio against the saturated model, G squared."""
-        return self.selected.deviance
-
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Residual degrees of freedom, every cell counted, as R's `loglin` counts."""
-        return self.selected.degrees_of_freedom
-
-    @property
-    def adjusted_degrees_of_freedom(self) -> int:
-        """The same of the cells that the model can fill, and of the parameters that the rows can estimate."""
-        return self.selected.adjusted_degrees_of_freedom
-
-    @property
-    def p_value(self) -> float:
-        """Of the deviance, by chi-squared with the nominal degrees of freedom; small where the model does not fit."""
-        return self.selected.p_value
-
-    @property
-    def adjusted_p_value(self) -> float:
-        """The same with the adjusted degrees of freedom."""
-        return self.selected.adjusted_p_value
-
-    @property
-    def log_likelihood(self) -> float:
-        """Log-likelihood of the rows, in nats."""
-        return self.selected.log_likelihood
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion: 2 parameters - 2 log-likelihood, every cell counted."""
-        return self.selected.aic
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion: ln(rows) parameters - 2 log-likelihood, every cell counted."""
-        return self.selected.bic
-
-    @property
-    def gap(self) -> float | None:
-        """By how much at most another model is better, on the scale of AIC and BIC; 0: proven to be the best.
-
-        None where nothing is known: for a test of significance there is no best model.
-        """
-        return self.selected.gap
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
@@ -569,7 +445,7 @@ class Selection:
         >>> marginals.select(people, max_attributes=1).binding
         {'a margin of more than 1 attributes': ('show smokes with coughs',)}
         """
-        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.selected.binding)
+        return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.refused_moves)
 
     def trace(self, every: int = 1) -> pd.DataFrame:
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
@@ -577,7 +453,7 @@ class Selection:
         `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
         every: only each so-many-th step, and always the best and the last one. Raises InputError where it is below 1.
         """
-        frame = search_trace(self.search, self.model.total, self.selected.problem.objective, every)
+        frame = search_trace(self.search, self.model.total, self.problem.objective, every)
         return frame.assign(move=[_plain(move) for move in frame["move"]])
 
     def tests(self, ordered: Iterable[str] | None = None) -> pd.DataFrame:
@@ -596,27 +472,31 @@ class Selection:
         names = self.rows.ordered if ordered is None else frozenset(ordered)
         for name in names:
             self.domain.index(name)
-        adjusted = self.selected.problem.cube.parameters is occupied
-        return edge_frame(self.selected, names, adjusted)
+        adjusted = self.problem.cube.parameters is occupied
+        return _edge_frame(self, names, adjusted)
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
-        return independences_in_words(self.selected.tree)
+        return independences_in_words(self.tree)
 
     def compare(self, other: "Selection") -> ModelComparison:
         """The model beside another of the same table; tested against each other if one contains the other.
 
         Raises InputError if the other is of other counts.
         """
-        one, two = self.selected, other.selected
-        mine, its = (model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (one, two))
+        mine, its = (
+            model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (self, other)
+        )
         if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
             raise InputError("the two models are of different tables, so their deviances cannot be compared")
-        lacking, added = _edges_beyond(one, two), _edges_beyond(two, one)
-        aic, bic = one.aic - two.aic, one.bic - two.bic
+        edges = [{frozenset(edge): edge for edge in model.graph.edges} for model in (self, other)]
+        lacking, added = (
+            tuple(edge for pair, edge in these.items() if pair not in those) for these, those in (edges, edges[::-1])
+        )
+        aic, bic = self.aic - other.aic, self.bic - other.bic
         if lacking and added:
             return ModelComparison(aic, bic, False, None, None, None, None, lacking, added)
-        smaller, larger = (one, two) if added else (two, one)
+        smaller, larger = (self, other) if added else (other, self)
         deviance = max(smaller.deviance - larger.deviance, 0.0)
         degrees = smaller.degrees_of_freedom - larger.degrees_of_freedom
         adjusted = smaller.adjusted_degrees_of_freedom - larger.adjusted_degrees_of_freedom
@@ -648,46 +528,14 @@ class Selection:
         codes = self.model.draw(rows, np.random.default_rng(seed))
         return pd.DataFrame({a: self.rows.values(a, codes[a]) for a in self.domain.attributes})
 
-    def predict(self, rows: pd.DataFrame, target: str) -> pd.DataFrame:
-        """The probability of each value of an attribute for rows that have the other ones: one column a value.
-
-        Only its neighbours in the graph matter: the distribution is proportional to the product of the cliques that hold
-        the attribute over their separators, a subtree. NaN if no row of the table has the neighbours' values. Raises
-        InputError for a missing column or an unknown value.
-        """
-        domain = self.rows.domain
-        level_mask = domain.mask({target: 0})
-        subtree = self.selected.tree.containing(level_mask)
-        around = MaximumEntropy(Collection.of(self.selected.collection.cube, subtree.cliques))
-        neighbours = [
-            a for a, mask in zip(domain.attributes, domain.attribute_masks) if subtree.vertices & mask & ~level_mask
-        ]
-        missing = [name for name in neighbours if name not in rows.columns]
-        if missing:
-            raise InputError(f"to predict {target!r} the rows need the columns {', '.join(map(repr, missing))}")
-        if rows[neighbours].isna().any(axis=None):
-            raise InputError(f"to predict {target!r} the columns {', '.join(neighbours)} must have no missing value")
-        length = len(rows)
-        codes: dict[str, CodeArray] = {a: np.zeros(length, dtype=np.intp) for a in domain.attributes}
-        codes |= {a: self.rows.codes(a, rows[a]) for a in neighbours}
-        values = range(domain.hierarchy(target).size(0))
-        logs = np.stack([around.log_probability({**codes, target: np.full(length, v)}) for v in values], axis=1)
-        highest = logs.max(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore"):
-            weights = np.exp(logs - highest)
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        columns = self.rows.categories.get(target, pd.Index(self.rows.labels(target)))
-        return pd.DataFrame(shares, index=rows.index, columns=pd.Index(columns, name=target))
-
     def bootstrap(
         self, times: int, seed: int = 0, jobs: int = 2, time_limit: Seconds = 60.0, progress: Progress = no_progress
     ) -> pd.DataFrame:
         """The share of resampled tables in which each pair is adjacent, the search repeated in each (Efron 1979).
 
-        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over; a search that has
-        begun is ended), selected (whether this model has the edge); most frequent first. jobs: processes that search at
-        once, where the system can fork; they change nothing else. time_limit: seconds. progress: told how many are done.
-        Raises InputError for numbers that make no sense.
+        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over), selected (whether
+        this model has the edge); most frequent first. jobs: processes that search at once, where the system can fork.
+        time_limit: seconds. Raises InputError for numbers that make no sense.
         """
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
@@ -709,7 +557,7 @@ class Selection:
         Raises SelectionError for other criteria.
         """
         deadline = within(time_limit)
-        models = window(self.selected, lambda: deadline.is_over)
+        models = window(self, lambda: deadline.is_over)
         domain = self.domain
         weights: dict[frozenset[str], float] = {}
         listed = []
@@ -769,12 +617,6 @@ class Selection:
         """The model as a network of pgmpy, with its probabilities. Raises InputError where pgmpy is not installed."""
         return to_pgmpy(self)
 
-    def write_graphml(self, path: str | Path) -> None:
-        """Write the graph as GraphML, for networkx, Gephi, yEd, igraph and others."""
-        text = io.BytesIO()
-        nx.write_graphml(self.graph, text)
-        replace_file(path_of(path), text.getvalue())
-
     @cached_property
     def fitted(self) -> pd.DataFrame:
         """The cells that have rows, with their counts and the counts that the model expects."""
@@ -788,7 +630,6 @@ class Selection:
 def _resampled(
     counts: ContingencyTable, reselect: Again, deadline: Deadline, draw: tuple[int, np.random.SeedSequence]
 ) -> list[frozenset[str]] | None:
-    """The edges of the model of one resampled table; None where the time was over before, but for the first one."""
     number, seed = draw
     if number and deadline.is_over:
         return None
@@ -853,30 +694,8 @@ def select(
         max_attributes,
         Unconstrained() if constraint is None else OnNames(constraint, domain),
     )
-    reselect = partial(
-        _searched,
-        criterion=criterion,
-        strategy=strategy,
-        limits=limits,
-        parameters=parameters,
-        seconds=time_limit,
-        seed=seed,
-    )
-    return Selection(reselect(rows.counts), rows, reselect)
-
-
-def _searched(
-    table: ContingencyTable,
-    *,
-    criterion: GivenObjective,
-    strategy: GivenStrategy,
-    limits: Limits,
-    parameters: str,
-    seconds: Seconds,
-    seed: int,
-) -> SelectedModel:
-    """The model of a table. The parameters are those of `select`, by which the search can be repeated."""
-    return selected(table, criterion, strategy, limits, parameters, within(seconds), seed)
+    search = partial(selected, criterion=criterion, strategy=strategy, limits=limits, parameters=parameters, seed=seed)
+    return _selection(rows, partial(_in_time, search, time_limit))
 
 
 def _noted(rows: FrequencyTable) -> FrequencyTable:
@@ -889,7 +708,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     """A decomposable model that is given, fitted to a table: to test it, and to compare it with a selected one.
 
     data, counts: as for `select`. model: cliques, such as [("a", "b"), ("b", "c")]; R's text of them, as gRbase writes it;
-    the path of a GraphML file; a graph of networkx or a network of pgmpy. Attributes that it leaves out stand by themselves.
+    a graph of networkx or a network of pgmpy. Attributes that it leaves out stand by themselves.
     Raises InputError for what is none of these or names an unknown attribute, NotDecomposableError for another model.
 
     >>> import pandas as pd
@@ -900,10 +719,18 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     rows = _noted(counted(data, counts))
     cliques = _groups(cliques_of(model), "the model", rows.domain)
     try:
-        result = fitted(rows.counts, cliques)
+        return _selection(rows, partial(fitted, cliques=cliques))
     except NotDecomposableError as error:
         raise NotDecomposableError(f"only decomposable models can be fitted in closed form: {error}") from None
-    return Selection(result, rows, partial(fitted, cliques=cliques))
+
+
+def _in_time(search: Callable[..., SelectedModel], seconds: Seconds, table: ContingencyTable) -> SelectedModel:
+    return search(table, deadline=within(seconds))
+
+
+def _selection(rows: FrequencyTable, reselect: Again) -> Selection:
+    model = reselect(rows.counts)
+    return Selection(model.collection, model.search, model.problem, rows, reselect)
 
 
 def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple[tuple[str, ...], ...]:

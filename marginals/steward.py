@@ -149,7 +149,6 @@ class StewardFile:
 
 
 def _descriptor(release: Path) -> bytes | None:
-    """What tells whether another release stands in a folder now; None where there is none."""
     try:
         return (release / DESCRIPTOR).read_bytes()
     except OSError:
@@ -293,27 +292,15 @@ class Suggestion:
     tried: bool = True
 
 
-StewardPageMaker = Callable[["StewardReport"], bytes]
-"""What makes the page of a steward's report: HTML."""
-
-
-def no_suggestions(_comparison: Comparison) -> tuple[Suggestion, ...]:
-    """Nothing else to want."""
-    return ()
-
-
 @dataclass(frozen=True, eq=False)
 class StewardReport:
     """Utility measures and search results that need the source table. Not for publication.
 
-    published: the release. kl_divergence: from the data to its maximum-entropy distribution; kl_suppressed: to that of
-    the table with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, if one was looked for;
-    all in nats. dropped: rows that lack a value; dropped_in: how many in each column; left_out: rows beyond those that
-    count of their person. domain: of the table, whose levels the search speaks of. unpublished: for each attribute of which
-    nothing is published why not; by_role: the same of columns that their role keeps out. wanted: what became of each wanted
-    analysis. waiting: whom a release of a ledger does not show yet. base: what the search did about the base table.
-    objective: what it looked for the least of. compare, suggest, page, find_refused_improvements: what takes time, done when
-    it is asked for.
+    kl_divergence: nats from the data to the maximum-entropy distribution of the release; kl_suppressed: to that of the table
+    with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, if one was looked for. dropped:
+    rows that lack a value; left_out: rows beyond those that count of their person. domain: of the table. unpublished: why
+    nothing is published of an attribute; by_role: likewise, of columns that their role keeps out. waiting: whom a release of
+    a ledger does not show yet. compare, suggest, page, find_refused_improvements: what takes time, done when asked for.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
@@ -333,13 +320,13 @@ class StewardReport:
     dropped: int
     dropped_in: Mapping[str, int]
     compare: Callable[[], Comparison]
-    page: StewardPageMaker
+    page: Callable[["StewardReport"], bytes]
     domain: Domain
     unpublished: Mapping[str, str]
     find_refused_improvements: Callable[[], tuple[RefusedMove, ...] | None]
+    suggest: Callable[[Comparison], tuple[Suggestion, ...]]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
-    suggest: Callable[[Comparison], tuple[Suggestion, ...]] = no_suggestions
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
     objective: PenalizedDivergence = KL

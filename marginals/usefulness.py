@@ -15,7 +15,7 @@ from marginals.arguments import require, require_release, require_whole_number
 from marginals.bundle.content import Published
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
-from marginals.estimates import drawn_base_values
+from marginals.estimates import drawn
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
@@ -99,9 +99,8 @@ def prediction_accuracy(
     else:
         over, named = over_table(anonymized, table)
         rows = named.base_counts
-        cells = GeneralizedCells.of(
-            _coded(rows, drawn_base_values(over.model, rows.total, np.random.default_rng(seed)))
-        )
+        sampled = drawn(over.model, rows.total, np.random.default_rng(seed), base_values=True)
+        cells = GeneralizedCells.of(_coded(rows, sampled))
     learnt, from_rows = (
         tree_accuracy(training, rows, target, np.random.default_rng(seed))
         for training in (cells, GeneralizedCells.of(rows))
@@ -111,7 +110,6 @@ def prediction_accuracy(
 
 
 def _require_both(anonymized: object, table: object, seed: object) -> None:
-    """Raise InputError for what is no release and no anonymized table, for another table than a Table, or another seed."""
     if not isinstance(anonymized, LocalRecoding):
         require_release(anonymized, "anonymized")
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")

@@ -55,11 +55,6 @@ OBJECTIVES, BASES = "marginals.objectives", "marginals.bases"
 """The groups: of diversity criteria, search strategies, objectives of a search, and anonymizers that make a base table."""
 
 
-def installed_names(group: str) -> tuple[str, ...]:
-    """Return the names that installed packages declare in a group, ascending; none of them is loaded."""
-    return tuple(sorted({entry.name for entry in _entries(group)}))
-
-
 @cache
 def installed(group: str, name: str) -> Any:
     """Return the object that an installed package declares in a group under a name; None if none does.

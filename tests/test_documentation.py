@@ -91,7 +91,6 @@ UNKNOWN = {
         '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.interactions]]\nunheard_of = 1'
     ),
     "population.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[population]\nunheard_of = 1',
-    "sweep.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[sweep]\nunheard_of = 1',
     "risk.linkage.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk.linkage]\nunheard_of = 1',
     "risk.rules.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.rules]]\nunheard_of = 1',
 }
@@ -187,7 +186,7 @@ NOT_PRIVATE = {
     "marginals assess release.toml",
     "marginals verify first second",
     "marginals verify first third",
-    "marginals audit --spec audit.toml --report audit.html",
+    "marginals audit --spec audit.toml --report audit.html --bounds bounds.csv",
 }
 """Commands that answer with exit status 1 here, as their pages say: a raw table, releases that may be undecided, and
 tables that give something away."""

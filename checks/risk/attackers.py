@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import group, look_up, match, pack, tally
+from models.tables.contingency_table import group, look_up, pack, tally
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
@@ -340,40 +340,3 @@ def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Ca
         return counts[cell_of]
 
     return count
-
-
-# Consistency that forgives misspelling (LSFB09 section 7.2): only base values can be similar, and a generalized value agrees
-# by the hierarchy. So generalizing a record may lose entries that were similar, and eq. 6 does not hold.
-
-AlikeValues = tuple[IndexArray, IndexArray]
-"""Pairs of a disclosed base value and a similar or equal one of a dictionary: shape (pairs,) each."""
-
-
-def approximate_counts(records: Records, dictionary: Dictionary, alike: Mapping[int, AlikeValues]) -> CountArray:
-    """Count the entries that are consistent with each record if similar values agree too: shape (records,).
-
-    alike: by position of the attribute, the values that agree. Each record is looked up by all combinations.
-    """
-    if not alike:
-        return consistent_counts(records, dictionary)
-    counts = np.zeros(len(records), dtype=np.int64)
-    axes = sorted(alike)
-    patterns, number = np.unique(dictionary.entries.levels[:, axes] == 0, axis=0, return_inverse=True)
-    for number_of_pattern, bases in enumerate(patterns):
-        entries = dictionary.entries[number.ravel() == number_of_pattern]
-        # An entry with a base value is counted through that one value; any other would be counted several times.
-        spelled, owner = _spelled(records, {axis: alike[axis] for axis, base in zip(axes, bases) if base})
-        of_spelling = consistent_counts(spelled, Dictionary(entries))
-        counts += np.bincount(owner, of_spelling, minlength=len(records)).astype(np.int64)
-    return counts
-
-
-def _spelled(records: Records, alike: Mapping[int, AlikeValues]) -> tuple[Records, IndexArray]:
-    """Each record with each combination of similar values, and for each result the number of its record."""
-    nodes, owner = records.nodes, np.arange(len(records))
-    for axis, (disclosed, entered) in alike.items():
-        others = np.setdiff1d(nodes[:, axis], disclosed)
-        row, pair = match(nodes[:, axis], np.append(disclosed, others))
-        nodes, owner = nodes[row].copy(), owner[row]
-        nodes[:, axis] = np.append(entered, others)[pair]
-    return Records(records.space, nodes), owner

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import combinations
 
 import numpy as np
 
@@ -13,12 +12,10 @@ from checks.risk.harm import (
     Harm,
     LeastRisk,
     MostUtility,
-    Multiplicative,
     Objective,
     Sensitivity,
     as_distribution,
     expected_harm,
-    losses,
     product,
     score,
     weighted_mean,
@@ -462,90 +459,6 @@ def best_on_average(
             )
         bound = float(np.interp(objective.loss, risk, utility))
     return optimum(count, bound)
-
-
-# Attributes, or clusters of them, taken to be independent in the dictionary (LSFB09 section 4.2): `|rho(y)|` is then the
-# product over the attributes of how many of N entries agree in each, and a multiplicative loss is least for the k
-# attributes with the smallest e^w_j * alpha_j(*) / alpha_j(y_j).
-
-MAX_CLUSTER = 12
-"""Largest number of attributes of one cluster; every subset of it is counted in the dictionary."""
-
-
-def selected_disclosure(problem: DecisionProblem, clusters: Sequence[Sequence[int]], disclosed: int) -> Optimum:
-    """Return so many attributes of each record, as they are, with the least Phi4 loss if attributes are independent.
-
-    clusters: positions of attributes that may depend on each other. The loss that comes back is the exact one. Raises
-    DisclosureRuleError for several dictionaries, a Psi that is not 0, a sensitivity that is no product over the
-    attributes, clusters that overlap or are larger than `MAX_CLUSTER`, and too many attributes.
-    """
-    originals, attributes = problem.originals, range(len(problem.originals.space))
-    if len(problem.dictionaries) != 1:
-        raise DisclosureRuleError("attributes are chosen against one dictionary, not against several")
-    if (largest := max(map(len, clusters), default=0)) > MAX_CLUSTER:
-        raise DisclosureRuleError(f"a cluster of {largest} attributes is too large; {MAX_CLUSTER} are the limit")
-    exponents = _exponents(problem)
-    partition = [*clusters, *([axis] for axis in attributes if not any(axis in cluster for cluster in clusters))]
-    if sorted(axis for cluster in partition for axis in cluster) != list(attributes):
-        raise DisclosureRuleError("clusters must hold each attribute once")
-    if not 0 <= disclosed <= len(attributes):
-        raise DisclosureRuleError(f"between 0 and {len(attributes)} attributes can be disclosed, not {disclosed}")
-    levels = np.where(_selected(problem, exponents, partition, disclosed), 0, originals.space.heights)
-    loss = losses(originals.generalized(levels), problem.dictionaries[0], problem.harm)
-    return Optimum.of(problem, levels, loss, len(loss))
-
-
-def _exponents(problem: DecisionProblem) -> FloatArray:
-    harm, originals = problem.harm, problem.originals
-    weights, people = harm.identified.weights, np.arange(len(originals))
-    if harm.missed.weights.is_personal or harm.missed(originals, people).any():
-        raise DisclosureRuleError(
-            "attributes are chosen as independent ones only where a person who is missed has no harm"
-        )
-    if weights.axes and not isinstance(harm.identified, Multiplicative):
-        raise DisclosureRuleError("attributes are chosen as independent ones only by a multiplicative sensitivity")
-    exponents = np.zeros(originals.nodes.shape)
-    for number, term in enumerate(weights.terms):
-        of_term = replace(weights, terms=(term,), of_terms=weights.of_terms[..., [number]])
-        if len(term) > 1 and of_term.axes:
-            raise DisclosureRuleError("attributes are chosen as independent ones only without interactions")
-        for axis in of_term.axes:
-            exponents[:, axis] += of_term.total(originals, people)
-    return np.minimum(exponents, _FORBIDDEN)
-
-
-_FORBIDDEN = 1e300
-"""Exponent of a value that must not be disclosed: so much more than others that it is disclosed last."""
-
-
-def _selected(
-    problem: DecisionProblem, exponents: FloatArray, clusters: Sequence[Sequence[int]], disclosed: int
-) -> BoolArray:
-    """The best choice of so many attributes for each record, the first ones of equally good: shape (records, attributes).
-
-    The clusters share out the number by dynamic programming over the least score by record and number of attributes: a
-    score is the exponent plus ln(alpha(*) / alpha(y)), -inf if nobody agrees. O(sum over clusters of 2^size).
-    """
-    originals, dictionary = problem.originals, problem.dictionaries[0]
-    records, attributes = originals.nodes.shape
-    best = np.full((records, disclosed + 1), np.inf)
-    best[:, 0], chosen = 0, np.zeros((records, disclosed + 1, attributes), dtype=bool)
-    for cluster in clusters:
-        before, chosen_before = best, chosen
-        best, chosen = np.full_like(best, np.inf), np.zeros_like(chosen)
-        for size in range(min(len(cluster), disclosed) + 1):
-            for subset in combinations(cluster, size):
-                levels = originals.space.heights.copy()
-                levels[list(subset)] = 0
-                counts = consistent_counts(originals.generalized(levels), dictionary)
-                with np.errstate(divide="ignore", invalid="ignore"):  # a number that cannot be reached gives no sum
-                    ratio = exponents[:, subset].sum(axis=1) + np.log(len(dictionary)) - np.log(counts)
-                    sums = before[:, : disclosed + 1 - size] + np.where(counts == 0, -np.inf, ratio)[:, None]
-                    better = sums < best[:, size:]
-                best[:, size:][better] = sums[better]
-                subsets = chosen_before[:, : disclosed + 1 - size] | np.isin(range(attributes), subset)
-                chosen[:, size:][better] = subsets[better]
-    return np.asarray(chosen[:, disclosed])
 
 
 # A partial order of dictionaries, and the bound that it gives (LSFB09 Definition 5 and Proposition 1).

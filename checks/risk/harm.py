@@ -5,17 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product as product_of
 from math import isfinite
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from checks.errors import DisclosureRuleError, SensitivityError
 from checks.risk.attackers import (
-    AlikeValues,
     Dictionary,
     Records,
-    approximate_counts,
     consistent_counts,
     identification_probability,
 )
@@ -305,22 +302,20 @@ def linkage_losses(
     links: Links,
     dictionary: Dictionary,
     harm: Harm,
-    alike: Mapping[int, AlikeValues] = MappingProxyType({}),
 ) -> FloatArray:
     """Return the expected loss of each disclosed record over its links, and without one if it has none: shape (records,).
 
-    A link that is not right misses the person. alike: by position of the attribute, values of records, disclosed or
-    public, and of the dictionary that agree when the person is looked for.
+    A link that is not right misses the person.
     """
     people = np.arange(len(disclosed))
     joined = enlarged(disclosed[links.disclosed], public[links.public])
-    of_links = harm.loss(joined, links.disclosed, approximate_counts(joined, dictionary, alike))
+    of_links = harm.loss(joined, links.disclosed, consistent_counts(joined, dictionary))
     if links.right is not None:
         of_links = np.where(links.right, of_links, harm.missed(disclosed, people)[links.disclosed])
     expected = np.bincount(links.disclosed, product(links.probability, of_links), minlength=len(disclosed))
     linked = np.bincount(links.disclosed, links.probability, minlength=len(disclosed))
     unlinked = np.where(np.isclose(linked, 1.0), 0.0, 1.0 - linked)
-    return expected + product(unlinked, harm.loss(disclosed, people, approximate_counts(disclosed, dictionary, alike)))
+    return expected + product(unlinked, harm.loss(disclosed, people, consistent_counts(disclosed, dictionary)))
 
 
 # The best disclosure of a record: three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9). Each asks every

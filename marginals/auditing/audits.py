@@ -4,11 +4,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
 from marginals.arguments import elements_of, path_of, require_whole_number
+from marginals.auditing.formats import is_frame
 from marginals.auditing.guess import guessed_spec
+from marginals.auditing.published import read_all
 from marginals.auditing.spec import AuditSpec, NotExamined, PublishedTables, read_spec, read_tables
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
@@ -33,6 +37,9 @@ from models.intervals.proofs import (
     proven_bounds,
 )
 from models.programs.consistent_tables import UNBOUNDED
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Reasons(NamedTuple):
@@ -68,22 +75,54 @@ class AuditedTables:
         return printed
 
     @property
-    def undecided(self) -> int:
-        """Cells of which more may follow than was found."""
-        return 0 if self.bounds is None else int((~self.bounds.decided).sum())
+    def is_withheld(self) -> BoolArray:
+        """Whether a table shows a cell without its exact count, suppressed or rounded: shape (cells,)."""
+        return np.asarray(self.linked.is_published & ~self.is_printed)
 
     @property
-    def uncovered(self) -> int:
-        """Cells among these of which no time would show that nothing more follows: their joint tables are too large."""
-        return 0 if self.bounds is None else int((~self.bounds.decided & ~self.linked.covered).sum())
+    def is_undecided(self) -> BoolArray:
+        """Cells of which more may follow than was found: shape (cells,)."""
+        return np.zeros(len(self.linked), dtype=np.bool_) if self.bounds is None else ~self.bounds.decided
+
+    @property
+    def undecided(self) -> int:
+        """Number of undecided cells."""
+        return int(self.is_undecided.sum())
 
     def because(self, number: int) -> list[str]:
         """Why a fact is certain: a sentence for each of its bounds that has a reason of its own."""
-        lower, upper = self.reasons.get(number, Reasons(None, None))
-        (least, most), linked = self.facts[number].proven, self.linked
+        return self._because(self.facts[number].proven, self.reasons.get(number, Reasons(None, None)))
+
+    def _because(self, proven: tuple[int, int], reasons: Reasons) -> list[str]:
+        (least, most), (lower, upper) = proven, reasons
         exactly = least == most and upper is None
-        of_lower = [] if lower is None else [_because(linked, lower, least, "" if exactly else "at least ")]
-        return of_lower + ([] if upper is None else [_because(linked, upper, most, "at most ")])
+        of_lower = [] if lower is None else [_because(self.linked, lower, least, "" if exactly else "at least ")]
+        return of_lower + ([] if upper is None else [_because(self.linked, upper, most, "at most ")])
+
+    def bounds_of_withheld(self) -> Iterator[dict[str, Any]]:
+        """A row for each withheld cell: its labels, what is published, its bounds, the verdict, and how it follows."""
+        facts = {fact.cell: number for number, fact in reversed([*enumerate(self.facts)])}
+        if self.bounds is None:
+            return
+        for place, cell in enumerate(np.flatnonzero(self.is_withheld).tolist()):
+            published, proven = ((int(of.lower[cell]), int(of.upper[cell])) for of in (self.linked, self.bounds))
+            number = facts.get(cell)
+            kind = "protected" if number is None else self.facts[number].kind.value
+            if number is not None and number in self.reasons:
+                because = self.because(number)
+            elif place < _EXPLAINED_ROWS:
+                because = self._because(proven, _reasons(self.linked, self.bounds, cell, published, proven))
+            else:
+                because = ["by the sums of all tables together"] if proven != published else []
+            yield {
+                **{c.name: "all" for c in self.linked.classifications},
+                **self.linked.named(cell),
+                "published": ends_in_words(published),
+                "least": proven[0],
+                "most": _ends(proven)[1],
+                "verdict": "undecided" if self.is_undecided[cell] else kind,
+                "because": "; ".join(because),
+            }
 
     def as_json(self) -> dict[str, Any]:
         """All facts with their reasons, contradictions, and how much is decided."""
@@ -118,6 +157,8 @@ class AuditedTables:
             "tables": linked.names[: linked.table_count],
             "cells": len(linked),
             "undecided": self.undecided,
+            "undecided_withheld": int((self.is_undecided & self.is_withheld).sum()),
+            "withheld": int(self.is_withheld.sum()),
             "printed": int(self.is_printed.sum()),
             "contradictory": self.bounds is None,
             "contradictions": contradictions,
@@ -165,6 +206,15 @@ class Audit:
         """What nothing was concluded of; first what was not understood, which leaves no all-clear."""
         return tuple(_not_examined(self))
 
+    def bounds(self) -> "pd.DataFrame":
+        """The bounds of each withheld or rounded cell, one row each; `most` is missing where it has no upper bound."""
+        import pandas as pd  # slow to import, and few need it
+
+        rows = [{"people": part.people, **row} for part in self.parts for row in part.bounds_of_withheld()]
+        frame = pd.DataFrame(rows, columns=None if rows else ["published", "least", "most", "verdict", "because"])
+        frame["most"] = frame["most"].astype("Int64")
+        return frame if len(self.parts) > 1 else frame.drop(columns="people", errors="ignore")
+
     def printed_small(self, part: AuditedTables) -> int:
         """Counts from 1 to the largest small one that the tables print themselves."""
         return int((part.is_printed & (part.linked.lower >= 1) & (part.linked.lower <= self.spec.small)).sum())
@@ -194,14 +244,18 @@ def _not_examined(audit: Audit) -> Iterator[NotExamined]:
             yield NotExamined("joint-table", why, key=names)
         for name, unlisted in zip(part.linked.names, part.unlisted):
             if unlisted:
-                yield NotExamined("unlisted", _not_listed(name, unlisted), name)
+                sentence = (
+                    f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody "
+                    "has one of these, more may follow: write complete = true into its section of the spec."
+                )
+                yield NotExamined("unlisted", sentence, name)
     if any(part.linked.table_count > 1 for part in audit.parts):
         sentence = "Not examined: combinations of more than three attributes, besides those that all tables have."
         yield NotExamined("combinations", sentence)
 
 
 def audit(
-    *tables: str | Path,
+    *tables: Any,
     spec: str | Path | AuditSpec | None = None,
     seconds: Seconds = 60.0,
     small: int | None = None,
@@ -211,7 +265,8 @@ def audit(
 ) -> Audit:
     r"""What follows for certain from published tables: suppressed counts that can be computed, small ones, people who exist.
 
-    tables: CSV files, or spreadsheets; those of the spec where none is named. spec: `audit.toml`, which says how they are
+    tables: files, folders of them, frames, or lists of these; those of the spec where none is named. Files are CSV,
+    spreadsheets, Parquet, SDMX-CSV, or what tau-ARGUS, G-Confid and ACRO write. spec: `audit.toml`, which says how they are
     read; without it that is guessed. small: counts from 1 to this one are small. protection: the least range that must be
     left of a suppressed count. sensitive: attributes of which a value may be certain for a group; these three override the
     spec. What needs longer than `seconds` is undecided. jobs: processes that work at once on tables that fall into blocks,
@@ -229,14 +284,17 @@ def audit(
     """
     from marginals.jobs import Jobs  # loaded here: no other command starts processes
 
-    paths = [path_of(table) for table in tables]
     deadline, run = within(seconds), Jobs(jobs)
     sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
     if spec is None:
-        if not paths:
+        if not tables:
             raise InputError("name the tables to audit, or a spec that does")
-        spec = guessed_spec(paths).spec
-    used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
+        used, paths = guessed_spec(tables).spec, []
+    elif any(map(is_frame, tables)):
+        raise InputError("a spec names its tables by their files; save the frames, or audit them without a spec")
+    else:
+        used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
+        paths = [file.path for file in read_all(tables)[0]]
     used = replace(
         used,
         small=used.small if small is None else small,
@@ -248,6 +306,10 @@ def audit(
     used.check_attributes()
     used = _chosen(used, paths)
     parts = read_tables(used)
+    if spec is None and len(used.tables) > 1:
+        used = _apart(used, [_linked(part) for part in parts])
+        parts = read_tables(used)
+    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
     return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 
@@ -268,11 +330,38 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
 _EXPLAINED = 50
 """Facts of each kind, at most, that are explained."""
 
+_EXPLAINED_ROWS = 500
+"""Rows of the table of bounds, at most, that are explained though they are no facts."""
+
+_FOR_BOUNDS = 1.1
+"""Parts of the time, one of which the bounds may take; the rest is for estimates and explanations."""
+
+
+def _linked(tables: PublishedTables) -> LinkedTables:
+    return linked_tables(tables.tables, tables.classifications)
+
+
+def _apart(spec: AuditSpec, parts: Sequence[LinkedTables]) -> AuditSpec:
+    """The spec of tables that are guessed to be about the same people; where two disagree, each is read by itself."""
+    for linked in parts:
+        for pair in disagreements(linked):
+            one, other = (linked.names[table] for table in pair.tables)
+            if one != other:
+                sentence = (
+                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
+                    f"{cell_name(linked, pair.cell)}; each is read by itself."
+                )
+                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
+                return replace(
+                    spec, tables=tables, doubts=(*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
+                )
+    return spec
+
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
-    linked = linked_tables(tables.tables, tables.classifications)
+    linked = _linked(tables)
     try:
-        bounds = proven_bounds(linked, spec.small, deadline.share(2), run)
+        bounds = proven_bounds(linked, spec.small, deadline.share(_FOR_BOUNDS), run)
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
@@ -286,15 +375,17 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
     for place, fact in enumerate(facts):
         seen[fact.kind] += 1
         if seen[fact.kind] <= _EXPLAINED and not deadline.is_over:
-            reasons[place] = _reasons(linked, bounds, fact)
+            most = fact.proven[1] if fact.kind is FactKind.EXISTS else fact.published[1]
+            reasons[place] = _reasons(linked, bounds, fact.cell, (fact.published[0], most), fact.proven)
     return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons, estimates)
 
 
-def _reasons(linked: LinkedTables, bounds: ProvenBounds, fact: Fact) -> Reasons:
-    lower = explained(linked, bounds, fact.cell, upper=False) if fact.proven[0] > fact.published[0] else None
+def _reasons(
+    linked: LinkedTables, bounds: ProvenBounds, cell: int, published: tuple[int, int], proven: tuple[int, int]
+) -> Reasons:
+    lower = explained(linked, bounds, cell, upper=False) if proven[0] > published[0] else None
     tells_both = lower is not None and lower.is_whole and all(term.lower == term.upper for term in lower.terms)
-    is_narrower = fact.kind is not FactKind.EXISTS and fact.proven[1] < min(fact.published[1], UNBOUNDED)
-    upper = explained(linked, bounds, fact.cell, upper=True) if is_narrower and not tells_both else None
+    upper = explained(linked, bounds, cell, upper=True) if proven[1] < published[1] and not tells_both else None
     return Reasons(lower, upper)
 
 
@@ -337,10 +428,3 @@ def _term(linked: LinkedTables, term: Term, *, is_first: bool) -> str:
     worked_out = "" if term.is_published else ", worked out"
     ends = ends_in_words((term.lower, term.upper))
     return f"{sign} {many}{cell_name(linked, term.cell)} ({ends}{worked_out})".strip()
-
-
-def _not_listed(name: str, unlisted: int) -> str:
-    return (
-        f"{name} does not list {number_of(unlisted, 'combination')} of its values, taken for unknown. If nobody has one of "
-        "these, more may follow: write complete = true into its section of the spec."
-    )

@@ -5,12 +5,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from functools import cached_property
 from itertools import permutations
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from marginals.auditing.published import (
+    AMBIGUOUS,
     MARKER,
     UNKNOWN,
     CellTexts,
@@ -19,7 +21,7 @@ from marginals.auditing.published import (
     below,
     is_cell,
     quoted,
-    read_published,
+    read_all,
     share_of,
     without_percent,
 )
@@ -33,21 +35,22 @@ from marginals.auditing.spec import (
     TableSpec,
     columns_of_counts,
     labelled_cells,
+    revealed,
 )
 from marginals.bundle.content import DESCRIPTOR
 from marginals.bundle.reading import content_of
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError, InputError
 from marginals.files import resolved
-from marginals.label_sums import TOTALS, LabelReading, read_labels
-from marginals.tables.intervals import Range, interval
+from marginals.label_sums import BLANK, TOTALS, Hints, LabelReading, is_sum, read_labels
+from marginals.tables.intervals import interval, pieces_of
 from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 from models.tables.hierarchy import Hierarchy
 
-_FROM_ROUNDED = 8
-"""Different counts that are needed to conclude that they are rounded."""
+_FROM_ROUNDED = 81
+"""Remainders of the different counts, or of half of all counts, of which none is seen if they are rounded to a base."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class GuessedSpec:
         for name, attribute in self.spec.attributes.items():
             yield f"\n[attributes.{_key(name)}]"
             yield from (f"# {why}" for why in self.why.get(f"attributes.{name}", ()))
-            yield from _toml({"totals": attribute.totals, "others": attribute.others})
+            yield from _toml({"totals": attribute.totals or (), "others": attribute.others})
             if attribute.groups:
                 yield f"[attributes.{_key(name)}.groups]"
                 yield from _toml(attribute.groups)
@@ -83,8 +86,7 @@ class GuessedSpec:
             seen = path.name if self.folder is None else Path(os.path.relpath(path, self.folder)).as_posix()
             yield f"\n[tables.{_key(seen)}]"
             yield from (f"# {why}" for why in self.why.get(path, ()))
-            named = {key: getattr(table, key) for key in ("attributes", "count", "across", "ignore", "percent_of")}
-            yield from _toml({key: value for key, value in named.items() if value})
+            yield from _toml({key: value for key in _TABLE_KEYS if (value := getattr(table, key))})
             yield 'people = "everybody"   # whom it counts: tables of other people are not combined with it'
             if table.base > 1:
                 yield f"rounding = {{ base = {table.base}, how = {json.dumps(table.rounding.value)} }}"
@@ -95,34 +97,38 @@ class GuessedSpec:
             yield from _toml({key: getattr(doubt, key) for key in DOUBT_KEYS})
 
 
+_TABLE_KEYS = ("attributes", "count", "across", "ignore", "withheld", "without", "percent_of")
+
+
 def _toml(values: Mapping[str, object]) -> Iterator[str]:
-    return (f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    for key, value in values.items():
+        inner = ", ".join(_toml(value)) if isinstance(value, Mapping) else ""
+        yield f"{_key(key)} = " + (f"{{ {inner} }}" if inner else json.dumps(value, ensure_ascii=False))
 
 
 def _key(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
 
 
-def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSpec:
-    """A spec for some tables, which its text names as seen from a folder.
+def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
+    """A spec for some tables, which its text names as seen from a folder: files, folders, frames, and lists of these.
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    if len({resolved(path) for path in paths}) < len(paths):
-        raise InputError("a table is named twice")
-    files = [read_published(path) for path in paths]
+    files, skipped = read_all(listed)
     marginals = _marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
     known: dict[str, set[str]] = {}
-    for file in sorted(files, key=lambda listed: not count_column(listed)):  # long ones first: they name what they show
+    for file in sorted(
+        files, key=lambda listed: not count_column(_columns_of(listed))
+    ):  # long ones name what they show
         guess = _complete_table(file, marginals[file.path]) if file.path in marginals else _guessed_table(file, known)
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
             known.setdefault(name, set()).update(file.column(file.header.index(name)))
-    tables = {path: tables[path] for path in paths}
+    tables = {file.path: tables[file.path] for file in files}
     markers = _markers(files, tables, why)
-    doubts: list[NotExamined] = []
     readings: list[Mapping[str, LabelReading]] = []
     is_open = False
     for file in files:
@@ -131,58 +137,80 @@ def guessed_spec(paths: Sequence[Path], folder: Path | None = None) -> GuessedSp
         table = tables[file.path]
         cells = labelled_cells(file, table, markers)
         is_open |= any(cell.interval[0] < cell.interval[1] for cell in cells)
-        readings.append(_readings(cells, table.every_attribute))
-        if file.path not in marginals:
-            doubts += _doubts(file, table, markers, readings[-1])
+        readings.append(read_labels(_lines(cells, table.every_attribute), _hints(file, table)))
+        without = {name: tuple(reading.left_out) for name, reading in readings[-1].items() if reading.left_out}
+        tables[file.path] = replace(table, without=without)
     attributes = _attributes(readings, why)
-    settled = {label for attribute in attributes.values() for label in (*attribute.totals, *attribute.groups)}
-    doubts = [doubt for doubt in doubts if doubt.code != "label" or (is_open and doubt.key not in settled)]
+    doubts = [
+        doubt
+        for file, by_name in zip(files, readings)
+        if file.path not in marginals
+        for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
+        if is_open or doubt.code not in ("label", "no-total")
+    ]
+    doubts += [NotExamined("table", f"Not examined: {name}; {why}.", name, is_doubt=True) for name, why in skipped]
     complete = {path: levels for path, levels in marginals.items() if tables[path].complete}
     for name, groups in _groups_of_releases(complete).items():
-        totals = [label for label in attributes[name].totals if label != _EVERYTHING]
+        totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
         attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
         why[f"attributes.{name}"] = ["the values and groups of the release"]
-    return GuessedSpec(AuditSpec(tables, attributes, markers, doubts=tuple(doubts)), folder, why)
+    spec = AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files={file.path: file for file in files})
+    return GuessedSpec(spec, folder, why)
 
 
 def _doubts(
-    file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], readings: Mapping[str, LabelReading]
+    file: PublishedFile,
+    table: TableSpec,
+    markers: Mapping[str, Interval],
+    readings: Mapping[str, LabelReading],
+    attributes: Mapping[str, AttributeSpec],
 ) -> Iterator[NotExamined]:
-    for code, key, what in _not_understood(file, table, markers, readings):
-        yield NotExamined(code, f"Not understood in {file.name}: {what}.", file.name, key, is_doubt=True)
-    if inner := [label for reading in readings.values() for label in reading.labels if _OF_WHICH.match(label)]:
-        raise InputError(f"{file.name} has rows that are parts of a row above; leave them out: {quoted(inner)}")
-    if sum(reading.unshown for reading in readings.values()) > 1:
-        raise InputError(f"{file.name} has totals of only what it shows, which say nothing of the rest; leave them out")
-
-
-_OF_WHICH = re.compile(r"(?i)\W*(?:of (?:which|whom)|thereof|darunter|davon|dont|di cui|incl(?:\.|uding))\b")
-
-
-def _not_understood(
-    file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], readings: Mapping[str, LabelReading]
-) -> Iterator[tuple[str, str, str]]:
     counts = columns_of_counts(file, table)
-    is_open = [any(count_in(row[n], file.decimal) is None for n in counts) for row in file.rows]
+    is_withheld = [
+        any(row[file.header.index(name)] in codes for name, codes in table.withheld.items()) for row in file.rows
+    ]
+    own = [count_in(row[counts[0]], file.decimal) for row in file.rows]
+    is_open = [hidden or count is None for hidden, count in zip(is_withheld, own)]
     for name, reason in table.why_ignored.items():
-        column = file.column(file.header.index(name))
-        beside = any(hidden and figure_in(text) for hidden, text in zip(is_open, column))
-        repeats = all(hidden or row[counts[0]] == text for row, text, hidden in zip(file.rows, column, is_open))
-        if reason in (_STATUS, _NUMBERS) or (beside and (reason == _DECIMALS or (reason == _OTHER and repeats))):
-            yield "column", name, f"the column {name!r}, which {reason}"
-    for text in dict.fromkeys(row[n] for row in file.rows for n in counts):
-        if text in markers and not is_cell(text, file.decimal) and text:
-            yield "marker", text, f"what {text!r} means, which was taken for any count"
+        column = [figure_in(text, file.decimal) for text in file.column(file.header.index(name))]
+        beside = sum(hidden and figure is not None for hidden, figure in zip(is_open, column))
+        shown = [(count, figure) for count, figure, hidden in zip(own, column, is_open) if not hidden]
+        if beside and len(shown) > 1 and all(figure and figure.number == count for count, figure in shown):
+            yield revealed(file.name, name, beside)
+        elif reason in (_STATUS, _NUMBERS) or (beside and reason == _DECIMALS):
+            yield _doubt(file, "column", name, f"the column {name!r}, which {reason}")
+    texts = dict.fromkeys(row[n] for row, hidden in zip(file.rows, is_withheld) if not hidden for n in counts)
+    marks = [text for text in texts if text in markers]
+    for text in marks:
+        if text and (AMBIGUOUS.fullmatch(text) or not is_cell(text, file.decimal)):
+            yield _doubt(file, "marker", text, f"what {text!r} means, which was taken for any count")
+        elif not text and (len(marks) > 1 or any(is_withheld)):
+            yield _doubt(file, "marker", text, "what an empty cell means, since others are withheld by a mark")
     for outer, inner in permutations(table.attributes, 2):
         if _is_nested(file, outer, inner, readings):
-            yield "nested", outer, f"the column {outer!r}, as each value of {inner!r} has only one of its values"
+            what = f"the column {outer!r}, as each value of {inner!r} has only one of its values"
+            yield _doubt(file, "nested", outer, what)
     for name, reading in readings.items():
+        known = {*(attributes[name].totals or ()), *attributes[name].groups}
         for label, reason in reading.doubts.items():
-            yield "label", label, f"what {label!r} of {name!r} is, since {reason}"
+            if label not in known or label in reading.groups:
+                yield _doubt(file, "label", label, f"what {label!r} of {name!r} is, since {reason}")
     if file.indented:
-        yield "indented", file.indented, f"which rows are parts of others; {file.indented!r} is indented"
+        what = f"which rows are parts of others; {file.indented!r} is indented"
+        yield _doubt(file, "indented", file.indented, what)
     if table.rounding is Rounding.UNKNOWN:
-        yield "rounding", "", f"how its counts are rounded, all multiples of {table.base}"
+        yield _doubt(file, "rounding", "", f"how its counts are rounded, all multiples of {table.base}")
+    has_sums = any(attributes[name].totals or reading.groups for name, reading in readings.items())
+    if any(reading.adds_up_shown for reading in readings.values()):
+        sentence = f"Nothing can be computed from the totals of {file.name}: they add up only what it prints."
+        yield NotExamined("shown-totals", sentence, file.name, is_doubt=True)
+    elif not has_sums and any(reading.may_be_totals for reading in readings.values()):
+        sentence = f"Not examined in {file.name}: sums, since no label is known to be a total."
+        yield NotExamined("no-total", sentence, file.name, is_doubt=True)
+
+
+def _doubt(file: PublishedFile, code: str, key: str, what: str) -> NotExamined:
+    return NotExamined(code, f"Not understood in {file.name}: {what}.", file.name, key, is_doubt=True)
 
 
 def _is_nested(file: PublishedFile, outer: str, inner: str, readings: Mapping[str, LabelReading]) -> bool:
@@ -220,11 +248,11 @@ def _marginals(files: Sequence[PublishedFile]) -> dict[Path, _Levels]:
 
 
 def _complete_table(file: PublishedFile, levels: _Levels) -> tuple[TableSpec, list[str]]:
-    table = TableSpec(file.header[:-1], count=file.header[-1], complete=True)
-    if prod(hierarchy.size(level) + 1 for hierarchy, level in levels.values()) > MOST_UNLISTED:
+    is_small = prod(hierarchy.size(level) + 1 for hierarchy, level in levels.values()) <= MOST_UNLISTED
+    why = "a marginal of a release of this program: what it does not list has nobody"
+    if not is_small:
         why = "a marginal of a release with too many cells to list, so nothing is concluded from what it does not list"
-        return replace(table, complete=False), [why]
-    return table, ["a marginal of a release of this program: what it does not list has nobody"]
+    return TableSpec(file.header[:-1], count=file.header[-1], complete=is_small), [why]
 
 
 def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -253,42 +281,40 @@ def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str
 
 
 def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
-    names = file.header
-    percents = [n for n in range(1, len(names)) if looks_like_percentages(file, n)]
-    whole_numbers = [n for n in range(1, len(names)) if n not in percents and looks_counted(file, n)]
+    names, columns = file.header, _columns_of(file)
+    percents = [column.name for column in columns[1:] if column.is_percent or column.is_blank]
+    whole_numbers = [column.name for column in columns[1:] if column.is_counted and column.name not in percents]
     if len(percents) > 1 and len(whole_numbers) == 1:
-        total = names[whole_numbers[0]]
-        across, why = _across(known, {without_percent(names[n]) for n in percents})
-        attributes = tuple(name for n, name in enumerate(names) if n not in percents and name != total)
+        total = whole_numbers[0]
+        across, why = _across(known, {*map(without_percent, percents)})
+        attributes = tuple(name for name in names if name not in percents and name != total)
         of_total = f"the cells are percentages of {total!r}, the one column of whole numbers"
         return TableSpec(attributes, across=across, percent_of=total), [why, of_total]
-    if percents and not whole_numbers:
+    if any(column.is_percent for column in columns[1:]) and not whole_numbers:
         raise InputError(f"{file.name} shows percentages or rates and no counts; say of what in a spec: percent_of")
-    count, numbers = count_column(file), _crossed_columns(file)
-    if not numbers and not count:
+    count = count_column(columns)
+    counts = [columns[names.index(count)]] if count else _crossed_columns(columns)
+    if not counts:
         raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
     if count_in(count) is not None and not _YEARS.fullmatch(count):
         raise InputError(f"{file.name} has a column {count!r}; the first line has to name the columns")
-    if count:
-        left_out = _beside_counts(file, count)
-        attributes = tuple(name for name in names if name != count and name not in left_out)
-        whys = [f"{count!r} is the column of counts, the others are attributes"]
-        whys += [f"{name!r} is left out: it {reason}" for name, reason in left_out.items()]
-        return TableSpec(attributes, count=count, ignore=tuple(left_out), why_ignored=left_out), whys
-    labels = [n for n in range(len(names)) if n not in numbers and n not in percents]
-    left_out = {**dict.fromkeys((names[n] for n in percents), _DECIMALS), **_extras(file, labels, numbers[0])}
-    across, why = _across(known, {names[n] for n in numbers})
-    attributes = tuple(names[n] for n in labels if names[n] not in left_out)
-    of_left_out = f"left out, since they are percentages, rates or other numbers with decimals: {quoted([*left_out])}"
-    whys = [why, *([of_left_out] if left_out else [])]
-    return TableSpec(attributes, across=across, ignore=tuple(left_out), why_ignored=left_out), whys
+    left_out, withheld = _beside_counts(columns, counts)
+    across, why = ("", f"{count!r} is the column of counts, the others are attributes")
+    if not count:
+        across, why = _across(known, {column.name for column in counts})
+    whys = [why, *(f"{name!r} is left out: it {reason}" for name, reason in left_out.items())]
+    whys += [f"{name!r} withholds a count by {quoted(codes)}" for name, codes in withheld.items()]
+    no_attributes = {*left_out, *withheld, *(column.name for column in counts)}
+    attributes = tuple(name for name in names if name not in no_attributes)
+    table = TableSpec(attributes, count, across, ignore=tuple(left_out), withheld=withheld, why_ignored=left_out)
+    return table, whys
 
 
 def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
     across = next((name for name, labels in known.items() if len(header & labels) > 1), "")
     why = f"its values are those of {across!r} in another table" if across else "from what the header says"
     if not across:
-        numbers = sum(interval(_without_words(label)) is not None for label in header)
+        numbers = sum(interval(label) is not None for label in header)
         is_sex = {label.lower() for label in header} & {"male", "female", "m", "f", "men", "women"}
         across = "age" if numbers * 2 > len(header) else "sex" if is_sex else "group"
     return across, f"the header shows values of {across!r}: {why}"
@@ -303,11 +329,10 @@ def _markers(
         texts = dict.fromkeys(text for n in columns_of_counts(file, table) for text in file.column(n))
         for text in texts:
             if (most := below(text)) is not None:
-                least, reason = (
-                    (1, "from 1, since zeros are shown") if "0" in texts else (0, "from 0, since no zero is shown")
-                )
-            elif CellTexts(decimal=file.decimal).interval(text) is None and not (
-                table.percent_of and share_of(text, (1_000, 1_000))
+                least = int("0" in texts)
+                reason = "from 1, since zeros are shown" if least else "from 0, since no zero is shown"
+            elif re.fullmatch("9{4,}", text) or not (
+                CellTexts(decimal=file.decimal).interval(text) or (table.percent_of and share_of(text, (1_000, 1_000)))
             ):
                 least, most, reason = 0, UNBOUNDED, "it says nothing of the count"
             else:
@@ -321,21 +346,43 @@ def _markers(
 
 def _rounded(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval], why: list[str]) -> TableSpec:
     cells = labelled_cells(file, table, markers)
-    exact = {cell.interval[0] for cell in cells if cell.interval[0] == cell.interval[1]} - {0}
+    printed = [low for low, high in (cell.interval for cell in cells) if low == high and low]
+    exact = {*printed}
+    ways = max(len(exact), -(-len(printed) // 2))
     for base in (1000, 100, 50, 20, 10, 5, 3):
-        if len(exact) >= _FROM_ROUNDED and all(count % base == 0 for count in exact):
+        if len(printed) > 2 and base**ways >= _FROM_ROUNDED and all(count % base == 0 for count in exact):
             why.append(f"all {len(exact)} different counts are multiples of {base}; say how they are rounded")
             return replace(table, base=base, rounding=Rounding.UNKNOWN)
     return table
 
 
-def _readings(cells: Iterable[LabelledCell], attributes: Sequence[str]) -> dict[str, LabelReading]:
+def _lines(cells: Iterable[LabelledCell], attributes: Sequence[str]) -> dict[str, Sequence[Mapping[str, Interval]]]:
     lines: list[dict[tuple[str, ...], dict[str, Interval]]] = [{} for _ in attributes]
     for cell in cells:
         for place, label in enumerate(cell.labels):
             rest = (*cell.labels[:place], *cell.labels[place + 1 :])
             lines[place].setdefault(rest, {})[label] = cell.interval
-    return {name: read_labels([*of_rest.values()]) for name, of_rest in zip(attributes, lines)}
+    return {name: [*of_rest.values()] for name, of_rest in zip(attributes, lines)}
+
+
+def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
+    """What indentation, ranges of numbers, and columns that mark totals say of labels."""
+    marking = [file.column(file.header.index(name)) for name, why in table.why_ignored.items() if why == _MARKS]
+    columns = {name: file.column(file.header.index(name)) for name in table.attributes}
+    across = [file.header[n] for n in columns_of_counts(file, table)] if table.across else []
+    hints = {}
+    for name in table.every_attribute:
+        labels = columns.get(name, across if name == table.across else [])
+        blank = {row for row, label in enumerate(labels) if not label}
+        totals = [{row for row, label in enumerate(other) if label.lower() in TOTALS} for other in columns.values()]
+        is_whole = any(blank == rows and len(rows) == 1 for rows in totals)
+        is_marked = is_whole or any(all(marks[row] for row in blank) and not all(marks) for marks in marking)
+        values = [label for label in dict.fromkeys(labels) if interval(label) and not _ZEROS.fullmatch(label)]
+        ranges = pieces_of(values) if len(values) + 1 >= len({*labels}) else {}
+        groups = {**ranges, **file.groups.get(name, {})}
+        totals_of = ["", BLANK] if blank and is_marked else [""]
+        hints[name] = Hints(file.parents.get(name, {}), values, groups, totals_of)
+    return hints
 
 
 def _attributes(
@@ -344,209 +391,299 @@ def _attributes(
     attributes: dict[str, AttributeSpec] = {}
     for name in dict.fromkeys(name for by_name in readings for name in by_name):
         of_tables = [by_name[name] for by_name in readings if name in by_name]
-        totals = tuple(dict.fromkeys(label for reading in of_tables for label in reading.totals))
-        labels = dict.fromkeys(label for reading in of_tables for label in reading.labels)
+        totals = tuple(dict.fromkeys(label for reading in of_tables for label in reading.totals if label))
+        labels = dict.fromkeys(
+            label for reading in of_tables for label in reading.labels if label and label not in reading.left_out
+        )
         values = [label for label in labels if label not in totals]
-        groups, reason = _number_groups(values), "groups are ranges of numbers that hold others"
+        is_code = any(map(_ZEROS.fullmatch, values))
+        groups, reason = {} if is_code else pieces_of(values), "groups are ranges of numbers that hold others"
         if not groups:
             groups = {group: members for r in of_tables for group, members in r.groups.items() if group in values}
             reason = "groups are values that add up to them"
-        exceeds = any(reading.exceeds for reading in of_tables)
-        others = exceeds or not totals or len(values) == 1
-        why[f"attributes.{name}"] = [reason] if groups else []
-        if exceeds:
-            why[f"attributes.{name}"].append("others: a total is larger than the values that are listed can be")
-        elif others:
-            unshown = "others: no total shows that the values listed are all; false lets tables be linked by them"
-            why[f"attributes.{name}"].append(unshown)
+        others = not any(reading.totals for reading in of_tables) or len(values) < 2
+        why_others = "others: no total shows that the values listed are all; false lets tables be linked by them"
+        if any(reading.exceeds for reading in of_tables):
+            others, why_others = True, "others: a total is larger than the values that are listed can be"
+        why[f"attributes.{name}"] = [reason] * bool(groups) + [why_others] * others
         attributes[name] = AttributeSpec(totals, groups, others)
     return attributes
-
-
-def _without_words(label: str) -> str:
-    """A label without the words around its numbers: "Aged 18 to 64 years" is 18-64."""
-    return " ".join(re.sub(r"(?i)\b(aged?|years?|yrs?|old)\b", "", label).lower().split())
-
-
-def _number_groups(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Labels that are ranges of numbers, as groups of the pieces that they cut each other into."""
-    ranges = {label: _half_open(numbers) for label in labels if (numbers := interval(_without_words(label)))}
-    ends = sorted({end for pair in ranges.values() for end in pair})
-    if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
-        return {}
-    pieces = {}
-    for low, high in zip(ends, ends[1:]):
-        named = [label for label, pair in ranges.items() if pair == (low, high)]
-        if any(pair[0] <= low and high <= pair[1] for pair in ranges.values()):
-            pieces[low, high] = named[0] if named else _piece(low, high)
-    return {
-        label: tuple(name for (low, high), name in pieces.items() if pair[0] <= low and high <= pair[1])
-        for label, pair in ranges.items()
-        if pair not in pieces or pieces[pair] != label
-    }
-
-
-def _half_open(given: Range) -> tuple[Decimal, Decimal]:
-    """From the first number on to before the second, of whole numbers."""
-    low = max(given.low, Decimal(0))
-    return low, given.high + 1 if given.with_high and given.high.is_finite() else given.high
-
-
-def _piece(low: Decimal, high: Decimal) -> str:
-    if not high.is_finite():
-        return f"{low}+"
-    return f"{low}" if high - low == 1 else f"{low}-{high - 1}"
 
 
 # What a column holds: counts, percentages, statuses, or values of an attribute.
 
 
+_ZEROS = re.compile("0{2,}")
 _COUNTS = re.compile(
     r"(?i)counts?|n|numbers?|values?|obs_value|people|persons|population|freq|frequency|cases|deaths|births"
 )
-_SENTINEL = re.compile("-(?:1|9+)")
 _MARKER_LENGTH = 15
 _PERCENT_NAME = re.compile(r".*(%|\bper ?cent|\bpct\b|percentage)", re.IGNORECASE)
 _YEAR = re.compile(r".*(?:year|jahr|ann[ée]e|\baño|period|month|week|quarter|date)s?\b.*")
 _NO_COUNT = re.compile(f"{_PERCENT_NAME.pattern}|{_YEAR.pattern}", re.IGNORECASE)
 _YEARS = re.compile("(?:19|20)[0-9]{2}")
-_STATUS_NAME = re.compile(r"(?i).*(?:status|flags?\b|suppress|primary|secondary|confid|symbol|withheld|outcome).*")
+_STATUS_NAME = re.compile(
+    r"(?i).*(?:status|flags?\b|suppress|primary|secondary|confid|symbol|withheld|outcome|hidden).*"
+)
 _CODE_NAME = re.compile(r"(?i).*(?:code|\bid\b|fips|key|nr|nummer)")
+_DIAGNOSTIC = re.compile(
+    r"(?i)costs?|(?:lower|upper)(?:[_ ]?bound)?|[lsu]pl|[lu]b|(?:cell|str|constraint).?id|(?:total|net)?(?:noise|variation)"
+    r"|(?:c|freq_?)?weights?|sensitivity|(?:cell|rec|record|c)?_?key|pert(?:urbation)?|row_?(?:nr|indices)|maxn|score"
+    r"|(?:num_?)?contributors?|dominance|top[_ ]?[0-9n]|max[0-9]"
+)
+_NOT_BLANK = re.compile(
+    rf"(?i){_STATUS_NAME.pattern[4:]}|{_YEAR.pattern}|.*(?:note|comment|remark|source|descr|unnamed).*|{_DIAGNOSTIC.pattern[4:]}"
+)
 _DECIMALS = "holds percentages, rates or other numbers with decimals"
 _STATUS = "seems to hold statuses of counts"
 _NUMBERS = "holds other numbers"
 _OTHER = "is another count"
+_MARKS = "is empty, or marks totals"
+_DIAGNOSIS = "says how the table was protected"
+_SHOWN = "withholds no count"
 _SUPPRESSED = 15
 """The largest count that a column shows nothing but suppressed ones of."""
 
 
-def looks_counted(file: PublishedFile, number: int) -> bool:
-    """Whether a column seems to hold counts, some of them suppressed, perhaps by texts that are not known to mean that."""
-    name, filled = file.header[number], [text for text in file.column(number) if text]
-    counts = sum(count_in(text, file.decimal) is not None for text in filled)
-    unknown = {text for text in filled if not is_cell(text, file.decimal) and not _SENTINEL.fullmatch(text)}
-    is_label = any(
-        text.lower() in TOTALS or interval(_without_words(text)) or len(text) > _MARKER_LENGTH for text in unknown
-    )
-    if not filled or is_label or _NO_COUNT.match(name) or (unknown and 2 * counts < len(filled)):
-        return False
-    if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in filled):
-        is_status = not counts and _STATUS_NAME.fullmatch(name)
-        return not is_status and any(count_in(text, file.decimal) is not None for row in file.rows for text in row)
-    return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in filled)  # "<18" and "18-64" are ages
+@dataclass(frozen=True)
+class _Column:
+    """What the texts of a column show. has_counts: whether any column of its table shows a count."""
 
+    number: int
+    name: str
+    texts: Sequence[str]
+    decimal: str
+    has_counts: bool
 
-def looks_like_percentages(file: PublishedFile, number: int) -> bool:
-    """Whether a column seems to hold percentages: its name or its texts say so. Counts such as 12.0 are none."""
-    filled = [text for text in file.column(number) if text and not MARKER.fullmatch(text)]
-    figures = [figure for text in filled if (figure := figure_in(text, file.decimal)) is not None]
-    if not filled or len(figures) < len(filled) or not all(0 <= figure.number <= 100 for figure in figures):
-        return False
-    named = _PERCENT_NAME.match(file.header[number]) is not None
-    return named or any(figure.is_percent or _is_fraction(figure) for figure in figures)
+    @cached_property
+    def counts(self) -> list[int | None]:
+        return [count_in(text, self.decimal) for text in self.texts]
 
+    @cached_property
+    def filled(self) -> list[str]:
+        return [*filter(None, self.texts)]
 
-def count_column(file: PublishedFile) -> str:
-    """The one column of counts of a long table, empty for none."""
-    if _is_summed(file, _crossed_columns(file)):
-        return ""
-    counted = [n for n in range(len(file.header)) if looks_counted(file, n)]
-    named = [n for n in counted if _COUNTS.fullmatch(file.header[n].strip())]
-    hidden = [n for n in named if any(text and count_in(text, file.decimal) is None for text in file.column(n))]
-    if named:
-        return file.header[(hidden or named)[-1]]
-    return file.header[counted[0]] if len(counted) == 1 else ""
+    @cached_property
+    def figures(self) -> list[Figure | None]:
+        return [figure_in(text, self.decimal) for text in self.filled if not MARKER.fullmatch(text)]
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether its counts may all be withheld: it has a name, no text, and is called neither a note nor a status."""
+        return bool(self.name) and self.has_counts and not self.filled and not _NOT_BLANK.fullmatch(self.name)
 
-def _crossed_columns(file: PublishedFile) -> list[int]:
-    """The columns of counts of a crossed table: all of whole numbers but those that tell rows apart, such as years."""
-    numbers = [n for n in range(1, len(file.header)) if looks_counted(file, n) and not looks_like_percentages(file, n)]
-    labels = [n for n in range(len(file.header)) if n not in numbers]
-    for needed, number in enumerate(numbers):
-        if _tells_apart(file, [*labels, *numbers[:needed]]):
-            return numbers[needed:]
-        if 2 * len({*file.column(number)}) > len(file.rows):
-            break
-    return numbers
+    @cached_property
+    def is_counted(self) -> bool:
+        if not self.filled:
+            return self.is_blank and not _NO_COUNT.match(self.name)
+        counts = sum(count is not None for count in self.counts)
+        unknown = {text for text in self.filled if not is_cell(text, self.decimal)}
+        is_label = any(text.lower() in TOTALS or interval(text) or len(text) > _MARKER_LENGTH for text in unknown)
+        if is_label or _NO_COUNT.match(self.name) or (unknown and 2 * counts < len(self.filled)):
+            return False
+        if counts or any(text.endswith("%") or MARKER.fullmatch(text) for text in self.filled):
+            return self.has_counts and (counts > 0 or not _STATUS_NAME.fullmatch(self.name))
+        return all((below(text) or UNBOUNDED) <= _SUPPRESSED for text in self.filled)  # "<18" and "18-64" are ages
 
+    @cached_property
+    def is_percent(self) -> bool:
+        figures = [figure for figure in self.figures if figure is not None]
+        if not figures or len(figures) < len(self.figures) or not all(0 <= each.number <= 100 for each in figures):
+            return False
+        named = _PERCENT_NAME.match(self.name) is not None
+        return named or any(figure.is_percent or _is_fraction(figure) for figure in figures)
 
-def _is_summed(file: PublishedFile, columns: Sequence[int]) -> bool:
-    """Whether the first or last of three or more columns is the sum of the others in all rows that print all of them."""
-    rows = [[count_in(row[n], file.decimal) for n in columns] for row in file.rows]
-    whole = [[count for count in row if count is not None] for row in rows if None not in row and any(row)]
-    places = (0, -1) if len(columns) > 2 and len(whole) > 1 else ()
-    return any(all(2 * row[n] == sum(row) for row in whole) for n in places)
+    @cached_property
+    def has_decimals(self) -> bool:
+        return all(self.figures) and any(figure is not None and _is_fraction(figure) for figure in self.figures)
 
+    @cached_property
+    def is_number(self) -> bool:
+        figures = [*map(figure_in, self.filled)]
+        return 2 * figures.count(None) < len(figures) and len({*figures}) > 1
 
-def _tells_apart(file: PublishedFile, columns: Sequence[int]) -> bool:
-    return len({tuple(row[n] for n in columns) for row in file.rows}) == len(file.rows)
-
-
-def _extras(file: PublishedFile, columns: Sequence[int], count: int) -> dict[str, str]:
-    """Columns that tell no rows apart and hold statuses of counts, or numbers; and what each does."""
-    remaining = list(columns)
-    result = {}
-    for number in reversed(columns):
-        why = _STATUS if _is_status(file, number, count) else _NUMBERS if _is_number(file, number) else ""
-        rest = [n for n in remaining if n != number]
-        if why and rest and _tells_apart(file, rest):
-            remaining, result[file.header[number]] = rest, why
-    return result
-
-
-def _is_status(file: PublishedFile, number: int, count: int) -> bool:
-    texts = {text.lower() for text in file.column(number)}
-    is_code = number > count and 1 < len(texts) <= 6 and len(file.rows) > 3
-    return is_code or texts <= {"true", "false"} or _STATUS_NAME.fullmatch(file.header[number]) is not None
-
-
-def _is_number(file: PublishedFile, number: int) -> bool:
-    figures = [figure_in(text) for text in file.column(number) if text]
-    return 2 * sum(figure is not None for figure in figures) > len(figures) and len({*figures}) > 1
-
-
-_NO_ATTRIBUTE: Sequence[tuple[str, Callable[[PublishedFile, int], object]]] = [
-    ("numbers the rows", lambda file, n: min(len(file.rows), len(file.header)) > 2 and _numbers_rows(file.column(n))),
-    ("is empty, or marks totals", lambda file, n: all(text.lower() in TOTALS for text in file.column(n))),
-    (_DECIMALS, lambda file, n: looks_like_percentages(file, n) or _has_decimals(file.column(n))),
-    (_OTHER, lambda file, n: _COUNTS.fullmatch(file.header[n].strip()) and looks_counted(file, n)),
-]
-"""What a column does that is no attribute, in the order in which that is looked at."""
-
-
-def _beside_counts(file: PublishedFile, count: str) -> dict[str, str]:
-    left_out: dict[str, str] = {}
-    columns: list[int] = []
-    for number, name in enumerate(file.header):
-        if name == count:
-            continue
-        same = next((n for n in columns if _tell_alike(file.column(n), file.column(number))), None)
-        if why := next((why for why, is_so in _NO_ATTRIBUTE if is_so(file, number)), ""):
-            left_out[name] = why
-        elif same is not None and (_CODE_NAME.match(name) or not _is_number(file, number)):
-            left_out[name] = f"tells the same as {file.header[same]!r}"
-        else:
-            columns.append(number)
-    if not _tells_apart(file, columns):
-        # Numbers that tell rows apart are values of an attribute, such as doses.
-        return {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER)}
-    return left_out | _extras(file, columns, file.header.index(count))
-
-
-def _numbers_rows(texts: Sequence[str]) -> bool:
-    return any(texts == [str(line) for line in range(first, len(texts) + first)] for first in (0, 1))
-
-
-def _has_decimals(texts: Sequence[str]) -> bool:
-    figures = [figure_in(text) for text in texts if text and not MARKER.fullmatch(text)]
-    return all(figures) and any(figure is not None and _is_fraction(figure) for figure in figures)
+    @property
+    def numbers_rows(self) -> bool:
+        lines = [*map(str, range(len(self.texts) + 1))]
+        return len(self.texts) > 2 and [*self.texts] in (lines[:-1], lines[1:])
 
 
 def _is_fraction(figure: Figure) -> bool:
     return figure.number != figure.number.to_integral_value()
 
 
+def _columns_of(file: PublishedFile) -> list[_Column]:
+    has_counts = any(count_in(text, file.decimal) is not None for row in file.rows for text in row)
+    return [_Column(n, name, file.column(n), file.decimal, has_counts) for n, name in enumerate(file.header)]
+
+
+def _tells_apart(columns: Sequence[_Column]) -> bool:
+    rows = [*zip(*(column.texts for column in columns))]
+    return bool(rows) and len({*rows}) == len(rows)
+
+
+def count_column(columns: Sequence[_Column]) -> str:
+    """The one column of counts of a long table, empty for none."""
+    if _is_summed(_crossed_columns(columns)):
+        return ""
+    counted = [column for column in columns if column.is_counted]
+    named = [column for column in counted if _COUNTS.fullmatch(column.name) and not column.is_blank]
+    hidden = [column for column in named if len(column.filled) > sum(count is not None for count in column.counts)]
+    counted = [column for column in counted if not _DIAGNOSTIC.fullmatch(column.name)] or counted
+    if len(_crossed_columns(columns)) > 2 and all(len(column.name) == 1 for column in named):
+        return ""  # answers such as A, N, and Y
+    return (hidden or named)[-1].name if named else counted[0].name if len(counted) == 1 else ""
+
+
+def _crossed_columns(columns: Sequence[_Column]) -> list[_Column]:
+    """The columns of counts of a crossed table: all of whole numbers but those that tell rows apart, such as years."""
+    numbers = [c for c in columns[1:] if c.is_counted and not c.is_percent and not _DIAGNOSTIC.fullmatch(c.name)]
+    labels = [column for column in columns if column not in numbers]
+    for needed, column in enumerate(numbers):
+        if _tells_apart([*labels, *numbers[:needed]]):
+            return numbers[needed:]
+        if 2 * len({*column.texts}) > len(column.texts):
+            break
+    return numbers
+
+
+def _is_summed(columns: Sequence[_Column]) -> bool:
+    """Whether one of three or more columns is the sum of the others, too often for chance."""
+    if len(columns) < 3:
+        return False
+    names = [column.name for column in columns]
+    ranges = [[UNKNOWN if count is None else (count, count) for count in column.counts] for column in columns]
+    lines = [dict(zip(names, row)) for row in zip(*ranges)]
+    return any(is_sum(lines, name, [other for other in names if other != name]) for name in names)
+
+
+_NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
+    ("numbers the rows", lambda column: column.numbers_rows),
+    (_MARKS, lambda column: all(not text or text.lower() in TOTALS for text in column.texts)),
+    (_DIAGNOSIS, lambda column: _DIAGNOSTIC.fullmatch(column.name) and (column.is_number or len({*column.texts}) == 1)),
+    (_DIAGNOSIS, lambda column: column.name == "Type" and {*column.texts} <= {"I", "T"}),  # G-Confid: inner, total
+    (_DECIMALS, lambda column: column.is_percent or column.has_decimals),
+    (_OTHER, lambda column: _COUNTS.fullmatch(column.name) and column.is_counted),
+]
+"""What a column does that is no attribute, in the order in which that is looked at."""
+
+
+def _beside_counts(
+    columns: Sequence[_Column], counts: Sequence[_Column]
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Columns that are neither counts nor attributes, and what each does; and those that withhold counts, by which texts."""
+    left_out: dict[str, str] = {}
+    kept: list[_Column] = []
+    others = [column for column in columns if column not in counts]
+    for column in others:
+        same = next((other for other in kept if _tell_alike(other.texts, column.texts)), None)
+        if len(others) > 1 and (why := next((why for why, is_so in _NO_ATTRIBUTE if is_so(column)), "")):
+            left_out[column.name] = why
+        elif same is not None and (_CODE_NAME.match(column.name) or not column.is_number):
+            left_out[column.name] = f"tells the same as {same.name!r}"
+        else:
+            kept.append(column)
+    if not _tells_apart(kept):
+        # Numbers that tell rows apart are values of an attribute, such as doses.
+        left_out = {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER, _DIAGNOSIS)}
+        return left_out, {}
+    statuses = []
+    for column in reversed(kept):
+        is_status = _is_status(column, counts[0])
+        rest = [other for other in kept if other is not column]
+        if (is_status or column.is_number) and rest and _tells_apart(rest):
+            kept = rest
+            left_out[column.name] = _STATUS if is_status else _NUMBERS
+            statuses += [column] * is_status
+    return left_out, _withheld(statuses, counts, left_out)
+
+
+def _is_status(column: _Column, count: _Column) -> bool:
+    texts = {text.lower() for text in column.texts}
+    is_code = column.number > count.number and 1 < len(texts) <= 6 and len(column.texts) > 3 and not column.is_number
+    is_flag = texts <= _YES | _NO and (_HIDES.fullmatch(column.name) or _SHOWS.fullmatch(column.name))
+    return is_code or texts <= {"true", "false"} or bool(is_flag or _STATUS_NAME.fullmatch(column.name))
+
+
 def _tell_alike(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two columns tell rows apart alike, and do tell some apart."""
     pairs = set(zip(one, other))
     return len(pairs) == len(set(one)) == len(set(other)) > 1
+
+
+# Columns that say which counts are withheld, as programs and offices write them.
+
+
+_STEP = re.compile(r"(?i).*(?:primary|secondary|unsafe|forced|sensitive).*")
+_FINAL = re.compile(r"(?i)(?:out|sdc|final)[_ ]?status|(?!.*(?:primary|secondary)).*suppress.*")
+_HIDES = re.compile(
+    r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
+)
+_SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
+_YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
+_CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
+    (re.compile(name), frozenset(shown.split(" ")), frozenset(withheld.split()))
+    for name, shown, withheld in (
+        (".*", "s z ", "u x"),  # sdcTable
+        (".*", "S P E", "U M"),  # tau-ARGUS
+        ("(?i)(out)?_?status", "P V", "S X"),  # G-Confid
+        ("(?i).*conf.*", "F ", "A B C D G M N O P S T"),  # SDMX
+        ("(?i)obs.*status", "A ", "C L M O Q"),
+        ("(?i).*(?:flag|symbol|status|note).*", " ", "c C : :c (c) [c] conf"),
+        (
+            ".*",
+            "published safe open free public shown released visible unsuppressed ok ",
+            "suppressed primary secondary unsafe confidential withheld hidden complementary complement masked redacted",
+        ),
+    )
+]
+"""Names of columns of statuses, texts of counts that are shown, and of those that are withheld."""
+
+
+def _withheld(
+    statuses: Sequence[_Column], counts: Sequence[_Column], left_out: dict[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """The texts of each column by which it withholds counts; what other columns of statuses do goes to the left out ones.
+
+    A column of the last step is asked alone, if there is one: earlier steps say why.
+    """
+    is_hidden = [all(count is None for count in row) for row in zip(*(column.counts for column in counts))]
+    by_rank = {
+        column.name: 0 if _FINAL.fullmatch(column.name) else 1 + bool(_STEP.fullmatch(column.name))
+        for column in statuses
+    }
+    withheld: dict[str, tuple[str, ...]] = {}
+    last = None
+    for column in sorted(statuses, key=lambda column: by_rank[column.name]):
+        codes, is_known = _withholding(column, is_hidden)
+        if last is not None and by_rank[column.name] > last:
+            left_out[column.name] = _DIAGNOSIS
+            continue
+        if is_known:
+            last = by_rank[column.name]
+            left_out[column.name] = _SHOWN
+        if codes:
+            withheld[column.name] = codes
+            if is_known:
+                del left_out[column.name]
+    return withheld
+
+
+def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
+    """The texts that withhold a count, and whether that is known; if not, all that may."""
+    texts = dict.fromkeys(column.texts)
+    hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
+    shown = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
+    lower = {text: text.lower() for text in texts}
+    readings = [
+        frozenset(text for text in texts if text in of_withheld or lower[text] in of_withheld)
+        for name, of_shown, of_withheld in _CODES
+        if name.fullmatch(column.name) and all({text, lower[text]} & (of_shown | of_withheld) for text in texts)
+    ]
+    if not readings and {*lower.values()} <= _YES | _NO:
+        readings += [frozenset(text for text in texts if lower[text] in _YES)] * bool(_HIDES.fullmatch(column.name))
+        readings += [frozenset(text for text in texts if lower[text] in _NO)] * bool(_SHOWS.fullmatch(column.name))
+    readings = [codes for codes in dict.fromkeys(readings) if hidden <= codes]
+    if not readings and hidden and not hidden & shown:
+        readings = [frozenset(hidden)]
+    codes = frozenset(hidden).union(*readings)
+    return tuple(text for text in texts if text in codes), len(readings) == 1

@@ -2,8 +2,8 @@
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -11,22 +11,37 @@ from io import StringIO
 from itertools import zip_longest
 from math import ceil, floor
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from marginals.arguments import path_of
+from marginals.auditing.formats import (
+    MOST_BYTES,
+    Groups,
+    Skipped,
+    arranged,
+    decoded,
+    frame_lines,
+    is_frame,
+    parquet_lines,
+    tables_in,
+)
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, open_regular
-from marginals.label_sums import TOTALS
+from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
 from marginals.tables.distinct_rows import text_of
-from marginals.tables.files import reading, require
+from marginals.tables.intervals import whole_ends
+from marginals.tables.opening import reading, require
 from marginals.tables.values import NumberFormat, count_in, figure_in
 from marginals.tables.workbook import indents_cells, sheets_of
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
-_MOST_BYTES = 1 << 26
 _SPREADSHEETS = (".xlsx", ".xlsm")
 _SEPARATORS = ",;\t|"
 _NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
+_INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")
+"""Blanks and signs before a label that tell how far it is indented."""
+
 _LONG = 60
 """Characters beyond which a line of one text below a table is a note."""
 
@@ -35,13 +50,17 @@ _LONG = 60
 class PublishedFile:
     """A table as it is published. header: names of its columns; rows: texts, as many as the header has.
 
-    indented: a label that begins with blanks where others do not; else empty.
+    parents: of each column the label that each indented one stands under. indented: a label that is indented so that it is
+    not known what it is a part of; else empty. groups: of a column, the parts of labels that are sums, as files beside the
+    table say.
     """
 
     path: Path
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     indented: str = ""
+    groups: Mapping[str, Groups] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -60,6 +79,31 @@ class PublishedFile:
         return [row[number] for row in self.rows]
 
 
+def read_all(tables: Iterable[Any]) -> tuple[list[PublishedFile], list[Skipped]]:
+    """The tables in files, folders, frames and lists of these; and what of a folder is left out.
+
+    Raises InputError as `read_published` does, and for a table that is named twice.
+    """
+    files: list[PublishedFile] = []
+    skipped: list[Skipped] = []
+    for table in tables:
+        if isinstance(table, Skipped):
+            skipped.append(table)
+        elif is_frame(table):
+            path = Path(f"table {len(files) + 1}")
+            lines = arranged(path, frame_lines(table))
+            files.append(replace(read_lines(path, lines.texts), groups=lines.groups))
+        elif isinstance(table, list | tuple) or path_of(table).is_dir():
+            inner, left_out = read_all(table if isinstance(table, list | tuple) else tables_in(path_of(table)))
+            files += inner
+            skipped += left_out
+        else:
+            files.append(read_published(path_of(table)))
+    if len({resolved(file.path) for file in files}) < len(files):
+        raise InputError("a table is named twice")
+    return files, skipped
+
+
 def read_published(path: Path) -> PublishedFile:
     """A published table. Lines of a title above the header, notes below the rows, and what is empty are left out.
 
@@ -70,51 +114,107 @@ def read_published(path: Path) -> PublishedFile:
     """
     try:
         is_sheet = path.suffix.lower() in _SPREADSHEETS
-        lines = _sheet(path) if is_sheet else _csv(path)
+        table = arranged(path, _sheet(path) if is_sheet else _csv(path))
     except FileNotFoundError:
         raise InputError(f"there is no table {path}") from None
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
-    indented = _indented(lines) or ("some label" if is_sheet and indents_cells(path) else "")
-    lines = _without_notes(_without_empty_columns([[text.strip() for text in line] for line in lines]))
+    indented = "some label" if is_sheet and indents_cells(path) else ""
+    return replace(read_lines(path, table.texts, indented), groups=table.groups)
+
+
+def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
+    """The table in some lines of texts. Blanks before a label say how far it is indented."""
+    lines = _without_notes(_without_empty_columns([[text.rstrip() for text in line] for line in texts]))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
     if begin is None or begin + 1 >= len(lines):
         raise InputError(f"{path.name} needs a header and rows below it")
-    header = list(lines[begin])
+    lines = _with_one_header(lines, begin)
+    header = [text.strip() for text in lines[0]]
     while header and not header[-1]:
         header.pop()
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         no_header = "; the first line has to name the columns" if any(map(count_in, header)) else ""
         raise InputError(f"{path.name} has two columns of the name {twice!r}{no_header}")
-    rows = []
-    for number, line in enumerate(lines[begin + 1 :], start=begin + 2):
+    for number, line in enumerate(lines[1:], start=begin + 2):
         if any(line[len(header) :]):
             raise InputError(f"{path.name}: row {number} is longer than the header")
-        rows.append(tuple([*line, *([""] * len(header))][: len(header)]))
-    return PublishedFile(path, tuple(header), tuple(zip(*map(_with_blanks, zip(*rows)))), indented)
+    columns = _filled_down([[*column] for column in zip_longest(*lines[1:], fillvalue="")][: len(header)])
+    columns += [[""] * (len(lines) - 1)] * (len(header) - len(columns))
+    stubs = [*map(_stub, columns)]
+    indented = next(filter(None, (stub.repeated for stub in stubs)), indented)
+    parents = {name: stub.parents for name, stub in zip(header, stubs)}
+    return PublishedFile(path, tuple(header), tuple(zip(*(stub.texts for stub in stubs))), parents, indented)
 
 
-def _with_blanks(column: Sequence[str]) -> Sequence[str]:
-    """The texts of a column; a blank beside values and a total is a value, too."""
-    labels = {text.lower() for text in column} - {""}
-    return [text or "(blank)" for text in column] if labels & TOTALS and labels - TOTALS else column
+def _with_one_header(lines: Sequence[list[str]], begin: int) -> list[list[str]]:
+    """The lines from the header on. A second line of the header becomes a column, if the first has merged cells."""
+    if begin and sum(map(bool, lines[begin - 1][1:])) > 1 and not all(lines[begin - 1]):
+        begin -= 1
+    upper, lower = lines[begin : begin + 2]
+    first = next((n for n, pair in enumerate(zip(upper, lower)) if n and all(pair)), 0)
+    is_merged = all(bool(one) != bool(other) for one, other in zip(upper[:first], lower)) and not all(upper[first:])
+    if not first or not is_merged or (any(map(figure_in, lower)) and any(lower[:first])):
+        return [*lines[begin:]]
+    stubs = [one or other for one, other in zip(upper[:first], lower)]
+    result = [[*stubs, "group", "subgroup", "count"]]
+    for row in lines[begin + 2 :]:
+        group = ""
+        for one, other, cell in zip(upper[first:], lower[first:], row[first:]):
+            group = one or group
+            result.append([*row[:first], group, other or group, cell])
+    return result
 
 
-def _indented(lines: Sequence[Sequence[str]]) -> str:
-    """A label that begins with more blanks than another of its column; empty for none."""
-    for column in zip_longest(*lines, fillvalue=""):
-        texts = [text for text in column if text.strip() and not is_cell(text.strip(), "")]
-        depths = [len(text) - len(text.lstrip()) for text in texts]
-        if len({*depths}) > 1:
-            return texts[depths.index(max(depths))].strip()
-    return ""
+def _filled_down(columns: list[list[str]]) -> list[list[str]]:
+    """The columns with the labels of merged cells in each of their rows, where that tells all rows apart."""
+    filled = [[*column] for column in columns]
+    for column in filled:
+        for row in range(1, len(column)):
+            column[row] = column[row] or column[row - 1]
+    for count in range(2, len(columns)):
+        rows, whole = zip(*columns[:count]), zip(*filled[: count - 1], columns[count - 1])
+        if len({*rows}) < len(columns[0]) == len({*whole}):
+            return [*filled[: count - 1], *columns[count - 1 :]]
+    return columns
+
+
+class _Stub(NamedTuple):
+    """The texts of a column without blanks, and the label above each. repeated: one under several, named with these."""
+
+    texts: Sequence[str]
+    parents: Mapping[str, str]
+    repeated: str = ""
+
+
+def _stub(column: Sequence[str]) -> _Stub:
+    texts = [text.strip() for text in column]
+    depths = [len(found[0]) if (found := _INDENT.match(text)) else 0 for text in column]
+    shown = {depth for depth, text in zip(depths, texts) if text}
+    ends = {len(text) for text, depth in zip(column, depths) if text and depth > min(shown)}
+    is_padded = len(ends) == 1 and any(len(text) in ends for text, depth in zip(column, depths) if depth == min(shown))
+    if is_padded or len(shown) < 2 or 2 * sum(count_in(text) is not None for text in texts) > len(texts):
+        return _Stub(texts, {})  # where all texts end at one place, blanks say nothing
+    above: list[tuple[int, str]] = []
+    parents: list[str] = []
+    of_label: dict[str, set[str]] = {}
+    for depth, text in zip(depths, texts):
+        while above and text and above[-1][0] >= depth:
+            above.pop()
+        parents.append(above[-1][1] if above and text else "")
+        of_label.setdefault(text, set()).add(parents[-1])
+        if text:
+            above.append((depth, text))
+    several = [text for text, found in of_label.items() if len(found) > 1]
+    named = [f"{parent}, {text}" if text in several and parent else text for text, parent in zip(texts, parents)]
+    of_parent = {text: parent for text, parent in zip(named, parents) if parent}
+    return _Stub(named, of_parent, (several or [""])[0])
 
 
 def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
-    columns = [column for column in zip_longest(*lines, fillvalue="") if any(column)]
-    return [[*line] for line in zip(*columns)] if columns else []
+    return [[*line] for line in zip(*filter(any, zip_longest(*lines, fillvalue="")))]
 
 
 def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
@@ -125,19 +225,16 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
     last = max((n for n, line in enumerate(lines) if any(map(figure_in, line[1:]))), default=len(lines))
     for number, line in enumerate(lines[last + 1 :], start=last + 1):
         is_single = bool(line) and bool(line[0]) and not any(line[1:])
-        if is_single and (_NOTE.match(line[0]) or len(line[0]) > _LONG or not any(lines[number - 1])):
+        if is_single and (_NOTE.match(line[0].strip()) or len(line[0]) > _LONG or not any(lines[number - 1])):
             return [line for line in lines[:number] if any(line)]
     return [line for line in lines if any(line)]
 
 
 def _csv(path: Path) -> list[list[str]]:
-    content = bounded_content(path, _MOST_BYTES)
+    content = bounded_content(path, MOST_BYTES)
     if content[:4] == b"PAR1":
-        raise InputError(f"{path.name} is a Parquet file; save the table as CSV")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
+        return parquet_lines(path)
+    text = decoded(content)
     first = text[:5_000]
     separator = max(_SEPARATORS, key=lambda sign: (first.count(sign), -_SEPARATORS.index(sign)))
     try:
@@ -149,7 +246,9 @@ def _csv(path: Path) -> list[list[str]]:
 def _sheet(path: Path) -> list[list[str]]:
     require("python_calamine", "excel", f"{path.name} is a spreadsheet; reading it")
     with reading(path), open_regular(path) as stream:
-        sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name)]
+        sheets = [
+            [[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name).values()
+        ]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
     with_numbers = (
@@ -166,14 +265,16 @@ def quoted(values: Sequence[str]) -> str:
 UNKNOWN: Interval = (0, UNBOUNDED)
 """Of a cell that says nothing."""
 
-_DASHES = "-\u2013\u2014"
-_BETWEEN = re.compile(rf"(.*?\S)\s*(?:[{_DASHES}]|\.\.|to|bis)\s*(\S.*)")
-_BELOW = re.compile("(<=|<|\u2264|less than |fewer than |under )(.+)")
 MARKER = re.compile(
-    r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|\.\.c|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|none|null|<na>|#n/a|conf|confidential"
-    "|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing"
+    r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|[:.]{1,3}\s?[a-z]|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|nil|none|null|<na>|#n/a|conf"
+    "|confidential|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing|-(?:1|[6-9]|9+)"
 )
-"""Texts in use for counts that are not shown."""
+"""Texts in use for counts that are not shown; no count is below 0."""
+
+AMBIGUOUS = re.compile(
+    r"(?i)[-\u2013\u2014\u2212]+|\.|\.{3,}|\u2026|[\[(]?z[\])]?|:\s?z|n/?a|none|nil|not applicable|9{4,}|[\[(][0-9.,]+[\])]"
+)
+"""Texts that stand for nobody in some tables, and for a count that is withheld, or one that is shown, in others."""
 
 
 class Rounding(Enum):
@@ -208,13 +309,14 @@ class Rounding(Enum):
 class CellTexts:
     """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts.
 
-    decimal: the sign before fractions, where the table shows it.
+    decimal: the sign before fractions, where the table shows it. noise: how far counts may be changed.
     """
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
     base: int = 1
     rounding: Rounding = Rounding.NEAREST
     decimal: str = ""
+    noise: int = 0
 
     def interval(self, text: str) -> Interval | None:
         """The range of counts that a text means; None where it has no meaning.
@@ -227,11 +329,10 @@ class CellTexts:
         if text in self.markers:
             return self.markers[text]
         if (count := count_in(text, self.decimal)) is not None:
-            return self.rounding.before(count, self.base)
-        if (match := _BETWEEN.fullmatch(text)) is None:
-            return None
-        low, high = count_in(match[1], self.decimal), count_in(match[2], self.decimal)
-        return None if low is None or high is None or low > high else (low, high)
+            least, most = self.rounding.before(count, self.base)
+            return max(least - self.noise, 0), min(most + self.noise, UNBOUNDED)
+        first, last = whole_ends(text.replace(".", "") if self.decimal == "," else text) or (None, None)
+        return None if first is None or last is None or first < 0 else (first, last)
 
 
 def below(text: str) -> int | None:
@@ -240,10 +341,8 @@ def below(text: str) -> int | None:
     >>> below("<5"), below("<= 5"), below("5")
     (4, 5, None)
     """
-    match = _BELOW.fullmatch(text.strip().lower())
-    if not match or (count := count_in(match[2])) is None:
-        return None
-    return count - (match[1] not in ("<=", "\u2264"))
+    first, last = whole_ends(text) or (None, None)
+    return last if first is None else None
 
 
 def is_cell(text: str, decimal: str) -> bool:

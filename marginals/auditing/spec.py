@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import product
-from math import prod
+from math import inf, prod
 from operator import or_
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,11 +23,16 @@ from marginals.auditing.published import (
 from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.keys import FLAG, TEXTS, Key, Keys, are, check_keys, is_table, is_text, is_whole, section, text
-from marginals.label_sums import TOTALS
+from marginals.label_sums import BLANK, TOTALS
 from marginals.messages import suggested
+from marginals.names import number_of
+from marginals.tables.values import count_in
 from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
+
+REVEALED = "revealed"
+"""The code of a finding that a table prints what it withholds."""
 
 MOST_UNLISTED = 200_000
 """Cells that a complete table does not list, at most."""
@@ -35,17 +40,17 @@ MOST_UNLISTED = 200_000
 
 @dataclass(frozen=True)
 class AttributeSpec:
-    """totals: labels of all values together. groups: labels of several values, with these. others: whether people
-    may have none of the values that the tables list.
+    """totals: labels of all values together; None for those in use. groups: labels of several values, with these. others:
+    whether people may have none of the values that the tables list.
     """
 
-    totals: tuple[str, ...] = ()
+    totals: tuple[str, ...] | None = None
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     others: bool = False
 
     def is_total(self, label: str) -> bool:
-        """Whether a label stands for all values together; one without text always does."""
-        return not label.strip() or label in self.totals or (not self.totals and label.strip().lower() in TOTALS)
+        """Whether a label stands for all values together; of a percentage's total it has no text."""
+        return not label or (label.strip().lower() in TOTALS if self.totals is None else label in self.totals)
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,11 @@ class TableSpec:
 
     attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
     values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
-    rounding: of counts. percent_of: the total, or the column with it, whose percentages the cells are. complete: whether it
-    counts everybody, with whatever values, and leaves out only cells without people. people: whom it counts; tables of other
-    people are not combined. why_ignored: what each column does that is guessed to be none of counts or values.
+    rounding: of counts. noise: how far these may be changed. withheld: the texts of a column that withhold the counts of
+    their rows. without: labels of an attribute that are left out. percent_of: the total, or the column with it, whose
+    percentages the cells are. complete: whether it counts everybody, with whatever values, and leaves out only cells without
+    people. people: whom it counts; tables of other people are not combined. why_ignored: what each column does that is
+    guessed to be none of counts or values.
     """
 
     attributes: tuple[str, ...] = ()
@@ -66,6 +73,9 @@ class TableSpec:
     scope: Mapping[str, str] = field(default_factory=dict)
     base: int = 1
     rounding: Rounding = Rounding.NEAREST
+    noise: int = 0
+    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     percent_of: int | str | None = None
     complete: bool = False
     people: str = "everybody"
@@ -96,7 +106,7 @@ class NotExamined:
 class AuditSpec:
     """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean.
 
-    doubts: what a guess did not understand.
+    doubts: what a guess did not understand. files: those of the tables that were read already.
     """
 
     tables: Mapping[Path, TableSpec]
@@ -106,6 +116,7 @@ class AuditSpec:
     protection: int = 0
     sensitive: tuple[str, ...] = ()
     doubts: tuple[NotExamined, ...] = ()
+    files: Mapping[Path, PublishedFile] = field(default_factory=dict)
 
     def check_attributes(self) -> None:
         """Raise InputError for an attribute that no table has."""
@@ -113,10 +124,6 @@ class AuditSpec:
         for name in (*self.attributes, *self.sensitive):
             if name not in used:
                 raise InputError(f"no table has the attribute {name!r}; {suggested(name, sorted(used), 'there is')}")
-
-
-def _is_named(value: object) -> bool:
-    return is_text(value) and value != ""
 
 
 def _is_range(value: Any) -> bool:
@@ -127,18 +134,24 @@ def _is_range(value: Any) -> bool:
 
 def _is_rounding(value: Any) -> bool:
     given = {"base": value} if is_whole(value) else value
-    is_base = is_table(given) and {*given} <= {"base", "how"} and is_whole(given.get("base")) and given["base"] >= 1
-    return is_base and given["base"] <= 10**6 and given.get("how", "nearest") in [way.value for way in Rounding]
+    is_base = is_table(given) and {*given} <= {"base", "how"} and is_whole(given.get("base"))
+    return is_base and 1 <= given["base"] <= 10**6 and given.get("how", "nearest") in [way.value for way in Rounding]
 
 
-def _by_name(kind: Any) -> Any:
-    return lambda value: is_table(value) and all(map(kind, value.values()))
+def _by_name(kind: Key, must: str) -> Key:
+    return Key(lambda value: is_table(value) and all(map(kind.takes, value.values())), must)
 
 
+def _number(least: int, must: str = "", most: float = inf) -> Key:
+    must = must or f"be a whole number of at least {least}"
+    return Key(lambda value: is_whole(value) and least <= value <= most, must)
+
+
+_NAME = Key(lambda value: is_text(value) and value != "", "be a text")
 _RANGE = Key(_is_range, 'be the least and the largest count, as [1, 4], or "unknown" or "zero"')
 SPEC_KEYS: Keys = {
-    "small": Key(lambda value: is_whole(value) and value >= 1, "be a whole number of at least 1"),
-    "protection": Key(lambda value: is_whole(value) and value >= 0, "be a whole number of at least 0"),
+    "small": _number(1),
+    "protection": _number(0),
     "sensitive": TEXTS,
     "markers": Key(is_table, "be a section [markers]"),
     "attributes": Key(is_table, "be sections [attributes.NAME]"),
@@ -147,24 +160,27 @@ SPEC_KEYS: Keys = {
 }
 TABLE_KEYS: Keys = {
     "attributes": TEXTS,
-    "count": Key(_is_named, "be a text"),
-    "across": Key(_is_named, "be a text"),
+    "count": _NAME,
+    "across": _NAME,
     "ignore": TEXTS,
-    "scope": Key(_by_name(_is_named), 'give values of attributes, as { sex = "female" }'),
+    "scope": _by_name(_NAME, 'give values of attributes, as { sex = "female" }'),
     "rounding": Key(
         _is_rounding,
         'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(way.value for way in Rounding),
     ),
+    "noise": _number(0, "be a whole number: how far a count may be changed", 10**6),
+    "withheld": _by_name(TEXTS, 'give the texts of a column that withhold a count: { status = ["u", "x"] }'),
+    "without": _by_name(TEXTS, 'give the labels to leave out: { area = ["All"] }'),
     "percent_of": Key(
         lambda value: is_text(value) or (is_whole(value) and value >= 1),
         "be a number of people, or the column that has it",
     ),
     "complete": FLAG,
-    "people": Key(_is_named, "be a text"),
+    "people": _NAME,
 }
 ATTRIBUTE_KEYS: Keys = {
     "totals": TEXTS,
-    "groups": Key(_by_name(TEXTS.takes), 'give the values of each group, as { "under 65" = ["0-17", "18-64"] }'),
+    "groups": _by_name(TEXTS, 'give the values of each group, as { "under 65" = ["0-17", "18-64"] }'),
     "others": FLAG,
 }
 DOUBT_KEYS: Keys = {
@@ -228,26 +244,33 @@ def _table_spec(where: str, content: object) -> TableSpec:
     base, how = (rounding, "nearest") if is_whole(rounding) else (rounding["base"], rounding.get("how", "nearest"))
     plain: dict[str, Any] = {key: value for key, value in given.items() if key != "rounding"}
     plain |= {key: tuple(value) for key, value in plain.items() if isinstance(value, list)}
+    plain |= {key: _tuples(plain[key]) for key in ("withheld", "without") if key in plain}
     return TableSpec(**plain, base=base, rounding=Rounding(how))
 
 
 def _attribute(where: str, content: object) -> AttributeSpec:
     given = section(content, where, ATTRIBUTE_KEYS, _hint)
-    groups = {label: tuple(members) for label, members in given.get("groups", {}).items()}
-    return AttributeSpec(tuple(given.get("totals", ())), groups, given.get("others", False))
+    totals = tuple(given["totals"]) if "totals" in given else None
+    return AttributeSpec(totals, _tuples(given.get("groups", {})), given.get("others", False))
+
+
+def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {label: tuple(members) for label, members in lists.items()}
 
 
 @dataclass(frozen=True)
 class PublishedTables:
     """Tables that are about the same people, and what the values of their attributes are.
 
-    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
+    unlisted: of each table the combinations of its values that it does not list and of which nothing is known. revealed: the
+    tables that print counts which they withhold.
     """
 
     people: str
     tables: tuple[IntervalTable, ...]
     classifications: tuple[Classification, ...]
     unlisted: tuple[int, ...]
+    revealed: tuple[NotExamined, ...] = ()
 
 
 class LabelledCell(NamedTuple):
@@ -259,25 +282,48 @@ class LabelledCell(NamedTuple):
 
 def read_tables(spec: AuditSpec) -> list[PublishedTables]:
     """All tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
-    cells = {path: labelled_cells(read_published(path), table, spec.markers) for path, table in spec.tables.items()}
+    files = {path: spec.files.get(path) or read_published(path) for path in spec.tables}
+    cells = {path: labelled_cells(files[path], table, spec.markers) for path, table in spec.tables.items()}
     groups: dict[str, dict[Path, TableSpec]] = {}
     for path, table in spec.tables.items():
         groups.setdefault(table.people, {})[path] = table
-    return [_tables(people, tables, cells, spec) for people, tables in groups.items()]
+    return [_tables(people, tables, cells, spec, [*_revealed(files, tables)]) for people, tables in groups.items()]
+
+
+def _revealed(files: Mapping[Path, PublishedFile], tables: Mapping[Path, TableSpec]) -> Iterator[NotExamined]:
+    for path, table in tables.items():
+        file, counts = files[path], columns_of_counts(files[path], table)
+        for name, texts in table.withheld.items():
+            place = file.header.index(name)
+            rows = [row for row in file.rows if row[place] in texts]
+            if number := sum(count_in(row[n], file.decimal) is not None for row in rows for n in counts):
+                yield revealed(file.name, name, number)
+
+
+def revealed(table: str, column: str, number: int) -> NotExamined:
+    """The finding that a table prints counts that a column withholds."""
+    sentence = (
+        f"{table} must not be published: it prints {number_of(number, 'count')} that its column {column!r} withholds."
+    )
+    return NotExamined(REVEALED, sentence, table, column, is_doubt=True)
 
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
     """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
-    return list(_labelled_cells(file, table, markers))
+    left_out = {(name, label) for name, labels in table.without.items() for label in labels}
+    cells = _labelled_cells(file, table, markers)
+    return [cell for cell in cells if left_out.isdisjoint(zip(table.every_attribute, cell.labels))]
 
 
 def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
     counts = columns_of_counts(file, table)
-    texts = CellTexts(markers, table.base, table.rounding, file.decimal)
+    texts = CellTexts(markers, table.base, table.rounding, file.decimal, table.noise)
     places = [file.header.index(name) for name in table.attributes]
     has_total, scope = isinstance(table.percent_of, str), (*table.scope.values(),)
+    hiding = [(file.header.index(name), frozenset(codes)) for name, codes in table.withheld.items()]
     for line, row in enumerate(file.rows, start=2):
-        labels = tuple(row[place] for place in places)
+        labels = tuple(row[place] or BLANK for place in places)
+        is_withheld = any(row[place] in codes for place, codes in hiding)
         total = (table.percent_of, table.percent_of) if isinstance(table.percent_of, int) else UNKNOWN
         if isinstance(table.percent_of, str):
             total = texts.interval(row[file.header.index(table.percent_of)]) or UNKNOWN
@@ -287,6 +333,8 @@ def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str,
             name = file.header[number]
             is_share = table.percent_of is not None and row[number].strip() not in markers
             interval = share_of(row[number], total) if is_share else texts.interval(row[number])
+            if is_withheld:
+                interval = markers.get(row[number], UNKNOWN)
             if interval is None:
                 raise InputError(
                     f"{file.name}, row {line}, column {name!r}: {row[number]!r} is neither a count nor a range; say what it "
@@ -299,7 +347,7 @@ def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str,
 def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
     """The columns with the counts of a table. Raises InputError for none, and for an unknown column of the spec."""
     percent_of = [table.percent_of] if isinstance(table.percent_of, str) else []
-    named = [*table.attributes, *table.ignore, *filter(None, [table.count]), *percent_of]
+    named = [*table.attributes, *table.ignore, *table.withheld, *filter(None, [table.count]), *percent_of]
     for name in named:
         if name not in file.header:
             raise InputError(f"{file.name} has no column {name!r}; {suggested(name, file.header, 'it has')}")
@@ -310,21 +358,23 @@ def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
 
 
 def _tables(
-    people: str, tables: Mapping[Path, TableSpec], cells: Mapping[Path, Sequence[LabelledCell]], spec: AuditSpec
+    people: str,
+    tables: Mapping[Path, TableSpec],
+    cells: Mapping[Path, Sequence[LabelledCell]],
+    spec: AuditSpec,
+    found: list[NotExamined],
 ) -> PublishedTables:
     labels: dict[str, dict[str, None]] = {}
     for path, table in tables.items():
-        for cell in cells[path]:
-            for name, label in zip(table.every_attribute, cell.labels):
-                labels.setdefault(name, {})[label] = None
+        for name, listed in zip(table.every_attribute, zip(*(cell.labels for cell in cells[path]))):
+            labels.setdefault(name, {}).update(dict.fromkeys(listed))
     by_name = {
-        name: _classification(name, list(listed), spec.attributes.get(name, AttributeSpec()))
-        for name, listed in labels.items()
+        name: _classification(name, [*of_name], spec.attributes.get(name, AttributeSpec()))
+        for name, of_name in labels.items()
     }
-    made = [_table(path, table, cells[path], by_name, spec) for path, table in tables.items()]
-    return PublishedTables(
-        people, tuple(table for table, _ in made), tuple(by_name.values()), tuple(unlisted for _, unlisted in made)
-    )
+    made = [_table(path, table, cells[path], by_name, spec, found) for path, table in tables.items()]
+    interval_tables, unlisted = zip(*made)
+    return PublishedTables(people, interval_tables, tuple(by_name.values()), unlisted, tuple(found))
 
 
 def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:
@@ -352,8 +402,9 @@ def _table(
     cells: Sequence[LabelledCell],
     classifications: Mapping[str, Classification],
     spec: AuditSpec,
+    found: list[NotExamined],
 ) -> tuple[IntervalTable, int]:
-    """A table, and how many combinations of its values it says nothing of."""
+    """A table, and how many combinations of its values it says nothing of. found: what it reveals goes there."""
     sets: list[dict[str, Members]] = []
     for place, name in enumerate(table.every_attribute):
         classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
@@ -364,10 +415,18 @@ def _table(
         total = classification.everything if classification.others or not listed or table.complete else listed
         sets.append(members_of | {label: total for label in labels if label not in members_of})
     ranges: dict[tuple[Members, ...], Interval] = {}
+    named: dict[tuple[Members, ...], LabelledCell] = {}
     for cell in cells:
         key = tuple(known[label] for known, label in zip(sets, cell.labels))
-        if ranges.setdefault(key, cell.interval) != cell.interval:
+        other = named.setdefault(key, cell)
+        both = max(cell.interval[0], other.interval[0]), min(cell.interval[1], other.interval[1])
+        if other.interval != cell.interval and (other.labels == cell.labels or both[0] > both[1]):
             raise InputError(f"{path.name} has two counts for {quoted(cell.labels)}")
+        if other.interval != cell.interval:
+            same = f"{quoted(other.labels)} and {quoted(cell.labels)}"
+            sentence = f"{path.name} must not be published: {same} are the same people, and one of them says more."
+            found.append(NotExamined(REVEALED, sentence, path.name, cell.labels[0], is_doubt=True))
+        ranges[key] = both
     unlisted = 0
     if table.complete:
         every = [_all_values(known.values(), classifications[name]) for name, known in zip(table.every_attribute, sets)]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from checks.attacks.knowledge import FactKind
 from marginals.auditing.audits import Audit, AuditedTables, cell_name, ends_in_words
+from marginals.auditing.spec import REVEALED
 from marginals.names import number_of
 
 KINDS = {
@@ -30,13 +31,15 @@ NO_ALL_CLEAR = (
 
 def audit_lines(audit: Audit) -> Iterator[str]:
     """Contradictions or facts of all tables, and what is undecided."""
-    if audit.spec.doubts:
+    yield from (finding.sentence for finding in audit.spec.doubts if finding.code == REVEALED)
+    if any(doubt.code != REVEALED for doubt in audit.spec.doubts):
         yield NO_ALL_CLEAR
     for part in audit.parts:
         linked = part.linked
         tables = ", ".join(linked.names[: linked.table_count])
         of_whom = "" if len(audit.parts) == 1 else f" (people: {part.people})"
-        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {int(part.is_printed.sum()):,} of them printed"
+        printed, withheld = int(part.is_printed.sum()), int(part.is_withheld.sum())
+        yield f"{tables}{of_whom}: {number_of(len(linked), 'count')}, {printed:,} of them printed and {withheld:,} withheld"
         if part.bounds is None:
             yield from contradiction_lines(part)
             continue
@@ -47,7 +50,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield from _nothing_certain(audit)
     if printed := sum(map(audit.printed_small, audit.parts)):
         yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {audit.spec.small:,}."
-    yield from (each.sentence for each in audit.not_examined)
+    yield from (each.sentence for each in audit.not_examined if each.code != REVEALED)
 
 
 def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> Iterator[str]:
@@ -77,11 +80,16 @@ def _nothing_certain(audit: Audit) -> Iterator[str]:
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
     """How many counts are undecided, and why."""
-    if late := part.undecided - part.uncovered:
-        yield f"Undecided in time: {number_of(late, 'count')}; more may follow from the tables. Give --seconds more."
-    if part.uncovered:
+    late, uncovered = part.is_undecided & part.linked.covered, part.is_undecided & ~part.linked.covered
+    if late.any():
+        in_tables = int((late & part.linked.is_published).sum())
         yield (
-            f"Undecided: {number_of(part.uncovered, 'count')} of attributes that are linked by more of them than "
+            f"Undecided in time: {number_of(in_tables, 'count')} of the tables and {int(late.sum()) - in_tables:,} that no "
+            "table prints; more may follow from the tables. Give --seconds more."
+        )
+    if uncovered.any():
+        yield (
+            f"Undecided: {number_of(int(uncovered.sum()), 'count')} of attributes that are linked by more of them than "
             "joint tables have; what is said of them is true, and more may follow. Audit fewer tables at once."
         )
 

@@ -184,7 +184,6 @@ class BundleContent:
         return replace(verified, rules=tuple(rule.judged(self.claims, verified.checks) for rule in self.rules))
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
-        """Each claim has an equal share of the time that those before it have left."""
         findings = []
         for number, claim in enumerate(claims):
             budget = FULL.until(self.deadline.share(len(claims) - number))
@@ -195,16 +194,11 @@ class BundleContent:
         return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
 
     def _deciding(self, claim: Claim) -> Collection:
-        """The tables that decide a claim: what is claimed of a sensitive attribute its one table decides, whatever tables of
-        nonsensitive attributes stand beside it (design 4.18); counts are decided by all tables together.
-        """
+        # a claim on a sensitive attribute is decided by its one table, whatever tables of others stand beside it (4.18)
         return self.collection if isinstance(claim, AttributeClaim) else self.everything
 
     def _as_far_as_said(self, claim: Claim, finding: Finding) -> Finding:
-        """A finding that holds, with what it rests on: what the release says of values behind its labels, or does not.
-
-        Undecided if it says nothing, and small counts follow if all values occur that a label seems to list.
-        """
+        # undecided if the release says nothing of values behind labels, and small counts follow if all seem to occur
         if not finding.holds or not isinstance(claim, MinCell):
             return finding
         if self.labels is None:
@@ -227,14 +221,12 @@ class BundleContent:
 
     @property
     def _seemingly_listed(self) -> ToldByLabels:
-        """The labels that look as if they listed values, as if all of these occurred."""
         return {
             name: {label: n for label in chain(*h.labels[:-1]) if (n := seemingly_listed(label)) > 1}
             for name, h in self.domain.items()
         }
 
     def _rests_on_labels(self, attribute: str) -> bool:
-        """Whether labels of an attribute stand for values of which only the release can say whether they occur."""
         is_stated = bool(self.labels and self.labels.get(attribute))
         labels = (label for level in self.domain.hierarchy(attribute).labels[:-1] for label in level)
         return self.everything.shows(attribute) and (is_stated or any(seemingly_listed(label) > 1 for label in labels))

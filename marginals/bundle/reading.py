@@ -47,14 +47,12 @@ from models.tables.hierarchy import MAX_LABELS, Domain, Hierarchy, Mask
 
 
 def _require(is_so: object, problem: str, place: str = DESCRIPTOR) -> None:
-    """Raise BundleError, naming a file, unless a condition holds."""
     if not is_so:
         raise BundleError(place, problem)
 
 
 @contextmanager
 def _naming(key: str, place: str = DESCRIPTOR) -> Iterator[None]:
-    """Raise errors in the value of a key as BundleErrors that name it."""
     try:
         yield
     except BundleError:
@@ -193,7 +191,6 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
 
 
 def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hierarchy) -> Hierarchy:
-    """The hierarchy with the order of its base values, stated or known, and whether its labels are names."""
     where, form = f"release.attributes.{name}", described.get("label_form", LABEL_FORMS[0])
     _require(form in LABEL_FORMS, f"{where}.label_form must be {' or '.join(LABEL_FORMS)}")
     hierarchy = replace(hierarchy, has_names=form == "names")
@@ -239,7 +236,6 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
 
 
 def _columns(path: str, rows: Iterator[list[str]], domain: Domain, levels: Mapping[str, int]) -> list[IndexArray]:
-    """The codes of each attribute, and the counts, of the rows of a file. Raises BundleError naming a bad row."""
     labels = {name: domain.hierarchy(name).labels[level] for name, level in levels.items()}
     places = [{label: code for code, label in enumerate(texts)} for texts in labels.values()]
     problems = [f"has a value of {name!r} that its hierarchy lacks at level {level}" for name, level in levels.items()]
@@ -275,7 +271,6 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
 
 
 def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Sequence[str]) -> tuple[AppliedRule, ...]:
-    """The rules that the release is said to keep: their demands are claimed, and a known name stands for its own rule."""
     stated = release.get("rules", [])
     is_list = isinstance(stated, list) and len(stated) <= MAX_RULES
     _require(is_list, f"release.rules must be a list of at most {MAX_RULES} rules")
@@ -454,10 +449,7 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
 
 
 def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:
-    """Whether tables that show something have a junction tree, and neighbours in it agree on what they share.
-
-    Then one distribution has all of them as margins (Dawid and Lauritzen 1993, section 2), so every two of them agree.
-    """
+    # one distribution then has all of them as margins (Dawid and Lauritzen 1993, section 2), so every two of them agree
     by_mask = {table.mask: table for table in tables}
     try:
         tree = JunctionTree.of(tables[0].domain, by_mask)

@@ -1,7 +1,4 @@
-"""Releases that a corrected one replaces: a note beside the old one, whose own files stay as they are.
-
-What was out stays known. So the old release is verified and judged as before, and beside the new one.
-"""
+"""Releases that a corrected one replaces: a note beside the old one, which is verified as before."""
 
 import json
 from dataclasses import dataclass

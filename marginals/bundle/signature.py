@@ -166,7 +166,6 @@ def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None
 
 
 def _second_line(path: Path) -> str:
-    """The line of a key's file that holds the key; the one before it is a comment."""
     name = printable(str(path))
     if not path.is_file():
         raise InputError(f"there is no file {name}")
@@ -206,12 +205,10 @@ def _can_be_asked(key: SecretKey) -> None:
 
 
 def _at_terminal() -> bool:
-    """Whether a person can be asked: minisign asks on standard error and reads from standard input."""
     return os.isatty(0) and os.isatty(2)
 
 
 def _run(arguments: Sequence[str], asks: bool) -> int:
-    """Exit status of minisign. asks: whether it asks for a password, at the terminal; otherwise nobody is asked."""
     import subprocess  # loaded here as well
 
     command = [_program(), *arguments]
@@ -231,7 +228,6 @@ def _run(arguments: Sequence[str], asks: bool) -> int:
 
 @contextmanager
 def _kept_terminal() -> Iterator[None]:
-    """Whatever happens to a program that hides what is typed, afterwards the terminal shows it as before."""
     if sys.platform == "win32":
         yield
         return

@@ -49,8 +49,7 @@ class Descriptor:
         _require(isinstance(release, dict), "it describes no release: the object release is missing")
         _require(is_number(release.get("format"), FORMAT), f"release.format must be {FORMAT}")
         _check_resources(package.get("resources"))
-        report = release.get("report")
-        report = {"path": REPORT} if report is None else report
+        report: Any = {"path": REPORT} if release.get("report") is None else release["report"]
         is_named = isinstance(report, dict) and isinstance(report.get("path"), str)
         _require(is_named, "release.report must name a file by its path")
         is_page = report.get("mediatype", _PAGE) == _PAGE
@@ -176,11 +175,7 @@ def _finite(text: str) -> float:
 def _read(
     root: Path, path: str, limit: int, limited: str = "where the most that is read is", *, is_plain: bool = False
 ) -> bytes | BundleError:
-    """The content of a file of a bundle, or why it has none, or more bytes than the limit.
-
-    root: the bundle's folder, without links. limited: words before the limit. is_plain: whether the file must not be a link;
-    others are followed as long as they lead to a file of the bundle.
-    """
+    # is_plain: whether the file must not be a link; others are followed as long as they lead to a file of the bundle
     parts = PurePosixPath(path)
     outside = BundleError(path, "its path leads out of the bundle")
     if parts.is_absolute() or ".." in parts.parts or "\\" in path or "\0" in path:
@@ -242,9 +237,8 @@ class Snapshot:
                 files[path] = _read(root, spelled, size, "where the descriptor says")
         others: tuple[str, ...] | BundleError
         try:
-            others = tuple(
-                _undeclared(root, [DESCRIPTOR, SEAL, SIGNATURE, *(file["path"] for file in descriptor.files)])
-            )
+            declared = [DESCRIPTOR, SEAL, SIGNATURE, *(file["path"] for file in descriptor.files)]
+            others = tuple(_undeclared(root, declared))
         except OSError as error:
             others = BundleError(root.name, f"it cannot be read: {system_reason(error)}")
         if _identity(root) != before:
@@ -252,10 +246,7 @@ class Snapshot:
         return cls(root.name, descriptor, files, others)
 
     def listed_content(self, listed: Mapping[str, Any]) -> bytes:
-        """The bytes of a file whose size and hash are what the descriptor says of it.
-
-        listed: what it says of it. Raises BundleError where they are not, or where it could not be read.
-        """
+        """The bytes of a file that a descriptor lists. Raises BundleError where size or hash differ, or it is unreadable."""
         path: str = listed["path"]
         size = _stated_bytes(listed)
         if size is None:
@@ -272,10 +263,7 @@ class Snapshot:
         return content
 
     def report_content(self) -> bytes | None:
-        """The report that the descriptor names; None where it names none. Raises BundleError where it is another one.
-
-        Nobody reads numbers from the page, so a bundle opens without this; verifying asks for it.
-        """
+        """The report that the descriptor names; None where it names none. Raises BundleError where it is another one."""
         report = self.descriptor.report
         return None if report is None else self.listed_content(report)
 
@@ -289,8 +277,7 @@ class Snapshot:
     def check_undeclared(self) -> None:
         """Raise BundleError naming a file in the folder that the descriptor does not declare, if there is one.
 
-        Who reads all files of a folder would take it for published. Opening a bundle reads what is declared alone, and
-        does without this.
+        Who reads all files of a folder would take it for published. Opening a bundle reads what is declared alone.
         """
         if paths := self.undeclared:
             more = f", nor {len(paths) - 1} others that were looked at" if len(paths) > 1 else ""
@@ -340,7 +327,6 @@ def _root(folder: Path) -> Path:
 
 
 def _identity(folder: Path) -> tuple[int, int]:
-    """Which folder stands at a path; another one that takes its place is another."""
     try:
         status = os.stat(folder)  # noqa: PTH116
     except OSError:
@@ -353,11 +339,7 @@ _MOST = 1000
 
 
 def _undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
-    """Paths in a folder, sorted, that are not declared, whatever they are called; 1000 at most.
-
-    Of a folder that holds nothing declared, only its own name is told. Time grows with what is declared, not with what
-    else there is. Raises OSError where a folder cannot be read.
-    """
+    """Paths in a folder that are not declared; of a folder that holds nothing declared only its name, so time is bounded."""
     files = {PurePosixPath(path) for path in declared}
     folders = {parent for file in files for parent in file.parents}
 

@@ -64,7 +64,7 @@ def union(bundles: Bundles) -> BundleContent:
     check_agreement(tables)
     are_stated = any(bundle.labels is not None for _, bundle in bundles)
     return BundleContent(
-        Collection.of(DataCube(list(tables.values())), [table.mask for table in tables.values()]),
+        _collection(list(tables.values())),
         {attribute: role for _, bundle in bundles for attribute, role in bundle.roles.items()},
         claims,
         deadline=min((bundle.deadline for _, bundle in bundles), key=lambda limit: limit.at),
@@ -74,7 +74,6 @@ def union(bundles: Bundles) -> BundleContent:
 
 
 def _labels_together(releases: Sequence[ToldByLabels]) -> ToldByLabels:
-    """The largest number of values that any release says a label to tell of."""
     together: dict[str, dict[str, int]] = {}
     for labels in releases:
         for name, numbers in labels.items():
@@ -89,9 +88,8 @@ def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Cla
     is_alone = not any(other.collection.shows(name) for other in others for name in other.sensitive)
     for claim in published.claims:
         if (isinstance(claim, Register) and not is_alone) or (isinstance(claim, NoSmallCertain) and others):
-            yield replace(claim, basis=VERIFIED)
-        else:
-            yield claim
+            claim = replace(claim, basis=VERIFIED)
+        yield claim
 
 
 def over_one_domain(bundles: Bundles) -> list[Collection]:
@@ -137,12 +135,14 @@ def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy
     """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
     levels = _common_levels(collection, hierarchies)
-    tables = [recoded(table, domain, levels) for table in collection.tables]
+    return _collection([recoded(table, domain, levels) for table in collection.tables])
+
+
+def _collection(tables: Sequence[ContingencyTable]) -> Collection:
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
 def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> dict[str, tuple[int, ...]]:
-    """The levels of the common hierarchy that are those of each attribute that is shown. Raises HierarchyError."""
     levels_of: dict[str, tuple[int, ...]] = {}
     for attribute in filter(collection.shows, collection.domain.attributes):
         counted, common = counted_hierarchy(collection, attribute), hierarchies[attribute]
@@ -158,10 +158,11 @@ def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequen
     """The same table in another domain. levels: for each attribute the levels of the domain that are its own ones."""
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
-        level, margin[attribute] = table.margin[attribute], levels[attribute][table.margin[attribute]]
-        places = {label: code for code, label in enumerate(domain.hierarchy(attribute).labels[margin[attribute]])}
-        labels = table.domain.hierarchy(attribute).labels[level]
-        codes[attribute] = np.array([places.get(label, -1) for label in labels], dtype=np.int64)[column]
+        level = table.margin[attribute]
+        margin[attribute] = levels[attribute][level]
+        labels, hierarchy = table.domain.hierarchy(attribute).labels[level], domain.hierarchy(attribute)
+        places = [hierarchy.code(label, margin[attribute]) for label in labels]
+        codes[attribute] = np.array([-1 if place is None else place for place in places], dtype=np.int64)[column]
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)
 
 
@@ -205,7 +206,6 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
 
 
 def _named_as(published: Published, truth: "Table") -> "Table":
-    """The table with the names that a release gives the groups of fitted levels, which depend on the finest one shown."""
     renamed = {}
     for name, naming in truth.naming.items():
         if not published.everything.shows(name):
@@ -214,8 +214,7 @@ def _named_as(published: Published, truth: "Table") -> "Table":
         counts = _value_counts(truth.cube, name, 0)
         for finest in range(ladder.height):
             named = naming.named(ladder, finest, counts, published.least_count).hierarchy
-            here = CountedHierarchy(named, 0, counts).counts_at(finest)
-            if here == counted.counts_at(counted.finest):
+            if CountedHierarchy(named, 0, counts).counts_at(finest) == counted.counts_at(counted.finest):
                 renamed[name] = named
                 break
     return truth.with_hierarchies(renamed) if renamed else truth
@@ -224,10 +223,7 @@ def _named_as(published: Published, truth: "Table") -> "Table":
 # Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them.
 #
 # Of 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms; of 18.5-<25 and
-# 20-<30, 20-<25. Labels of whole numbers, of intervals of these and of intervals of all numbers tell the atoms by
-# themselves, others by the base values that the releases name; where neither does, nobody can say from the releases
-# alone how the values overlap.
-
+# 20-<30, 20-<25. Labels of numbers tell them by themselves, others by the base values that the releases name.
 
 _MOST_PAIRS = 1_000_000
 """Combinations of values that are looked at; of more, any two may overlap."""
@@ -260,7 +256,6 @@ def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
 
 
 def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
-    """Atoms of values that are whole numbers or intervals of these, or all of them intervals of all numbers."""
     named = [values for hierarchy, level in parts if (values := _named(hierarchy, level)) is not None]
     ranges = [numbers for values in named for value in values for numbers in value]
     are_whole = all(map(_is_whole, ranges))
@@ -322,15 +317,10 @@ def _label(numbers: _Numbers, are_whole: bool) -> str:
     for low, high in numbers:
         begin = merged.pop()[0] if merged and merged[-1][1] == low else low
         merged.append((begin, high))
-    return "|".join(_interval_text(low, high, are_whole) for low, high in merged)
-
-
-def _interval_text(low: Decimal, high: Decimal, are_whole: bool) -> str:
     if not are_whole:
-        return f"{low:f}-<{high:f}"
-    if not high.is_finite():
-        return f"{low:f}+"
-    return f"{low:f}" if low == high - 1 else f"{low:f}-{high - 1:f}"
+        return "|".join(f"{low:f}-<{high:f}" for low, high in merged)
+    ends = {low: "+" if not high.is_finite() else "" if low == high - 1 else f"-{high - 1:f}" for low, high in merged}
+    return "|".join(f"{low:f}{end}" for low, end in ends.items())
 
 
 def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
@@ -347,7 +337,7 @@ def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
 
 
 def _weights_cancel(codes: IndexArray) -> bool:
-    """Whether any weights of atoms are products of weights of the releases' values, which maximum entropy absorbs."""
+    # any weights of atoms are then products of weights of the releases' values, which maximum entropy absorbs
     columns = [np.eye(column.max() + 1)[column] for column in codes.T]
     return int(np.linalg.matrix_rank(np.hstack(columns))) == len(codes)
 
@@ -355,16 +345,14 @@ def _weights_cancel(codes: IndexArray) -> bool:
 # The common refinement of several bundles: their marginals over the atoms of what they generalize differently.
 #
 # Such an attribute becomes one for each way to generalize it, `age (first)` and `age (second)`, which every row has at
-# once; the atoms say which of their values go together, and what does not is impossible. So all that is known of both
-# is one collection again, which is judged by programs and by fitting, as any without a junction tree.
+# once; the atoms say which of their values go together. So all that is known of both is one collection again.
 
 
 @dataclass(frozen=True, eq=False)
 class CommonRefinement:
-    """Several bundles as one.
+    """Several bundles as one, in which each attribute that is generalized differently stands once for each way.
 
-    content: over the domain in which each attribute that is generalized differently stands once for each way. parts: the
-    names of these, by attribute. atoms: of each of these attributes.
+    parts: the names of these, by attribute. atoms: of each of these attributes.
     """
 
     content: BundleContent
@@ -403,10 +391,7 @@ class CommonRefinement:
             yield finding
 
     def _small_cell(self, k: int, aside: Sequence[str]) -> WorstClass | None:
-        """A cell that certainly has rows, fewer than k: so has some combination of all attributes in it.
-
-        aside: attributes that it is not of.
-        """
+        # a cell that certainly has rows, fewer than k: so has some combination of all attributes in it
         public = {a: view for a, view in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
         deadline = self.content.deadline
         cell = certainly_small(Knowledge(FrechetBounds(self.content.collection, deadline)), public, k, deadline)
@@ -480,20 +465,17 @@ def _check_names(bundles: Bundles) -> None:
 
 
 def _names_apart(one: BundleContent, other: BundleContent) -> Iterator[tuple[str, str]]:
-    """Each attribute that only the first of two bundles shows, with each that only the other shows."""
     first, second = (list(filter(content.collection.shows, content.domain.attributes)) for content in (one, other))
     return product([name for name in first if name not in second], [name for name in second if name not in first])
 
 
 def _is_alike(name: str, other: str) -> bool:
-    """Whether two names differ in case, blanks, punctuation or the composition of their characters at most."""
     spellings = [normalize("NFKC", text).casefold() for text in (name, other)]
     first, second = ("".join(filter(str.isalnum, spelling)) or spelling.strip() for spelling in spellings)
     return first == second
 
 
 def _counts(content: BundleContent, attribute: str) -> set[frozenset[tuple[str, int]]]:
-    """The labels of an attribute with their counts, at each level that tells some of them apart."""
     counted = counted_hierarchy(content.collection, attribute)
     levels = (counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height))
     return {frozenset(counts.items()) for counts in levels if len(counts) > 1}
@@ -518,18 +500,15 @@ def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
 
 
 def _only(content: BundleContent, attribute: str) -> BundleContent:
-    """What a bundle says of one attribute alone."""
     domain = Domain.of({attribute: content.domain.hierarchy(attribute)})
     tables = []
     for levels in published_views(content.collection, attribute):
         table = content.collection.cube.table(content.domain.mask(levels))
         tables.append(ContingencyTable.from_cells(domain, levels, {attribute: table.codes[0]}, table.counts))
-    alone = Collection.of(DataCube(tables), [table.mask for table in tables])
-    return BundleContent(alone, {attribute: content.roles[attribute]})
+    return BundleContent(_collection(tables), {attribute: content.roles[attribute]})
 
 
 def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterable[str]) -> BundleContent:
-    """The same content with other names for some attributes, and without some that it does not show."""
     new = {a: names.get(a, a) for a in content.domain.attributes if a not in {*left_out}}
     domain = Domain.of({name: content.domain.hierarchy(a) for a, name in new.items()})
     tables = [
@@ -544,7 +523,7 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterabl
     labels = {new[a]: numbers for a, numbers in content.known_labels.items() if a in new}
     return replace(
         content,
-        collection=Collection.of(DataCube(tables), [t.mask for t in tables]),
+        collection=_collection(tables),
         roles={name: content.roles[a] for a, name in new.items()},
         claims=tuple(_about(claim, names) for claim in content.claims),
         labels=None if content.labels is None else labels,
@@ -572,10 +551,8 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
 # Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.
 #
 # A label stands for what the other release has under the same label, at whatever level. Numbers, intervals, prefixes
-# (`148**`) and lists of labels (`cook, clerk`) say what they stand for. A value that nothing in the other release can
-# stand for has no rows there. Of labels that do not tell, such as `other` beside other names, any two can overlap:
-# what they stand for together is the same in both releases, and no more is known.
-
+# (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels that do not tell, such as `other` beside
+# other names, any two can overlap. A value that nothing in the other release can stand for has no rows there.
 
 _THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
 """Labels of what the other values of a level leave, as fitted levels have them."""
@@ -609,16 +586,11 @@ def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bo
     ([(0, 1), (0, 2), (1, 2), (2, 0)], True)
     """
     tell_all = set(one.labels[0]) == set(other.labels[0])
-    pairs = {
-        (code, partner): None for code, partners in _namesakes(one, other, tell_all).items() for partner in partners
-    }
-    mirrored = _namesakes(other, one, tell_all)
-    pairs |= {(partner, code): None for code, partners in mirrored.items() for partner in partners}
+    there, back = _namesakes(one, other, tell_all), _namesakes(other, one, tell_all)
+    pairs = dict.fromkeys((code, partner) for code, partners in there.items() for partner in partners)
+    pairs |= dict.fromkeys((partner, code) for code, partners in back.items() for partner in partners)
     matched = [{pair[side] for pair in pairs} for side in (0, 1)]
-    unmatched = [
-        [code for code in range(hierarchy.size(0)) if code not in codes]
-        for hierarchy, codes in zip((one, other), matched)
-    ]
+    unmatched = [[code for code in range(h.size(0)) if code not in codes] for h, codes in zip((one, other), matched)]
     is_clear = True
     if prod(map(len, unmatched)) > _MOST_PAIRS:
         pairs |= {(code, unmatched[1][0]): None for code in unmatched[0]}
@@ -634,10 +606,7 @@ def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bo
 
 
 def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, list[int]]:
-    """For each base value of the first that the second has a name for the base values of the second that it stands for.
-
-    tell_all: whether the rest that some labels mean is the same in both.
-    """
+    # tell_all: whether the rest that some labels mean is the same in both
     meanings: dict[str, frozenset[int]] = {}
     for level in range(other.height):
         above = other.lift(0, level)
@@ -662,7 +631,6 @@ _Value: TypeAlias = tuple[str, Range | None]
 
 
 def _overlap(value: _Value, other_value: _Value) -> bool | None:
-    """Whether two values have something in common, by what their labels say; None where these do not tell."""
     (label, numbers), (other, other_numbers) = value, other_value
     if _THE_REST.fullmatch(label) or _THE_REST.fullmatch(other):
         return None
@@ -692,11 +660,10 @@ class OneTable:
     def sharing_time(self, parts: int) -> "OneTable":
         """The same with one of so many equal parts of the time that is left."""
 
-        def hurried(published: BundleContent) -> BundleContent:
-            return replace(published, deadline=published.deadline.share(parts))
+        def hurried(content: BundleContent) -> BundleContent:
+            return replace(content, deadline=content.deadline.share(parts))
 
-        bundles = [(name, hurried(published)) for name, published in self.bundles]
-        return OneTable(bundles, None if self.together is None else hurried(self.together))
+        return OneTable([(n, hurried(c)) for n, c in self.bundles], self.together and hurried(self.together))
 
     @property
     def collections(self) -> list[Collection]:
@@ -744,10 +711,9 @@ def _one_table(bundles: Bundles) -> OneTable | None:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """Two tables, the earlier and the later one, with what is claimed of the people behind their rows.
+    """Two tables, the earlier and the later one.
 
-    least: of how many people a difference must be; None where no release claims that of any count. claimed: the largest
-    number that one of them claims, None where none does.
+    least: people of a difference, at least; None where no release claims that. claimed: the largest number that one claims.
     """
 
     earlier: OneTable
@@ -763,20 +729,14 @@ class TablePair:
     @property
     def parameters(self) -> dict[str, object]:
         """What a finding on the pair is about."""
-        unit = self.earlier.most_rows_of_a_person
-        demanded = {} if self.least is None else {"k": self.least}
-        people = {} if unit is None or self.least is None else {"rows_per_person": unit}
-        return {**demanded, "earlier": self.earlier.name, "later": self.later.name, **people}
+        unit = None if self.least is None else self.earlier.most_rows_of_a_person
+        known = {"k": self.least, "earlier": self.earlier.name, "later": self.later.name, "rows_per_person": unit}
+        return {name: value for name, value in known.items() if value is not None}
 
     @property
     def least_rows(self) -> int | None:
         """How many rows so many people can have."""
         return None if self.least is None else self.least * (self.earlier.most_rows_of_a_person or 1)
-
-    @property
-    def count_alike(self) -> bool:
-        """Whether the releases of both tables say the same of how many rows a person has."""
-        return len({bundle.rows_per_person for bundle in self.bundles}) == 1
 
     @property
     def assumption(self) -> str:
@@ -838,7 +798,7 @@ def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
         if pair.least_rows is None:
             why = "no release claims a least count, so no difference is too small by its claims; --check difference=K asks"
             yield _undecided(pair.parameters, why)
-        elif not pair.count_alike:
+        elif len({bundle.rows_per_person for bundle in pair.bundles}) > 1:
             yield _undecided(pair.parameters, "the releases differ in rows_per_person, how many rows a person has")
         else:
             yield _worst([_judged(*tables, pair.least_rows, pair.narrowed) for tables in pair.overlapping()], pair)
@@ -849,7 +809,6 @@ def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
 
 
 def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, least: int, narrowed: Narrowing) -> Finding:
-    """Undecided also where labels do not tell which values overlap."""
     finding = difference(before, after, least, overlaps.pairs, narrowed)
     if finding.verdict is not Verdict.FAILS and overlaps.unclear:
         names = ", ".join(map(repr, overlaps.unclear))
@@ -862,8 +821,6 @@ _REUSE = "publish the second again with the ladders of the first (the key data.l
 
 
 def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
-    """The worst of the findings on what is published of two tables, that of the smallest difference among those alike."""
-
     def place(finding: Finding) -> tuple[int, float]:
         size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
         return DECISIVE.index(finding.verdict), size
@@ -874,10 +831,8 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     if verdict is Verdict.HOLDS:
         notes.append("a label is taken to mean the same in both")
         if any(table.together is None for table in (pair.earlier, pair.later)):
-            notes, why = (
-                [],
-                "the releases of one table generalize attributes differently, so what they tell together was not compared",
-            )
+            notes = []
+            why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
         elif names := pair.one_column:
             notes, why = [], f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
     if why:
@@ -885,11 +840,7 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     return replace(worst, verdict=verdict, parameters=pair.parameters, note="; ".join(filter(None, notes)))
 
 
-# The ladders of a release, for another one: the levels that it publishes of each attribute, over the values of a new
-# table.
-#
-# Releases with the same levels tell least beyond each other. The levels of a release are public, so taking them tells
-# nothing.
+# The ladders of a release, for another one: releases with the same levels tell least beyond each other.
 
 
 @dataclass(frozen=True, eq=False)
@@ -929,7 +880,6 @@ class ReleasedLadder:
         return replace(ladder, order=given.order, has_names=given.has_names or self.released.has_names)
 
     def _place(self, path: list[str], number_range: Range | None) -> int | None:
-        """The value of the release that a base value is part of, by label, those above it or numbers; None for none."""
         if named := [self._by_label[label] for label in path if label in self._by_label]:
             return named[0]
         if number_range is not None:
@@ -951,8 +901,8 @@ class ReleasedLadder:
     def _numbers(self) -> list[tuple[int, Range]]:
         if self.released.has_names or are_names(self.released):
             return []
-        numbers = ((place, interval(_without_missing(label))) for place, label in enumerate(self.released.labels[0]))
-        return [(place, place_numbers) for place, place_numbers in numbers if place_numbers is not None]
+        intervals = map(interval, map(_without_missing, self.released.labels[0]))
+        return [(place, numbers) for place, numbers in enumerate(intervals) if numbers is not None]
 
 
 def _without_missing(label: str) -> str:
@@ -961,11 +911,9 @@ def _without_missing(label: str) -> str:
 
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
     """The ladders of the attributes that a release shows."""
-    collection = published.everything
-    return {
-        attribute: ReleasedLadder(counted_hierarchy(collection, attribute).published_levels.hierarchy)
-        for attribute in filter(collection.shows, collection.domain.attributes)
-    }
+    shown = published.everything
+    names = filter(shown.shows, shown.domain.attributes)
+    return {name: ReleasedLadder(counted_hierarchy(shown, name).published_levels.hierarchy) for name in names}
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:

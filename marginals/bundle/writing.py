@@ -6,7 +6,7 @@ Writing is atomic: a bundle is made beside its target and moved there, so that a
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -26,23 +26,9 @@ from marginals.bundle.content import (
     schema_of,
 )
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, seal_of, signature_of
-from marginals.bundle.snapshot import (
-    Descriptor,
-    Snapshot,
-    WrittenBundle,
-    descriptor_bytes,
-    digest,
-    listed_report,
-)
+from marginals.bundle.snapshot import Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest, listed_report
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import (
-    PUBLIC,
-    csv_text,
-    only_writer,
-    open_regular,
-    replace_folder,
-    resolved,
-)
+from marginals.files import PUBLIC, csv_text, only_writer, open_regular, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
 from marginals.results import plain
@@ -63,8 +49,8 @@ def write_bundle(
     any other folder, for one with other files beside the bundle, where nothing can be written, or where it cannot be signed.
     """
     try:
-        if key is not None:
-            _keep_apart(key, folder)
+        if key is not None and key.path.is_relative_to(resolved(folder)):
+            raise InputError(f"the secret key lies in {folder}, where all is published; keep it elsewhere")
         require_replaceable(folder)
         files = bundle_files(content, page)
         if max(map(len, files.values())) > MAX_FILE_BYTES or sum(map(len, files.values())) > MAX_BYTES:
@@ -82,11 +68,6 @@ def write_bundle(
 def identity_of(content: BundleContent) -> str:
     """That of a bundle with this content, whatever its report is."""
     return Descriptor(bundle_files(content, b"")[DESCRIPTOR]).identity
-
-
-def _keep_apart(key: SecretKey, folder: Path) -> None:
-    if key.path.is_relative_to(resolved(folder)):
-        raise InputError(f"the secret key lies in {folder}, where all is published; keep it elsewhere")
 
 
 def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
@@ -111,29 +92,28 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         header = [f"level{level}" for level in range(hierarchy.height + 1)]
         described = {"hierarchy": {"attribute": attribute}}
         add(f"hierarchy-{attribute}", "hierarchies", [header, *hierarchy.rows()], described)
-    release: dict[str, Any] = {
+    attributes = {
+        name: {"role": content.roles[name].value}
+        | content.codebook.as_json(name)
+        | _of_labels(hierarchy, content.roles[name])
+        for name, hierarchy in content.domain.items()
+    }
+    stated: dict[str, Any] = {
         "format": FORMAT,
         "rows": content.collection.cube.total,
-        **({} if content.rows_per_person is None else {"rows_per_person": content.rows_per_person}),
-        "attributes": {
-            name: {"role": content.roles[name].value}
-            | content.codebook.as_json(name)
-            | _of_labels(hierarchy, content.roles[name])
-            for name, hierarchy in content.domain.items()
-        },
+        "rows_per_person": content.rows_per_person,
+        "attributes": attributes,
         "privacy": plain(content.claims),
-        **({"rules": plain(content.rules)} if content.rules else {}),
-        **({"turnover": KNOWN} if content.turnover_known else {}),
-        **({"where": content.where} if content.where else {}),
-        **({"imprint": content.imprint.entries} if content.imprint.entries else {}),
-        **(
-            {} if content.labels is None else {"occurring": {name: dict(told) for name, told in content.labels.items()}}
-        ),
+        "rules": plain(content.rules) or None,
+        "turnover": KNOWN if content.turnover_known else None,
+        "where": content.where or None,
+        "imprint": content.imprint.entries or None,
+        "occurring": content.labels and {name: dict(told) for name, told in content.labels.items()},
+        "information": content.information,
+        "report": listed_report(page),
     }
-    if content.information is not None:
-        release["information"] = content.information
     files[REPORT] = page
-    release["report"] = listed_report(page)
+    release = {key: value for key, value in stated.items() if value is not None}
     package = {**PACKAGE, "title": content.title, "resources": resources, "release": release}
     files[DESCRIPTOR] = descriptor_bytes(package)
     files[SEAL] = seal_of(files[DESCRIPTOR])
@@ -151,7 +131,6 @@ def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
 
 
 def _new_name(wish: str, taken: Sequence[str]) -> str:
-    """A name as the Data Package standard allows, like the one wished for, that is not taken yet."""
     slug = re.sub(r"[^a-z0-9._-]+", "_", wish.lower()).strip("._-")[:120] or "table"
     names = chain([slug], (f"{slug}_{number}" for number in count(2)))
     return next(name for name in names if name not in taken)
@@ -180,45 +159,32 @@ def release_at(folder: Path) -> str:
     return f"the release {folder}, whose files belong together" if holds_bundle(folder) else ""
 
 
-@dataclass(frozen=True)
-class OutputFolder:
-    """A folder that a release may be written to: new, empty, or holding a release, which is replaced.
+def require_folder(path: Path, reads: tuple[Path, ...] = ()) -> None:
+    """Raise InputError unless a release may be written to a folder: new, empty, or holding a release, which is replaced.
 
-    reads: what it is made from, files, or folders and globs of a table. Raises InputError for any other.
+    reads: what it is made from, files, or folders and globs of a table.
     """
-
-    path: Path
-    reads: tuple[Path, ...] = ()
-
-    def __post_init__(self) -> None:
-        with refusals(self.path):
-            self._require_release_or_nothing()
-            keep_apart(self.path, self.reads, release_at)
-            for read in self.reads:
-                self._keep_apart(read)
-            # A release may lie deeper than there are folders; those between are made with it.
-            require_place(self.path, next(folder for folder in resolved(self.path).parents if folder.exists()))
-
-    def _require_release_or_nothing(self) -> None:
-        folder = self.path
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file; a release is written to a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not holds_bundle(folder):
-            raise InputError(f"{folder} contains files that are not part of a release; choose another folder")
-        if folder.is_dir() and folder.samefile(Path.cwd()):
-            raise InputError(f"{folder} is the current folder; name one of its own")
-
-    def _keep_apart(self, read: Path) -> None:
-        folder = resolved(self.path)
-        if any(resolved(file).is_relative_to(folder) for file in files_at(read)):
-            raise InputError(f"{read} lies in {self.path}, which the release would replace; choose another folder")
-        if read.is_dir() and folder.is_relative_to(resolved(read)):
-            raise InputError(f"{self.path} lies in {read}, all of which is read as one table; choose another folder")
+    with refusals(path):
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file; a release is written to a folder")
+        if path.is_dir() and any(path.iterdir()) and not holds_bundle(path):
+            raise InputError(f"{path} contains files that are not part of a release; choose another folder")
+        if path.is_dir() and path.samefile(Path.cwd()):
+            raise InputError(f"{path} is the current folder; name one of its own")
+        keep_apart(path, reads, release_at)
+        folder = resolved(path)
+        for read in reads:
+            if any(resolved(file).is_relative_to(folder) for file in files_at(read)):
+                raise InputError(f"{read} lies in {path}, which the release would replace; choose another folder")
+            if read.is_dir() and folder.is_relative_to(resolved(read)):
+                raise InputError(f"{path} lies in {read}, all of which is read as one table; choose another folder")
+        # A release may lie deeper than there are folders; those between are made with it.
+        require_place(path, next(parent for parent in folder.parents if parent.exists()))
 
 
 def require_replaceable(folder: Path, reads: tuple[Path, ...] = ()) -> None:
     """Raise InputError unless a bundle made from these files may be written to a folder, and nothing else is lost."""
-    _ = OutputFolder(folder, reads)
+    require_folder(folder, reads)
     with only_writer(resolved(folder).parent):
         if not holds_bundle(folder):
             return

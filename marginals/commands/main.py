@@ -10,10 +10,10 @@ import atexit
 import errno
 import gc
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -44,37 +44,19 @@ _OBJECTS_BETWEEN_COLLECTIONS = 500_000
 """Python's 700 cost a tenth of the time of `query` and `verify`, since modules that are loaded leave nothing to collect. Of
 100,000 `publish` has so many that it spends a fifth of a second on looking at them."""
 
-KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Begin": ("demo", "open", "init"),
-        "Look at a table": ("assess", "risk", "anonymize"),
-        "Publish": ("publish", "verify", "attack", "ledger"),
-        "Use a release": ("query", "sample"),
-        "Disclose rows": ("disclose",),
-        "Audit what others published": ("audit",),
+        "Begin": ("tables.demo", "tables.open", "tables.init"),
+        "Look at a table": ("tables.assess", "risk.risk", "tables.anonymize"),
+        "Publish": ("releases.publish", "releases.verify", "releases.attack", "releases.ledger"),
+        "Use a release": ("releases.query", "releases.sample"),
+        "Disclose rows": ("risk.disclose",),
+        "Audit what others published": ("risk.audit",),
     }
 )
-"""All commands in the order of work."""
+"""All commands in the order of work, each with its module: what nobody asks for is not imported."""
 
-_HOMES: Mapping[str, str] = MappingProxyType(
-    {
-        "demo": "tables.demo",
-        "open": "tables.open_window",
-        "init": "tables.init",
-        "assess": "tables.assess",
-        "risk": "risk.risk",
-        "anonymize": "tables.anonymize",
-        "publish": "releases.publish",
-        "verify": "releases.verify",
-        "attack": "releases.attack",
-        "ledger": "releases.ledger",
-        "query": "releases.query",
-        "sample": "releases.sample",
-        "disclose": "risk.disclose",
-        "audit": "risk.audit",
-    }
-)
-"""Where each command is: what nobody asks for is not imported."""
+_HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
 
 _REPLACED: Mapping[str, str] = MappingProxyType(
     {
@@ -82,9 +64,12 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
         "replace": "marginals verify NEW --replaces OLD",
         "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
         "--plot": "marginals risk CONFIG --report FILE draws the frontier",
+        "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
         "--all": "--json lists all tables",
         "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
-        "--protection": "protection in the spec",
+        "--port": "a free port is taken, and its address printed",
+        "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
+        "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
         "--seed": "in Python marginals.disclose takes one",
         "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
     }
@@ -92,53 +77,32 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
 """What does the work of a command or option that is no more."""
 
 
-class _EndError(click.ClickException):
-    """A sentence to end with, and the exit status."""
-
-    def __init__(self, sentence: str, status: int) -> None:
-        super().__init__(sentence)
-        vars(self)["exit_code"] = status
-
-
 class _UnforeseenError(Exception):
     """Its cause is what nobody foresaw."""
 
 
-def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> _EndError:
+def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> click.ClickException:
     """The error to end with; where JSON was asked for, its sentence is printed as JSON first, with what may help."""
-    problem = printable(str(error))
+    ending = click.ClickException(printable(str(error)))
+    vars(ending)["exit_code"] = status
     if "--json" in ctx.obj:
         remedies = error.remedies if isinstance(error, MarginalsError) else {}
-        print_json({"error": problem} | ({"remedies": remedies} if remedies else {}))
-    return _EndError(problem, status)
+        print_json({"error": ending.message} | ({"remedies": remedies} if remedies else {}))
+    return ending
 
 
-class _ImportedCommands(MutableMapping[str, click.Command]):
+class _ImportedCommands(Mapping[str, click.Command]):
     """Commands by name, each imported when it is asked for."""
 
-    def __init__(self, homes: Mapping[str, str]) -> None:
-        self._homes = dict(homes)
-        self._imported: dict[str, click.Command] = {}
-
     def __getitem__(self, name: str) -> click.Command:
-        if name not in self._imported:
-            module, _, attribute = self._homes[name].partition(".")
-            self._imported[name] = getattr(import_module(f"marginals.commands.{module}"), attribute)
-        return self._imported[name]
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._homes[name] = ""
-        self._imported[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._homes[name]
-        self._imported.pop(name, None)
+        command = "open_window" if name == "open" else name
+        return getattr(import_module(f"marginals.commands.{_HOMES[name]}"), command)  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._homes)
+        return iter(_HOMES)
 
     def __len__(self) -> int:
-        return len(self._homes)
+        return len(_HOMES)
 
 
 class _Commands(click.Group):
@@ -231,20 +195,19 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
-        """The names of the commands in the order of work."""
-        return [name for names in KINDS_OF_WORK.values() for name in names]
+        """The names in the order of work."""
+        return list(_HOMES)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as click calls it
         """Each kind of work with its commands, their first sentences whole."""
-        widest = max(map(len, self.list_commands(ctx)))
-        for kind, names in KINDS_OF_WORK.items():
+        widest = max(map(len, _HOMES))
+        for kind, homes in _KINDS_OF_WORK.items():
             with formatter.section(kind):
-                told = (self.commands[name].get_short_help_str(100) for name in names)
-                formatter.write_dl([(f"{name:<{widest}}", summary) for name, summary in zip(names, told)])
+                names = [home.partition(".")[2] for home in homes]
+                formatter.write_dl([(f"{n:<{widest}}", self.commands[n].get_short_help_str(100)) for n in names])
 
 
 def _status(work: Callable[[], Any], arguments: Sequence[str]) -> int:
-    """The exit status of what click does, every error being one sentence."""
     try:
         with streams():
             try:
@@ -281,7 +244,6 @@ def _answered(work: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 
 def _internal(error: BaseException, arguments: Sequence[str]) -> int:
-    """Say of an error that nobody foresaw what may be said."""
     if wants_traceback(arguments):
         sys.__excepthook__(type(error), error, error.__traceback__)
     else:
@@ -293,7 +255,7 @@ def _internal(error: BaseException, arguments: Sequence[str]) -> int:
 
 
 @click.group(
-    cls=_Commands, commands=_ImportedCommands(_HOMES), context_settings={"help_option_names": ["-h", "--help"]}
+    cls=_Commands, commands=cast(Any, _ImportedCommands()), context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(marginals.__version__, prog_name="marginals")
 @click.option(

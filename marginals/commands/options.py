@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from marginals.output import OutputFile
     from marginals.publishing.searching import Progress
-    from models.graphs.junction_tree import Collection
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -118,20 +117,19 @@ def output(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
-def row_order(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option for the order of the rows that a command writes, as `order`; None without it."""
+def _order(_context: click.Context, _option: click.Parameter, is_kept: bool) -> Any:
+    from marginals.risk.rules import AsRead
 
-    @wraps(command)
-    def with_order(*arguments: Any, keep_order: bool, **options: Any) -> Any:
-        from marginals.risk.rules import AsRead
+    return AsRead() if is_kept else None
 
-        return command(*arguments, order=AsRead() if keep_order else None, **options)
 
-    return click.option(
-        "--keep-order",
-        is_flag=True,
-        help="Write the rows in the order of the table, which can tell whose they are (as of a table sorted by name).",
-    )(with_order)
+row_order = click.option(
+    "--keep-order",
+    "order",
+    is_flag=True,
+    callback=_order,
+    help="Write the rows in the order of the table, which can tell whose they are (as of a table sorted by name).",
+)
 
 
 def parse_levels(text: str | None) -> dict[str, int]:
@@ -165,32 +163,12 @@ class _ProgressLines:
         self._said = (task, now)
         print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
 
-    def found(self, collection: "Collection", divergence: float) -> None:
-        """Its measure, its tables in words, and what each pair of attributes can be analysed by."""
-        from marginals.names import margin_in_words
-        from marginals.pages.pairs import pairs_shown
-
-        pairs = pairs_shown(collection)
-        best = {
-            "kl_divergence": divergence,
-            "tables": [margin_in_words(margin, collection.domain) for margin in collection.margins],
-            "attributes": pairs.attributes,
-            "pairs": [[*pair.names, pair.kind] for pair in pairs.listed],
-            "numbers": dict(pairs.numbers),
-        }
-        print(json.dumps({"best": best}), file=sys.stderr, flush=True)
-
-
-def _silent(task: str, done: int, total: int) -> None:  # noqa: ARG001 - as progress is called
-    ENDING.heed()
-
 
 class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
     Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most; and a line such as {"best": {...}} where a search
-    has found something better. Then SIGUSR1 ends a search with the best so far.
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
     """
 
     def __init__(self, wanted: bool) -> None:
@@ -203,7 +181,7 @@ class ProgressBars:
             if ENOUGH is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
             return _ProgressLines()
-        return self._advance if self._are_shown else _silent
+        return self._advance if self._are_shown else lambda *_: ENDING.heed()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close()
@@ -226,10 +204,7 @@ class ProgressBars:
             self._bar = None
 
 
-# Signals that ask the program to end: it ends in order, so that nothing half-written stays behind.
-#
-# Only the program listens to them; the library leaves signals to whoever imports it.
-
+# Signals that ask the program to end: it ends in order. The library leaves signals to whoever imports it.
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Ctrl-C; the wish of another program, or of a machine that is shut down; a terminal that was closed."""

@@ -111,11 +111,12 @@ def publish(
             if error.in_the_table and not as_json:
                 print_lines([error.in_the_table], err=True)
             raise
-    from marginals.say.table import kept_out_by_role
+    from marginals.say.table import kept_out_by_role, whose_lines
 
     by_role = kept_out_by_role(_roles(configured), config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
-    hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed))
+    warnings = list(whose_lines(table))
+    hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed), warnings)
     if sign is not None and not as_json:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
@@ -123,10 +124,7 @@ def publish(
 def _page_apart(
     configured: "Config", out: Path, steward: Path | None, ledger: Path | None, sign: Path | None
 ) -> "StewardFile":
-    """The page for the steward, where it and the release can be written.
-
-    Raises InputError where something that is read, or is no release, would be replaced: after a long search it is too late.
-    """
+    # what is read, or is no release, is not replaced: after a long search it is too late to say so
     from marginals.bundle.writing import require_replaceable
     from marginals.steward import StewardFile, beside
 
@@ -141,29 +139,27 @@ def _page_apart(
 
 
 def _roles(configured: "Config") -> "dict[str, Role]":
-    """The roles of the columns of a config."""
     return {name: attribute.role for name, attribute in configured.source.attributes.items()}
 
 
 def _before_searching(
     configured: "Config", table: "Table", config: Path, ledger: Path | None, page: "StewardFile", out: Path
 ) -> Iterator[str]:
-    """What somebody should know before a table is searched: rows that are not counted, guesses, slow ways, an old page."""
     from marginals.config.questions import unconfirmed_lines
     from marginals.say.steward import another_release_line
-    from marginals.say.table import dropped_lines, left_out_lines, part_lines, unit_in_words
+    from marginals.say.table import dropped_lines, left_out_lines, part_lines, unit_in_words, whose_lines
+    from marginals.tables.people import ANY
 
+    yield from whose_lines(table)
     if page.is_of_another_release:
         yield another_release_line(page.path, out)
     least = configured.policy.least("min_cell")
-    counted, person = table.whole.rows + table.left_out, configured.source.person
-    yield from dropped_lines(counted, table.missing, table.missing_in, least, person)
+    counted, people = table.whole.rows + table.left_out, configured.source.unit.columns
+    yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
     yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
     yield from left_out_lines(table)
-    yield from filter(None, [unit_in_words(table.rows_per_person)])
-    if reason := table.left_to_pandas:
-        yield f"{reason}: pandas reads it, which takes longer and more memory."
+    yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
 
 def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
@@ -173,13 +169,17 @@ def written(publication: "Publication", out: Path, page: "StewardFile", sign: Pa
         return publication.write(out, sign=sign)
 
 
-def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, unconfirmed: Sequence[str] = ()) -> None:
-    """Print what a release that was written publishes and how private it is, for its steward.
-
-    unconfirmed: attributes whose roles are guesses that nobody has confirmed.
-    """
+def hand_over(
+    publication: "Publication",
+    page: "StewardFile",
+    as_json: bool,
+    unconfirmed: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> None:
+    """Print what a release publishes, and how private it is. unconfirmed: attributes whose roles are guesses."""
     if as_json:
-        answer = {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
+        answer: dict[str, Any] = {"warnings": list(warnings)} if warnings else {}
+        answer |= {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
         print_json(answer | ({"unconfirmed": list(unconfirmed)} if unconfirmed else {}))
         return
     from marginals.bundle.content import REPORT
@@ -188,6 +188,7 @@ def hand_over(publication: "Publication", page: "StewardFile", as_json: bool, un
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
+    print_lines(warnings)
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.wanted)
@@ -339,11 +340,10 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
 
 
 def _write_report(verification: "Verification", folder: Path, path: Path, deadline: "Deadline") -> bool:
-    """Write the page of a release. False where its files cannot be trusted: its verification has said why."""
     try:
         published = verification.published
         release = marginals.Release(published) if published else marginals.open_release(folder, deadline)
-    except BundleError:
+    except BundleError:  # the verification has said why
         return False
     release.write_report(path)
     return True
@@ -356,7 +356,6 @@ def _today() -> str:
 def _verified_table(
     files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
 ) -> "Verification":
-    """The findings on a single table, of the config's policy or of what is asked instead."""
     from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
     from marginals.release.verification import asked_claims
@@ -369,8 +368,7 @@ def _verified_table(
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
-    most = people if isinstance(people, int) else None
-    demanded = configured.policy.requirements(sensitive, most, missing).claims
+    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None, missing).claims
     claims = asked_claims(checks, sensitive) if checks else demanded
     claims = [
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
@@ -446,24 +444,21 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     import numpy as np
     import pandas as pd
 
-    from marginals.estimates import drawn, drawn_base_values, pairs_in
+    from marginals.estimates import drawn, pairs_in
     from marginals.names import number_of
     from marginals.say.answers import pair_rows, synthetic_lines
 
     write = marginals.interchange.rows_writer(target.path)
     file = target.opened()
-    beside = Target(None if file is None or file.is_device else _pairs_path(file.path), target.force)
+    has_pairs = file is not None and not file.is_device
+    beside = Target(file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force)
     pairs_file = beside.opened()
     release = marginals.open_release(folder)
-    draw = drawn_base_values if base_values else drawn
-    frame = draw(release.model, rows, np.random.default_rng(seed))
+    frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
-    with (
-        nullcontext()
-        if pairs_file is None
-        else pairs_file.unless_it_fails(csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"])))
-    ):
+    listed = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
+    with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(listed):
         write(frame)
     print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
     if as_json:
@@ -472,16 +467,9 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
         print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
-    wrote = (
-        f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}. They tell what the release tells, no more."
-    )
-    print_lines([wrote] if target.path is not None else [])
+    wrote = f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}."
+    print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
     print_lines([f"Which two columns tell something of each other: {beside.path}"] if beside.path is not None else [])
-
-
-def _pairs_path(rows: Path) -> Path:
-    """Where it stands which kind each pair of columns is: `rows.csv.pairs.csv` beside `rows.csv`."""
-    return rows.with_name(f"{rows.name}.pairs.csv")
 
 
 @click.command()
@@ -526,11 +514,8 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     told = list(pairs(account))
     replaced = {entry.number: _replacement(entry) for entry in account.entries}
     if as_json:
-        releases = [
-            plain(entry) | {"replaced_by": mark.new if (mark := replaced[entry.number]) else None}
-            for entry in account.entries
-        ]
-        print_json({"releases": releases, "pairs": told})
+        by = {number: {"replaced_by": mark.new if mark else None} for number, mark in replaced.items()}
+        print_json({"releases": [plain(entry) | by[entry.number] for entry in account.entries], "pairs": told})
     else:
         for entry in account.entries:
             mark = replaced[entry.number]
@@ -542,7 +527,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
 
 
 def _replacement(entry: "Entry") -> "Replacement | None":
-    """By what the release of an entry is replaced, as a note beside its folder says."""
     from marginals.bundle.replacement import Replacement, note_beside, replacement_of
     from marginals.bundle.snapshot import Snapshot
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,20 +24,16 @@ from marginals.commands.options import (
     parse_levels,
     print_json,
     print_lines,
-    print_sentences,
     row_order,
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
 from marginals.files import PRIVATE, resolved
 from marginals.results import plain
-from marginals.say.sentences import WARNING, Sentence
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
-    from checks.risk.attackers import Records
     from checks.risk.harm import Objective
-    from marginals.output import OutputFile
     from marginals.pages.risk_page import RiskReport
     from marginals.risk.assessment import RiskAssessment
     from marginals.risk.rules import RowOrder
@@ -52,7 +49,6 @@ class _RiskOptions:
     utility: float | None
     loss: float | None
     price: float | None
-    attributes: int | None
     on_average: bool
     minimax: bool
     wants_frontier: bool
@@ -64,8 +60,8 @@ class _RiskOptions:
     def __post_init__(self) -> None:
         if self.order is not None and self.target.path is None:
             raise InputError("--keep-order goes with --out")
-        if sum(value is not None for value in (self.utility, self.loss, self.price, self.attributes)) > 1:
-            raise InputError("choose one of --utility, --loss, --price and --attributes")
+        if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
+            raise InputError("choose one of --utility, --loss and --price")
         if self.minimax and (not self.objective or self.on_average or self.wants_frontier):
             raise InputError("--minimax goes with --utility, --loss or --price, each row by row and without a frontier")
         if self.on_average and self.utility is None and self.loss is None:
@@ -81,18 +77,6 @@ class _RiskOptions:
         kinds = ((LeastRisk, self.utility), (MostUtility, self.loss), (TradeOff, self.price))
         return next((kind(value) for kind, value in kinds if value is not None), None)
 
-    def outputs(self, reads: tuple[Path, ...]) -> "tuple[OutputFile | None, ...]":
-        """The files for rows and page, which their owner alone may read.
-
-        Raises InputError where one may not be written, or two are the same.
-        """
-        targets = [self.target, Target(self.page, self.target.force)]
-        files = tuple(target.opened(reads, PRIVATE) for target in targets)
-        paths = [resolved(file.path) for file in files if file is not None]
-        if len(set(paths)) < len(paths):
-            raise InputError("--out and --report must name files of their own")
-        return files
-
 
 @click.command()
 @CONFIG
@@ -103,11 +87,6 @@ class _RiskOptions:
 )
 @click.option("--loss", type=NumberRange(0), help="Per row, maximize utility subject to loss <= LOSS.")
 @click.option("--price", type=NumberRange(0), help="Per row, minimize loss - PRICE * utility.")
-@click.option(
-    "--attributes",
-    type=click.IntRange(0),
-    help="Per row, show so many attributes, those of least loss if attributes are independent (or risk.clusters).",
-)
 @click.option(
     "--minimax",
     is_flag=True,
@@ -138,26 +117,35 @@ def risk(**options: Any) -> None:
       marginals risk release.toml --utility 8 --minimax
       marginals risk release.toml release-a release-b --report risk.html
     """
+    from marginals.names import number_of
     from marginals.pages.risk_page import risk_html
+    from marginals.risk.rules import Shuffled
 
     request = _RiskOptions(**options)
     configured = marginals.read_config(request.config)
-    rows_file, page_file = request.outputs(configured.reads)
+    targets = [request.target, Target(request.page, request.target.force)]
+    rows_file, page_file = (target.opened(configured.reads, PRIVATE) for target in targets)
+    if rows_file is not None and page_file is not None and resolved(rows_file.path) == resolved(page_file.path):
+        raise InputError("--out and --report must name files of their own")
     assessment = replace(marginals.disclosure_risk(configured, parse_levels(request.levels)), minimax=request.minimax)
     report = _computed(request, assessment, wants_page=page_file is not None)
     if rows_file is not None:
-        disclosed = assessment.table.records if report.optimum is None else report.optimum.disclosure.records
-        rows_file.write(_in_order(disclosed, request.order))
+        disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
+        disclosed = replace(assessment.table, disclosure=disclosure)
+        rows_file.write(csv_bytes(disclosed.frame(request.order or Shuffled())))
     if page_file is not None:
         page_file.write(risk_html(assessment, report, request.objective))
     if request.as_json:
         print_json(plain(report))
         return
     click.echo(str(report))
-    print_sentences(Sentence(WARNING, warning) for warning in report.warnings)
     if configured.source.unit.stated not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
-    _tell_written(len(report.table.utility), rows_file, page_file)
+    if rows_file is not None:
+        rows = number_of(len(report.table.utility), "row")
+        click.echo(f"Wrote {rows} to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
+    if page_file is not None:
+        click.echo(f"Wrote {page_file.path}. It is made from the table: keep it to yourself.")
 
 
 def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page: bool) -> "RiskReport":
@@ -165,53 +153,19 @@ def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.pages.risk_page import RiskReport
 
-    objective = request.objective
+    objective, edge, best, mean = request.objective, None, None, None
     on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not request.as_json) as progress:
-        edge = None
+        choosing = partial(progress, "best disclosure")
         if request.wants_frontier or on_page:
-            edge = assessment.frontier(progress=lambda done, total: progress("frontier", done, total))
-        best, mean = None, None
+            edge = assessment.frontier(progress=partial(progress, "frontier"))
         if request.on_average and isinstance(objective, LeastRisk | MostUtility):
-            mean = objective
-            best = assessment.optimum_on_average(mean, lambda done, total: progress("best disclosure", done, total))
+            mean, best = objective, assessment.optimum_on_average(objective, choosing)
         elif objective is not None:
-            best = assessment.optimum(objective, lambda done, total: progress("best disclosure", done, total))
-        elif request.attributes is not None:
-            best = assessment.optimum_of_attributes(request.attributes)
+            best = assessment.optimum(objective, choosing)
     releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
-    return RiskReport(
-        assessment.of_table(),
-        best,
-        edge,
-        sorted(releases, key=lambda one: (one.risk, one.release)),
-        assessment.harm.warnings,
-        mean,
-        request.minimax,
-        request.attributes,
-    )
-
-
-def _in_order(disclosed: "Records", order: "RowOrder | None") -> bytes:
-    """The rows as the bytes of a CSV file, shuffled where no order is asked for."""
-    import pandas as pd
-
-    from marginals.risk.rules import Shuffled, positions
-
-    frame = pd.DataFrame(disclosed.labels())
-    return csv_bytes(frame.iloc[positions(order or Shuffled(), len(frame))])
-
-
-def _tell_written(rows: int, rows_file: "OutputFile | None", page: "OutputFile | None") -> None:
-    """Which files were written, and what they are."""
-    from marginals.names import number_of
-
-    if rows_file is not None:
-        click.echo(
-            f"Wrote {number_of(rows, 'row')} to {rows_file.path}. Their risk is above; no other privacy of them was checked."
-        )
-    if page is not None:
-        click.echo(f"Wrote {page.path}. It is made from the table: keep it to yourself.")
+    releases.sort(key=lambda one: (one.risk, one.release))
+    return RiskReport(assessment.of_table(), best, edge, releases, mean, request.minimax)
 
 
 @click.command()
@@ -237,13 +191,13 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
     assert file is not None, "click requires --out"
-    written = disclose_table(configured, file, order or Shuffled())
+    rows = disclose_table(configured, file, order or Shuffled())
     if as_json:
-        print_json({"out": str(file.path), "rows": written.rows, "engine": written.engine})
+        print_json({"out": str(file.path), "rows": rows})
     else:
         click.echo(
-            f"Wrote {number_of(written.rows, 'row')} to {file.path} ({written.engine}). Nothing was checked of "
-            "their privacy, so only you may read the file."
+            f"Wrote {number_of(rows, 'row')} to {file.path}. Nothing was checked of their privacy, so only you may read the "
+            "file."
         )
 
 
@@ -252,13 +206,14 @@ _PROCESSES = 2
 
 
 @click.command()
-@click.argument("tables", metavar="TABLE...", nargs=-1, type=FILE)
+@click.argument("tables", metavar="TABLE...", nargs=-1, type=PATH)
 @click.option(
     "--spec", metavar="FILE", type=FILE, help="How the tables are read (audit.toml); without it that is guessed."
 )
 @click.option("--init", is_flag=True, help="Guess the spec, write it to --out with the reasons as comments, and stop.")
 @output("--out", help="Spec that --init writes. [default: audit.toml]")
 @click.option("--report", "page", metavar="FILE", type=FILE, help="Write a page with all that was found.")
+@click.option("--bounds", metavar="FILE", type=FILE, help="Write what is left of each withheld count: .csv or .json.")
 @click.option(
     "--small", type=click.IntRange(1), help="Counts from 1 to this one are small. [default: 4, or as the spec says]"
 )
@@ -271,6 +226,7 @@ def audit(
     init: bool,
     target: Target,
     page: Path | None,
+    bounds: Path | None,
     small: int | None,
     sensitive: str | None,
     deadline: Deadline,
@@ -278,17 +234,19 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a CSV file or a spreadsheet with counts: long, with a column of counts, or crossed, with the values of an
-    attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The command says which
-    suppressed counts can be computed, which small ones are certain, who certainly exists, and from which published counts
-    that follows; or which tables contradict each other. Exit status 1 if more is certain than that people exist, if tables
-    contradict each other, or if something was not understood or is undecided.
+    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV, or of tau-ARGUS or G-Confid) or a folder, as of ACRO:
+    long, with a column of counts, or crossed, with the values of an attribute in the header. Cells may be suppressed ("<5",
+    "*"), rounded, or ranges ("10-14"). The command says which suppressed counts can be computed, which small ones are
+    certain, who certainly exists, and from which published counts that follows; or which tables contradict each other. Exit
+    status 1 if more is certain than that people exist, if tables contradict each other, or if something was not understood
+    or is undecided.
 
     \b
     Examples:
       marginals audit by_age.csv by_sex.csv
       marginals audit by_age.csv by_sex.csv --init
       marginals audit --spec audit.toml --report audit.html
+      marginals audit by_age.csv by_sex.csv --bounds bounds.csv
     """
     from marginals.auditing.audits import audit as audited
 
@@ -299,12 +257,16 @@ def audit(
         raise InputError("--out goes with --init")
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
+    listed = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
     result = audited(*tables, spec=spec, seconds=deadline, small=small, sensitive=names, jobs=_PROCESSES)
     if file is not None:
         from marginals.pages.audit_page import audit_html
 
         file.write(audit_html(result))
+    if listed is not None:
+        frame, is_json = result.bounds(), listed.path.suffix.lower() == ".json"
+        listed.write((frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode())
     if as_json:
         print_json(plain(result))
     else:

@@ -1,6 +1,7 @@
 """Commands about one table: a first config for it, what it gives away, and how it could be published as a single table."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from marginals.publishing.searching import Progress
     from marginals.recoding.local_recoding import LocalRecoding
     from marginals.steward import StewardFile
+    from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
 
@@ -183,7 +185,7 @@ class _Made(NamedTuple):
 
 def _made(configured: "Config", table: "Table", progress: "Progress", asked: _Asked) -> _Made:
     """The single tables that are asked for. Raises NothingPublishableError where there is none."""
-    from marginals.publishing.obstacles import no_single_table
+    from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
     from marginals.recoding.lattice import LatticeResult, published_table
     from marginals.say.table import single_table_lines
@@ -207,7 +209,7 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
         result = LatticeResult(1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
     best = result.best()
     if best is None:
-        raise NothingPublishableError(no_single_table(table, requirements))
+        raise NothingPublishableError(no_single_table([suppressed(table)], [requirements]))
     return _Made(
         {"nodes": result.nodes, "minimal": result.minimal},
         best,
@@ -232,8 +234,8 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.local_recoding import weights_by_label
-    from marginals.recoding.sweep import class_order, level_combinations, sweeps_all
+    from marginals.recoding.lattice import lattice_nodes
+    from marginals.recoding.sweep import class_order, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
     if (requirements.cell_size or 1) > 1:
@@ -250,12 +252,10 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
         ) from None
     least, on_chains = requirements.class_size or 1, dict[str, int]()
     if method == "sweep":
-        chosen = configured.sweep
-        weights = weights_by_label(table, chosen.weights) if chosen.weights else None
-        recoded = marginals.sweep(table, diversity, chosen.importance, weights, k=least)
+        recoded = marginals.sweep(table, diversity, k=least)
         if not sweeps_all(table):
             swept = len(class_order(table, table.quasi_identifiers))
-            on_chains = {"swept": swept, "combinations": level_combinations(table)}
+            on_chains = {"swept": swept, "combinations": lattice_nodes(table.cube, table.quasi_identifiers)}
     else:
         recoded = marginals.hilbert(table, diversity, k=least)
     kl_divergence = recoded.kl_divergence(table)
@@ -299,11 +299,11 @@ def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
-    from marginals.bundle.writing import OutputFolder
+    from marginals.bundle.writing import require_folder
     from marginals.demo import census_config, census_hierarchies, hospital_config, simulate_census, simulate_hospital
     from marginals.files import replace_folder
 
-    _ = OutputFolder(folder)
+    require_folder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time
@@ -379,7 +379,11 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
 @click.option("--ignore", metavar="NAME,NAME", help="Columns that are not wanted in the release.")
-@click.option("--person", metavar="NAME", help="The column that says whose row it is, where people have several rows.")
+@click.option(
+    "--person", metavar="NAME,NAME", help="The column that says whose row it is, or several that do together."
+)
+@click.option("--header", metavar="LINE", help="The line that names the columns, from 1, or two: 3,4.")
+@click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
     "--preset",
     type=click.Choice(["joint-proof", "more-pairs"]),
@@ -393,7 +397,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     "-o",
     default="release.toml",
     show_default=True,
-    help="Config to write; hierarchy files go to the folder hierarchies beside it.",
+    help="Config to write.",
 )
 @JSON
 def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
@@ -409,48 +413,58 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
       marginals init people.csv --wanted diagnosis,age --preset more-pairs
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
+    from marginals.bundle.writing import release_at
     from marginals.config.first_config import initial_config
     from marginals.config.guessed_table import Chosen
     from marginals.config.presets import PRESETS
+    from marginals.output import keep_apart, refuse_to_replace
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    config = initial_config(
-        table, out, rare, _named(wanted), Chosen(sensitive, public, ignored, said["person"]), PRESETS[said["preset"]]
-    )
-    config.keep_apart(out, table)
+    header, person = _header_lines(said["header"]), said["person"]
+    people = () if person is None else _named(person) or ("",)
+    chosen = Chosen(sensitive, public, ignored, people, header=header, sheet=said["sheet"])
+    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS[said["preset"]])
+    keep_apart(out, (table,), release_at)
     if not target.force:
-        config.refuse_to_replace(out)
-    files, described = config.write(out), config.guessed.table
+        refuse_to_replace(out)
+    config.write(out)
     if as_json:
+        described = config.guessed.table
         more = {
             "numbers": dict(config.formats),
-            "person": config.guessed.person and config.guessed.person.column,
+            "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal.sign if described.decimal.why else None,
         }
-        answer = {"out": str(out), "hierarchies": list(map(str, files[:-1])), "attributes": config}
+        answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
         answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
         print_json(answer | {name: each for name, each in more.items() if each})
         return
     print_lines(_init_lines(config))
-    them = "it" if len(files) == 1 else "them"
-    print_lines([f"Wrote {', '.join(map(str, [out, *files[:-1]]))}. Review every guess in {them}, then:"])
+    print_lines([f"Wrote {out}. Review every guess in it, then:"])
     click.echo(f"  marginals assess {out}\n  marginals publish {out} --out release")
 
 
 def _init_lines(config: "InitialConfig") -> Iterable[str]:
     """What was guessed of a table, questions first."""
-    from marginals.names import column_name
+    from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     described = config.guessed.table
     yield from (f"? {question}" for question in config.questions)
+    if config.form.header is not None:
+        lines = config.form.header
+        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
+        yield f"The columns are named by {named}; see header in the config."
     if described.decimal.why:
         yield f"Numbers are read with a decimal comma: {described.decimal.why}."
     yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     if described.missing.cells:
         yield str(described.missing)
-    yield from (f"{token} is taken for a missing value: {why}." for token, why in described.missing.why.items())
+    for name, facts in described.columns.items():
+        if facts.marks.texts and config.guesses[name].role.is_used:
+            taken = number_of(len(facts.marks.texts), "value")
+            yield f"{column_name(name)}: {taken} taken for missing, since {facts.marks.why}; see marks in the config."
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     if config.guessed.person is not None:
@@ -461,6 +475,14 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
         yield "No column looked sensitive; if one is, say so in the config."
 
 
+def _header_lines(text: str | None) -> "Header":
+    """The lines that an option names. Raises InputError for what is none."""
+    lines = tuple(int(line) for line in _named(text) if line.isascii() and line.isdigit())
+    if len(lines) != len(_named(text)):
+        raise InputError("--header takes the number of a line, from 1, or two of them, such as 3,4")
+    return None if text is None else lines[0] if len(lines) == 1 else lines
+
+
 def _named(columns: str | None) -> tuple[str, ...]:
     """The columns that an option names."""
     return tuple(name.strip() for name in (columns or "").split(",") if name.strip())
@@ -468,9 +490,7 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 @click.command("open")
 @click.argument("path", metavar="[TABLE|CONFIG|RELEASE]", type=PATH, default=Path())
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1. [default: a free one]")
-@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
-def open_window(path: Path, port: int, no_browser: bool) -> None:
+def open_window(path: Path) -> None:
     """Open a window in the browser for the whole way, without code.
 
     From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
@@ -493,10 +513,6 @@ def open_window(path: Path, port: int, no_browser: bool) -> None:
     def announce(address: str) -> None:
         click.echo(f"The window is at {address}\nCtrl-C ends it.")
 
-    try:
-        serve(project, port, announce, show=not no_browser)
-    except KeyboardInterrupt:  # how a window ends where it has a terminal
-        pass
-    except OSError as error:
-        raise InputError(f"port {port} cannot be used: {system_reason(error)}") from None
+    with suppress(KeyboardInterrupt):  # how a window ends where it has a terminal
+        serve(project, announce)
     click.echo("The window is closed.")

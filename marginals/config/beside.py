@@ -4,14 +4,15 @@ sensitive one away. Each rule sees what the rules before it made of the guesses.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
-from marginals.config.relations import Copy, associations, copies, determines, sums
+from marginals.config.relations import COARSE, FINE, Copy, associations, copies, determines, sums
 from marginals.config.rules import Guess, weighs_rows
-from marginals.config.vocabulary import is_recognizable, meaning_of, pervading
+from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
 from marginals.tables.words import column_pattern, column_words, people_words
@@ -36,16 +37,13 @@ _EXACT = 100
 _FEWEST_NAMES = 10
 """Different values of a part of a name, at least."""
 
-Change = Callable[[GuessedTable], Mapping[str, Guess]]
 
-
-@dataclass(frozen=True)
-class BesideRule:
+class BesideRule(NamedTuple):
     """One row of the table of rules. condition, result: in words. change: the guesses that it changes."""
 
     condition: str
     result: str
-    change: Change
+    change: Callable[[GuessedTable], Mapping[str, Guess]]
 
 
 # What the others say of a column of which nothing is known.
@@ -61,16 +59,15 @@ def _numbered_along(guessed: GuessedTable) -> dict[str, str]:
     stems = {name: "".join(guessed.facts[name].words_in_order) for name in guessed.guesses}
     secret = reversed(guessed.of_role(Role.SENSITIVE))
     of_stem = {stems[name]: name for name in secret if len(stems[name]) >= _SHORTEST_STEM}
-    result: dict[str, str] = {}
-    for name in _open(guessed):
-        like = of_stem.get(stems[name]) or of_stem.get(stems[name][:-1])
-        if like is not None and any(c.isdigit() for c in name + like):
-            result[name] = f"it is called like {like}, which is sensitive"
-    return result
+    like = {name: of_stem.get(stems[name]) or of_stem.get(stems[name][:-1], "") for name in _open(guessed)}
+    return {
+        name: f"it is called like {other}, which is sensitive"
+        for name, other in like.items()
+        if other and any(c.isdigit() for c in name + other)
+    }
 
 
 def _same_answers(guessed: GuessedTable) -> dict[str, str]:
-    """Why columns are sensitive that have the same answers in words, as the questions of a survey have."""
     sets: dict[frozenset[str], list[str]] = {}
     for name in guessed.used:
         labels = guessed.guesses[name].said.values
@@ -79,18 +76,17 @@ def _same_answers(guessed: GuessedTable) -> dict[str, str]:
         if len(answers) >= _FEWEST_ANSWERS and 2 * spoken > len(answers):
             near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
             sets.setdefault(next(near, answers), []).append(name)
+
+    def is_known(facts: Facts) -> bool:
+        return facts.is_recognizable or is_recognizable("".join(facts.words_in_order)[:-1])
+
     why = "it has the same answers as other columns, as questions about opinions or health have"
     asked = [
         names
         for names in sets.values()
-        if len(names) >= _FEWEST_QUESTIONS and not any(_is_known(guessed.facts[name]) for name in names)
+        if len(names) >= _FEWEST_QUESTIONS and not any(is_known(guessed.facts[name]) for name in names)
     ]
     return {name: why for names in asked for name in names if guessed.guesses[name].is_open}
-
-
-def _is_known(facts: Facts) -> bool:
-    """Whether a name, or what is left of it without a last letter, is one by which people are recognized."""
-    return facts.is_recognizable or is_recognizable("".join(facts.words_in_order)[:-1])
 
 
 def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
@@ -101,7 +97,8 @@ def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
     different = len({name if meaning is None else meaning.word for name, meaning in zip(sure, meanings)})
     abouts = [meaning.about for meaning in meanings if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
-    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading():
+    pervading = {kind.about for kind in kinds() if kind.pervades}
+    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading:
         return {}
     why = f"{UNKNOWN}; most other columns are sensitive by their names, as those about {about}"
     return {name: replace(guessed.protected(name, why, why), is_unknown=True) for name in _open(guessed)}
@@ -129,17 +126,18 @@ def _together(
 
 
 def _coordinates(guessed: GuessedTable) -> Mapping[str, Guess]:
-    def is_axis(facts: Facts) -> bool:
-        return bool(facts.says("axes") or (facts.says("axes", "axis_letters") and facts.says("beside_axes")))
-
     filled = guessed.filled
     is_named = any(facts.says("places") for facts in filled.values())
-    named = [
+    places = [
         name
         for name, facts in filled.items()
-        if facts.says("places") or is_axis(facts) or (is_named and "long" in facts.words)
+        if facts.numbers is not None
+        and (
+            facts.says("places", "axes")
+            or (facts.says("axis_letters") and facts.says("beside_axes"))
+            or (is_named and "long" in facts.words)
+        )
     ]
-    places = [name for name in named if filled[name].numbers is not None]
     are_exact = len(places) >= 2 and any(filled[name].distinct > _EXACT for name in places)
     return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if are_exact else {}
 
@@ -189,24 +187,18 @@ def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 def _sampling_design(guessed: GuessedTable) -> Mapping[str, Guess]:
     weights = [name for name in guessed.of_role(Role.IGNORED) if weighs_rows(guessed.facts[name])]
-    if not weights:
-        return {}
-    why = (
-        f"its name says that it is part of the design of a sample, which readers need for variances, together with "
-        f"{weights[0]}; alone it says from which part of the population somebody was drawn"
-    )
-    return {
-        name: guessed.guesses[name].decided(why, role=Role.IGNORED)
-        for name in guessed.of_role(Role.QUASI_IDENTIFIER)
-        if name not in (*guessed.chosen.roles, *guessed.chosen.wanted) and _says_sampling_design(guessed.facts[name])
-    }
-
-
-def _says_sampling_design(facts: Facts) -> bool:
-    """Whether a name is that of strata or of sampling units, as `psuid` or `sample_strata`, and says nothing else."""
-    units = "|".join(people_words("strata_and_units"))
-    design = [word for word in facts.words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)]
-    return bool(design) and facts.words <= {*design, *column_words("beside_design")}
+    units, result = "|".join(people_words("strata_and_units")), {}
+    for name in guessed.of_role(Role.QUASI_IDENTIFIER) if weights else ():
+        words = guessed.facts[name].words
+        design = {word for word in words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)}
+        is_chosen = name in (*guessed.chosen.roles, *guessed.chosen.wanted)
+        if design and words <= design | column_words("beside_design") and not is_chosen:
+            why = (
+                "its name says that it is part of the design of a sample, which readers need for variances, together with "
+                f"{weights[0]}; alone it says from which part of the population somebody was drawn"
+            )
+            result[name] = guessed.guesses[name].decided(why, role=Role.IGNORED)
+    return result
 
 
 # What gives a sensitive column away.
@@ -227,11 +219,7 @@ def _parts_of_sums(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
-    """What says the same as a sensitive column, tells it or follows from it.
-
-    What everybody may know, as an age, stays: then what it tells is no secret that could be kept. Where somebody chose both,
-    both stay.
-    """
+    """What everybody may know, as an age, stays: then what it tells is no secret. Where somebody chose both, both stay."""
     secret, chosen = guessed.of_role(Role.SENSITIVE), guessed.chosen
     pairs = []
     for pair in copies(guessed.values(guessed.used), secret) if secret else ():
@@ -245,37 +233,29 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     def rank(name: str) -> tuple[bool, bool, bool]:
         return name not in chosen.roles, name not in chosen.wanted, bool(guessed.guesses[name].question)
 
+    # Left out, so that no column is left that gives a sensitive one away, each with one that it gives away.
+    place = {name: i for i, name in enumerate(sorted(guessed.used, key=rank))}
+    copy_of: dict[str, Copy] = {}
+    for pair in sorted(pairs, key=lambda pair: (place[pair.of], place[pair.column])):
+        if pair.of not in copy_of and pair.column not in copy_of:
+            copy_of[pair.column] = pair
     result = {}
-    for name, pair in to_leave_out(pairs, sorted(guessed.used, key=rank)).items():
+    for name, pair in copy_of.items():
         guess = guessed.guesses[name]
         if guessed.guesses[pair.of].role is Role.QUASI_IDENTIFIER:
             why = f"{pair.why}, which others may know"
             result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
         else:
             why = f"{pair.why}, which nobody should learn"
-            result[name] = set_apart(guessed, name, f"{why}, so it has a table of its own only", why)
+            result[name] = _set_apart(guessed, name, f"{why}, so it has a table of its own only", why)
     return result
 
 
-def to_leave_out(pairs: Sequence[Copy], order: Sequence[str]) -> dict[str, Copy]:
-    """The columns to leave out so that none is left that gives a sensitive one away, each with one that it gives away.
+def _set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Guess:
+    """Make a column that gives a sensitive one away sensitive too, with a table of its own only.
 
-    order: of the columns, those first that are to stay rather than the others.
-    """
-    place = {name: i for i, name in enumerate(order)}
-    copy_of: dict[str, Copy] = {}
-    for pair in sorted(pairs, key=lambda pair: (place[pair.of], place[pair.column])):
-        if pair.of not in copy_of and pair.column not in copy_of:
-            copy_of[pair.column] = pair
-    return copy_of
-
-
-def set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Guess:
-    """The guess on a column that gives a sensitive one away: it is sensitive too, and has a table of its own only.
-
-    Such a table has everybody in one class. So whoever knows how the two columns go together, but neither value of anybody,
-    concludes of a class of another table what the shares of the other column say there: each value of this one has its share
-    of the rows, divided as that of the other one. What follows from the other column is then as uncertain as its values are;
+    Such a table has everybody in one class. Whoever knows how the two columns go together concludes of a class of another
+    table what the shares of the other column say there. What follows from the other column is as uncertain as its values;
     what determines it splits their shares, which leaves no criterion of shares worse.
     """
     apart = guessed.protected(name, f"{guessed.guesses[name].why}; {why}", question)
@@ -288,9 +268,9 @@ def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
         for name in guessed.of_role(Role.QUASI_IDENTIFIER)
         if not guessed.guesses[name].question and guessed.facts[name].is_recognizable
     ]
-    fine, result = {name: guessed.table.values_of(name).fine for name in known}, {}
+    fine, result = {name: guessed.table.values_of(name).groups(FINE) for name in known}, {}
     for name in _open(guessed):
-        coarse = guessed.table.values_of(name).coarse
+        coarse = guessed.table.values_of(name).groups(COARSE)
         if told := next((other for other in known if determines(fine[other], coarse)), ""):
             guess = guessed.guesses[name]
             result[name] = guess.decided(f"{guess.why}; in nearly all rows {told} tells it")
@@ -298,10 +278,8 @@ def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
-    """The columns beyond the most that a search can do in its time.
-
-    First come columns that are wanted, then sensitive ones, then those by which people are recognized, such as their age or
-    town, and of others those that go together with most columns.
+    """First stay columns that are wanted, then sensitive ones, then those by which people are recognized, such as their age
+    or town, and of others those that go together with most columns.
     """
     used = guessed.used
     if len(used) <= MOST_COLUMNS:
@@ -361,11 +339,10 @@ def by_the_others(guessed: GuessedTable) -> GuessedTable:
 
 
 def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable:
-    """The guesses, where that a value of a column is missing says no more than another column does. by: that one.
+    """Change columns that lack a value exactly where another one says so. by: that one.
 
-    Where that is sensitive, the column would give it away in every class and has a table of its own only, unless it is among
-    those that somebody chose: that a value is missing is kept uncertain by nothing. One that is sensitive only since most
-    others are is not, so that nothing is claimed of it; that is asked. Elsewhere missing counts as a value.
+    If that is sensitive, the column would give it away in every class and has a table of its own only, unless somebody chose
+    it. One that is sensitive only since most others are becomes a quasi-identifier, and is asked about.
     """
     for name, other in by.items():
         guess, telling = guessed.guesses[name], guessed.guesses[other]
@@ -379,6 +356,6 @@ def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable
             changed[name] = replace(guess, why=says, missing="as a value")
         elif name not in guessed.chosen.roles:
             gives_away = f"{lacks}, so it would give that away beside others, and has a table of its own only"
-            changed[name] = replace(set_apart(guessed, name, gives_away, ""), missing="as a value")
+            changed[name] = replace(_set_apart(guessed, name, gives_away, ""), missing="as a value")
         guessed = guessed.changed(changed)
     return guessed

@@ -1,98 +1,121 @@
 """How the cells of an unknown table are written: what stands for no value, and which sign comes before a fraction."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from marginals.tables.attribute import Column
-from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats
+from marginals.tables.spellings import nothing_among, says_nothing
+from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_digit
 
 ALWAYS = ("", "?")
 """What stands for nothing in every table."""
-
-WORDS = (
-    "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "NULL", "null", "#NULL!", ".", "..", "-", "--",
-)  # fmt: skip
-"""What stands for nothing wherever it occurs."""
-
-_NEGATIVE = ("-7", "-8", "-9", "-77", "-88", "-99", "-777", "-888", "-999", "-9999")
-_NINES = ("98", "99", "998", "999", "9998", "9999", "99999")
-
 _FAR = 2
-"""Times that a number for nothing is as large as the largest that is one, at least."""
-
+"""Times that codes for no answer are as large as the largest number, at least, if nobody need be asked."""
+_GAP = 5
+"""Numbers that lack between the largest number and codes, at least; of one digit, one is enough for several codes."""
 _FEW = 5
-"""Different numbers besides, at least: of fewer nobody can say what is out of place."""
+"""Different numbers besides a single code, at least: of fewer nobody can say what is out of place."""
+_MOST_WORDS = 3
+"""Different words, at most, that may stand for nothing among numbers, of which there are ten times as many."""
 
 
 @dataclass(frozen=True)
 class MissingTokens:
-    """What stands for no value. texts: all of it. why: of each number among them, for people. cells: how many each has."""
+    """What stands for no value in all columns. cells: how many cells have each text."""
 
     texts: tuple[str, ...]
-    why: Mapping[str, str]
     cells: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    def counted_in(self, columns: Sequence[Column]) -> "MissingTokens":
-        """Count how many cells of some columns have each; cells without a text count as empty ones."""
-        cells = dict.fromkeys(self.texts, 0)
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> "MissingTokens":
+        """The texts that say nothing in all columns that have them; cells without a text count as empty ones."""
+        nothing, values = set[str](), set[str]()
         for column in columns:
-            cells[""] += column.missing
-            for text, count in zip(column.values, column.counts.tolist()):
-                if text in cells:
-                    cells[text] += count
-        return replace(self, cells={text: count for text, count in cells.items() if count})
+            own = nothing_among(column.values)
+            nothing |= own
+            values |= {text for text in column.values if says_nothing(text)} - own
+        texts = (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
+        cells = Counter({"": sum(column.missing for column in columns)})
+        for column in columns:
+            cells.update({text: n for text, n in zip(column.values, column.counts.tolist()) if text in texts})
+        return cls(texts, {text: cells[text] for text in texts if cells[text]})
 
     def __str__(self) -> str:
-        """How many cells are read as missing, and by which mark; empty where none is."""
         marks = [f"{count:,} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
         return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
 
 
-def missing_tokens(columns: Sequence[Column]) -> MissingTokens:
-    """Find what stands for no value in a table. A number only does where it does so in every column that has it.
+@dataclass(frozen=True)
+class Marks:
+    """Texts of one column that stand for no value. why: what says so. is_asked: whether that may be wrong."""
 
-    >>> ages = Column.of("age", ["31", "42", "53", "64", "75", "-9", "NA"])
-    >>> tokens = missing_tokens([ages])
-    >>> tokens.texts, tokens.why
-    (('', '?', 'NA', '-9'), {'-9': 'all other numbers of age are 0 or more'})
-    """
-    words = [word for word in WORDS if any(word in column.values for column in columns)]
-    why: dict[str, str] = {}
-    numbers: dict[str, Mapping[str, Decimal]] = {}
-    for token in (*_NEGATIVE, *_NINES):
-        having = {column.name: column for column in columns if _spelling(token, column)}
-        numbers |= {name: _numbers_by_text(column) for name, column in having.items() if name not in numbers}
-        reasons = [_stands_apart(Decimal(token), column, numbers[name]) for name, column in having.items()]
-        if having and all(reasons):
-            others = "" if len(having) == 1 else f", and the same goes for {len(having) - 1} more columns"
-            why |= {_spelling(token, column): f"{reasons[0]}{others}" for column in having.values()}
-    return MissingTokens((*ALWAYS, *words, *why), why)
+    texts: tuple[str, ...] = ()
+    why: str = ""
+    is_asked: bool = False
 
 
-def _spelling(token: str, column: Column) -> str:
-    """How a column spells a number, as -9 or -9.0; empty where it lacks it."""
-    return next((text for text in (token, f"{token}{column.decimal}0") if text in column.values), "")
+NO_MARKS = Marks()
 
 
-def _numbers_by_text(column: Column) -> dict[str, Decimal]:
-    """The values of a column as numbers, words for missing values left out; none where another is no number."""
-    texts = [value for value in column.values if value not in WORDS]
-    numbers = NumberFormat.of(texts, column.decimal)
-    read = {text: number for text in texts if numbers is not None and (number := numbers.number(text)) is not None}
-    return read if len(read) == len(texts) else {}
+def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
+    """Find the codes and words of a column that stand for no value. labels: what a file says that values mean."""
+    labelled = tuple(value for value in column.values if labels.get(value) and says_nothing(labels[value]))
+    if labelled:
+        return Marks(labelled, "the labels of the file say so")
+    written = NumberFormat.of(column.values, column.decimal)
+    if written is None:
+        return NO_MARKS
+    numbers = {text: number for text in column.values if (number := written.number(text)) is not None}
+    words = tuple(text for text in column.values if text not in numbers)
+    if words and (len(words) > _MOST_WORDS or 10 * len(words) > len(numbers) or any(map(has_digit, words))):
+        return NO_MARKS
+    of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
+    if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):
+        return of_words
+    codes = _codes(numbers, dict(zip(column.values, column.counts.tolist())))
+    if not codes.texts:
+        return of_words
+    return replace(codes, texts=(*words, *codes.texts), is_asked=codes.is_asked or bool(words))
 
 
-def _stands_apart(token: Decimal, column: Column, number_of: Mapping[str, Decimal]) -> str:
-    """Why a number stands for nothing in a column that has it; empty where it may be a number like the others."""
-    others = set(number_of.values()) - set(map(Decimal, _NEGATIVE if token < 0 else _NINES))
-    if len(others) < _FEW or min(others) < 0:
-        return ""
-    if token < 0:
-        return f"all other numbers of {column.name} are 0 or more"
-    count = int(column.counts[[number_of.get(value) == token for value in column.values]].sum())
-    is_far = 0 < _FAR * max(others) <= token
-    return f"all other numbers of {column.name} are no more than half of it" if is_far and count > 1 else ""
+def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
+    """Find the codes for no answer among whole numbers: negative ones, and 97, 98, 99 and the like beyond all others."""
+    below = tuple(text for text, number in numbers.items() if number < 0)
+    above = {text: number for text, number in numbers.items() if number >= 0}
+    others = set(above.values())
+    if any(abs(numbers[text]) not in _NEGATIVE for text in below):
+        return NO_MARKS
+    if below and len(others) >= (2 if len(below) > 1 else _FEW):
+        is_asked = len(below) == 1 and abs(numbers[below[0]]) not in _ALONE
+        return Marks(below, "all other numbers are 0 or more", is_asked)
+    for digits in range(5, 0, -1):
+        family = {Decimal(text * digits) for text in "789"}
+        family |= {Decimal(10**digits - n) for n in range(1, 5) if digits > 1}
+        largest, gap = max(others - family, default=max(family)), 1 if digits == 1 else _GAP
+        for number in sorted(others & family):
+            largest = number if 0 < number - largest <= gap else largest
+        codes = tuple(text for text, number in above.items() if number in family and number > largest)
+        rest = [rows_of[text] for text, number in above.items() if number <= largest]
+        if not codes or len(rest) < 2 or max(others) > max(family):
+            continue
+        least, are_many = min(map(above.__getitem__, codes)), len(codes) > 1
+        is_far = 0 < _FAR * largest <= least and least - largest > _GAP
+        if is_far and (are_many or (len(rest) >= _FEW and rows_of[codes[0]] > 1)):
+            return Marks(codes, "all other numbers are no more than half of them")
+        is_heap = len(rest) >= _FEW and sum(map(rows_of.__getitem__, codes)) > _FAR * sorted(rest)[len(rest) // 2]
+        if is_far or are_many or is_heap:
+            return Marks(codes, "they lie beyond all other numbers, as codes do that say why there is none", True)
+    return NO_MARKS
+
+
+_ALONE = frozenset(map(Decimal, (7, 8, 9, 77, 88, 99, 777, 888, 999, 9999)))
+"""Codes of which one is enough, with a minus before it."""
+
+_NEGATIVE = _ALONE | frozenset(
+    map(Decimal, (*range(1, 10), 66, *range(94, 100), 666, *range(994, 1000), 7777, 8888, *range(9994, 10000)))
+)
 
 
 @dataclass(frozen=True)
@@ -103,22 +126,14 @@ class DecimalSign:
     why: str = ""
 
 
-POINT = DecimalSign()
-
-
 def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
     """The comma where some columns hold numbers with one and no column holds numbers with a point, else the point.
 
     1,234 and 5,678 may be whole numbers: columns in which every fraction has three digits say nothing.
-
-    >>> likely_decimal([Column.of("bmi", ["21,5", "30", "NA"]), Column.of("age", ["31", "42", "53"])])
-    DecimalSign(sign=',', why='the numbers of bmi have a comma before their fraction, and no column has a point there')
-    >>> likely_decimal([Column.of("bmi", ["21,5", "30"]), Column.of("weight", ["61.5"])])
-    DecimalSign(sign='.', why='')
     """
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):
-        return POINT
+        return DecimalSign()
     more = {1: "", 2: " and one more column"}.get(len(with_comma), f" and {len(with_comma) - 1} more columns")
     return DecimalSign(
         ",", f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"
@@ -126,8 +141,7 @@ def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
 
 
 def _has_fractions(column: Column, sign: str) -> bool:
-    """Whether all values are numbers, some of them with a sign that stands before a fraction for sure."""
-    texts = [value for value in column.values if value not in (*ALWAYS, *WORDS)]
+    texts = [value for value in column.values if not says_nothing(value)]
     number_format = NumberFormat.of(texts, sign)
     if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):
         return False

@@ -2,22 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from marginals.config import RARE
+from marginals.config.cells import NO_MARKS, Marks
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
+from marginals.tables.files import ColumnLabels
+from marginals.tables.intervals import gaps_and_overlaps
+from marginals.tables.scales import dates_among_bands, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -26,80 +29,16 @@ from marginals.tables.sensitive_groups import (
     round_width,
     without_spike,
 )
-from marginals.tables.values import MOST_CONSECUTIVE, date_text, in_order, missing_among
+from marginals.tables.spellings import respelled
+from marginals.tables.values import MOST_CONSECUTIVE, date_text, dates_of_column, missing_among
 from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
-
-# How dates are spelled. Prefixes of 2023-11-12 are its month and its year; those of 12.11.2023 would be days of all years.
 
 _MOST_YEARS = 200
 """Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
 _DAYS_BY_DAY = 200
 """Dates within so many days may be published by the day."""
-_SPELLED = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
-_SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}")
-
-HierarchyRows = tuple[tuple[str, ...], ...]
-
-
-def likely_units(values: Sequence[str]) -> tuple[str, ...] | None:
-    """What dates are cut to, the finest unit first: days where they lie within some months; None where some are no dates,
-    or lie too far apart.
-
-    >>> likely_units(["2023-11-12", "2001-02-03"]), likely_units(["12.11.2023", "28.12.2023"]), likely_units(["11/12/2023"])
-    (('month', 'quarter', 'year'), ('day', 'month', 'quarter', 'year'), None)
-    """
-    days = [text[:10] for value in values if (text := date_text(value)) is not None]
-    if not days or len(days) < len(values):
-        return None
-    span = date.fromisoformat(max(days)) - date.fromisoformat(min(days))
-    if span.days > _MOST_YEARS * 366:
-        return None
-    units = ("month", "quarter", "year")
-    return ("day", *units) if span.days <= _DAYS_BY_DAY else units
-
-
-def _spelled(when: date, day_first: bool, sign: str, digits: str) -> str:
-    first, second = (when.day, when.month) if day_first else (when.month, when.day)
-    return f"{first:{digits}}{sign}{second:{digits}}{sign}{when.year:04d}"
-
-
-def calendar_rows(values: Sequence[str]) -> HierarchyRows | str:
-    """The hierarchy `day, month, year, *` of dates that end with the year, or, in words that quote none, why there is none.
-
-    It holds all days of the decades that occur, so that it tells nothing of single days.
-    """
-    rewrite = "rewrite them as YYYY-MM-DD in the table, to be cut to months, then years"
-    fields = [match.groups() for value in values if (match := _SPELLED.fullmatch(value))]
-    if len(fields) < len(values):
-        return f"dates with two digits for the year; {rewrite}"
-
-    def is_spelled(value: str, parts: tuple[str, ...], spelling: tuple[bool, str, str]) -> bool:
-        first, second, year = int(parts[0]), int(parts[2]), int(parts[3])
-        day, month = (first, second) if spelling[0] else (second, first)
-        try:
-            return _spelled(date(year, month, day), *spelling) == value
-        except ValueError:
-            return False
-
-    signs = {sign for _, sign, _, _ in fields}
-    orders = (True,) if "." in signs else (True, False)  # nobody writes the month first with points
-    spellings = [
-        spelling
-        for spelling in product(orders, signs, ("02d", "d"))
-        if all(is_spelled(value, parts, spelling) for value, parts in zip(values, fields))
-    ]
-    if len({day_first for day_first, _, _ in spellings}) == 2:
-        return f"dates of which the day and the month cannot be told apart; {rewrite}"
-    if not spellings:
-        return f"dates, but some are spelled in another way or are no days of the calendar; {rewrite}"
-    years = [int(year) for *_, year in fields]
-    first, last = min(years) // 10 * 10, max(years) // 10 * 10 + 9
-    if last - first >= _MOST_YEARS or first < 1:
-        return "dates that lie too far apart; leave those empty in the table that stand for unknown ones"
-    begin = date(first, 1, 1)
-    days = [begin + timedelta(days) for days in range((date(last, 12, 31) - begin).days + 1)]
-    return tuple((_spelled(day, *spellings[0]), f"{day:%Y-%m}", f"{day:%Y}", "*") for day in days)
+_ENDS_WITH_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}){1,2}")
 
 
 # How numbers and codes are coarsened.
@@ -115,13 +54,6 @@ def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool)
     """The width of the bands that a fitted ladder of numbers begins with; none for single whole values.
 
     A round one, of which a hundred or so hold most rows; of ages with decimals whole years.
-
-    >>> whole = list(map(Decimal, range(5001)))
-    >>> each = np.ones(5001, dtype=np.int64)
-    >>> finest_width(whole, each, False), finest_width(whole[:99], each[:99], True)
-    ((50,), ())
-    >>> finest_width([Decimal("0.4"), Decimal("0.9"), Decimal("21.6")], np.array([50, 50, 1]), False)
-    (Decimal('0.1'),)
     """
     unit = last_decimal(numbers)
     numbers, counts = without_spike(numbers, counts)
@@ -145,9 +77,6 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     such as halve the number of groups; none where no prefix puts some codes together and keeps others apart.
 
     codes: distinct, of one length. counts: rows of each, shape (codes,). rare: rows, fewer of which are rare.
-
-    >>> likely_prefixes(["PT-1480", "PT-1485", "PT-3063", "PT-3068"], np.array([9, 9, 9, 9]), 10)
-    (6,)
     """
     groups: dict[int, Counter[str]] = {length: Counter() for length in range(len(codes[0]), 0, -1)}
     for code, rows in zip(codes, counts.tolist()):
@@ -162,15 +91,7 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
     return tuple(chosen[:_MOST_LEVELS])
 
 
-@dataclass(frozen=True)
-class ColumnDescription:
-    """What a file says of a column in words: a description, and the label of each code."""
-
-    description: str = ""
-    values: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-UNSAID = ColumnDescription()
+UNSAID = ColumnLabels()
 
 
 class ValueKind(Enum):
@@ -178,7 +99,6 @@ class ValueKind(Enum):
 
     NUMBERS = "numbers"
     DATES = "dates"
-    SPELLED_DATES = "dates that end with the year"
     CODES = "codes of one length"
     TEXTS = "texts"
 
@@ -198,12 +118,21 @@ _LONGEST_CATEGORY = 200
 """As long one value of such a list may be, most of whose values enough rows share."""
 
 
+_MOST_RANGES = 1_000
+"""Bands of a column, at most; more values are keys or measures."""
+
+
 @dataclass(frozen=True, eq=False)
 class Facts(Column):
-    """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare."""
+    """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare.
 
-    said: ColumnDescription = UNSAID
+    marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
+    """
+
+    said: ColumnLabels = UNSAID
     rare: int = RARE
+    marks: Marks = NO_MARKS
+    spellings: int = 0
 
     @classmethod
     def read(cls, frame: pd.DataFrame, name: str) -> "Facts":
@@ -227,6 +156,47 @@ class Facts(Column):
         gone = self.rows - int(self.counts[places].sum())
         values = tuple(self.values[i] for i in places)
         return replace(self, values=values, counts=self.counts[places], missing=self.missing + gone)
+
+    def marked(self, marks: Marks) -> "Facts":
+        """Count marks of this column as missing, and values that differ by their spelling only as one."""
+        known = self.without(marks.texts)
+        if known.format is not None or known.distinct > _MOST_CODES:
+            return replace(known, marks=marks)
+        rows_of = Counter(dict(zip(known.values, known.counts.tolist())))
+        days = dates_of_column(known.values)
+        spelled = days or respelled(rows_of, self.said.values)
+        for text, value in spelled.items():
+            rows_of[value] += rows_of.pop(text)
+        values = tuple(in_order(rows_of)) if spelled else known.values
+        counts = np.array([rows_of[value] for value in values], dtype=np.int64)
+        return replace(known, values=values, counts=counts, marks=marks, spellings=0 if days else len(spelled))
+
+    @property
+    def doubt(self) -> str:
+        """What is asked about its values; empty where nothing is."""
+        doubts = []
+        if self.marks.is_asked:
+            doubts.append(
+                f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
+                "values, write marks = []"
+            )
+        if self.spellings:
+            doubts.append(
+                f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
+                "blanks or signs only; if they are values of their own, write one_spelling = false"
+            )
+        bands = self.values if self.distinct <= _MOST_RANGES else ()
+        pairs = gaps_and_overlaps(bands)
+        if dates := dates_among_bands(bands):
+            doubts.append(
+                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
+                "correct the file before anything is published"
+            )
+        elif pairs:
+            overlaps = sum(not pair.is_gap for pair in pairs)
+            why = "they begin before the one below ends" if overlaps else "a gap lies below them"
+            doubts.append(f"{overlaps or len(pairs):,} of its bands may be wrong, since {why}")
+        return "; and ".join(doubts)
 
     def says(self, *keys: str) -> str:
         """The words of the name that stand under some keys of the table of words."""
@@ -307,17 +277,17 @@ class Facts(Column):
     @cached_property
     def end_with_year(self) -> bool:
         """Whether all values are spelled like 12.11.2023, 12/11/2023, 12-11-2023 or with two digits of the year."""
-        return self.are(_SPELLED) or self.are(_SHORT_YEAR)
+        return self.are(_ENDS_WITH_YEAR)
 
     @cached_property
     def units(self) -> tuple[str, ...] | None:
-        """What dates are cut to."""
-        return likely_units(self.values)
-
-    @property
-    def units_of_births(self) -> tuple[str, ...]:
-        """What dates of birth are cut to, whose day is never published."""
-        return tuple(unit for unit in self.units or () if unit != "day")
+        """What dates are cut to, finest first: days if they lie within some months; None for others, and those far apart."""
+        days = [text[:10] for value in self.values if (text := date_text(value)) is not None]
+        if not days or len(days) < len(self.values):
+            return None
+        span = (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days
+        units = ("month", "quarter", "year")
+        return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _DAYS_BY_DAY else units
 
     @cached_property
     def kind(self) -> ValueKind:
@@ -328,14 +298,7 @@ class Facts(Column):
             return ValueKind.NUMBERS
         if self.units is not None:
             return ValueKind.DATES
-        if self.end_with_year:
-            return ValueKind.SPELLED_DATES
         return ValueKind.CODES if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else ValueKind.TEXTS
-
-    @cached_property
-    def calendar(self) -> HierarchyRows | str:
-        """The hierarchy of dates that end with the year, or why there is none."""
-        return calendar_rows(self.values) if self.kind is ValueKind.SPELLED_DATES else ""
 
     @cached_property
     def prefixes(self) -> tuple[int, ...]:
@@ -370,11 +333,6 @@ class Facts(Column):
     def uncommon(self) -> int:
         """Values that fewer rows have than can be named."""
         return int((self.counts < self.rare).sum())
-
-    @property
-    def has_rare_values(self) -> bool:
-        """Whether some of three values or more are uncommon."""
-        return self.distinct > 2 and self.uncommon > 0
 
     def are_mostly_named(self, share: float) -> bool:
         """Whether there are some values that enough rows have, not too many, and that share of the rows has one of them."""

@@ -1,6 +1,6 @@
 """A first `release.toml` for a table that nobody has described yet: guesses, each with its reason, to be reviewed.
 
-It quotes no value of the table, but for hierarchy files.
+It quotes no value of the table, but for those that stand for none.
 """
 
 import os
@@ -11,11 +11,9 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
-from marginals.bundle.writing import release_at
+from checks.claims import listing
 from marginals.config import RARE
-from marginals.config.facts import Facts
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, PRESETS, Preset
@@ -24,19 +22,20 @@ from marginals.config.questions import (
     Question,
     guess_comments,
     one_line,
+    questions_about,
     questions_of,
     questions_text,
     quoted,
 )
 from marginals.config.rules import Guess
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, csv_text, replace_file, resolved
+from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
-from marginals.output import keep_apart, refuse_to_replace
 from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, WEIGHT
 from marginals.tables.attribute import Role
-from marginals.tables.files import AUTO, CsvForm, likely_form
-from marginals.tables.values import NumberFormat
+from marginals.tables.csv_text import AUTO, FileForm
+from marginals.tables.files import likely_form_of
+from marginals.tables.values import NumberFormat, number_text
 
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
@@ -53,7 +52,7 @@ _MEANINGS = {
 
 
 def _comments(text: str, width: int = _WIDTH) -> str:
-    return "".join(f"{line}\n" for line in wrap(text, width, initial_indent="# ", subsequent_indent="# "))
+    return "".join(f"{line}\n" for line in wrap(one_line(text), width, initial_indent="# ", subsequent_indent="# "))
 
 
 def _key(name: str) -> str:
@@ -61,12 +60,8 @@ def _key(name: str) -> str:
 
 
 def _number(width: int | Decimal) -> str:
-    """A width as TOML spells it; one of numbers with decimals has a point."""
-    if isinstance(width, int):
-        return str(width)
-    plain = f"{width:f}"
-    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return plain if "." in plain else f"{plain}.0"
+    text = number_text(Decimal(width))
+    return text if isinstance(width, int) or "." in text else f"{text}.0"
 
 
 def _list(items: Iterable[str]) -> str:
@@ -94,7 +89,7 @@ class InitialConfig:
     counted: CountedTable
     preset: Preset
     source: Path
-    form: CsvForm
+    form: FileForm
     beside: Path
 
     @property
@@ -102,174 +97,135 @@ class InitialConfig:
         """The guess on each column."""
         return self.guessed.guesses
 
-    @cached_property
-    def hierarchies(self) -> dict[str, tuple[str, bytes]]:
-        """For each column with a guessed hierarchy the path of its file beside the config, and the file."""
-        files: dict[str, tuple[str, bytes]] = {}
-        taken: set[str] = set()
-        for name, guess in self.guesses.items():
-            if guess.hierarchy:
-                slug = stem = re.sub(r"[^a-z0-9._-]+", "_", name.lower()).strip("._-")[:80] or "column"
-                number = 2
-                while slug in taken:
-                    slug, number = f"{stem}_{number}", number + 1
-                taken.add(slug)
-                files[name] = (f"hierarchies/{slug}.csv", csv_text(guess.hierarchy, ";").encode())
-        return files
+    def write(self, path: Path) -> None:
+        """Write the config to `path`, for its owner alone, since it may name values of the table.
 
-    def files(self, path: Path) -> dict[Path, bytes]:
-        """All files for a config at `path`, which comes last."""
-        hierarchies = {path.parent / name: content for name, content in self.hierarchies.values()}
-        return hierarchies | {path: self.text.encode()}
-
-    def refuse_to_replace(self, path: Path) -> None:
-        """Raise InputError where writing to `path` would replace a file."""
-        for file in self.files(path):
-            refuse_to_replace(file)
-
-    def keep_apart(self, path: Path, source: Path) -> None:
-        """Raise InputError where writing to `path` would replace the table, add to it, or change a bundle."""
-        for file in self.files(path):
-            keep_apart(file, (source,), release_at)
-
-    def write(self, path: Path) -> list[Path]:
-        """Write the config to `path` and the hierarchies beside it; returns all files, the config last.
-
-        Its owner alone may read them, since they name values of the table. Raises InputError for what cannot be written; the
-        config is written last, so that there is none then.
+        Raises InputError if it cannot be written.
         """
-        files = self.files(path)
-        for file, content in files.items():
-            try:
-                replace_file(file, content, PRIVATE)
-            except OSError as error:
-                raise InputError(f"{file} cannot be written: {system_reason(error)}") from None
-        return list(files)
+        try:
+            replace_file(path, self.text.encode(), PRIVATE)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
     @property
     def questions(self) -> list[Question]:
         """What only somebody who knows the table can answer."""
-        return questions_of((name, guess.question, guess.role) for name, guess in self.guesses.items())
+        counts = self.guessed.table.counts
+        asked = [] if counts is None else [(counts, self._about_counts, Role.IGNORED)]
+        of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
+        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns)]
 
-    def as_json(self) -> dict[str, Any]:
-        """The guesses as plain values, without a value of the table."""
-        return {name: guess.as_json() for name, guess in self.guesses.items()}
+    @property
+    def _about_counts(self) -> str:
+        name = quoted(self.guessed.table.counts)
+        return (
+            "its name and numbers say that it may tell how many people a row stands for; write counts = "
+            f"{name} under [data] if it does, and counts = false if each row is of one person"
+        )
 
     @cached_property
     def text(self) -> str:
         """The whole config."""
-        head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.guesses)
+        head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.questions)
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.beside))
-        return "\n".join([head, data, _ROLES, *sections, self._privacy(), self._base(), self._search()])
+        base = _NO_BASE if self.counted.generalizations is None else _SEARCHED_BASE
+        return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
 
     @cached_property
     def formats(self) -> dict[str, str]:
         """In words how columns write numbers that have signs between thousands, or in percent."""
-        columns = (self.guessed.table.columns[name] for name in self.guessed.used)
-        return {c.name: _format_in_words(c, c.format) for c in columns if c.format is not None and c.format.is_grouped}
+        words = {}
+        for name in self.guessed.used:
+            column = self.guessed.facts[name]
+            if (numbers := column.format) is not None and numbers.is_grouped:
+                other = "," if numbers.decimal == "." else "."
+                may_be = numbers.thousands == other and NumberFormat.of(column.values, other) is not None
+                words[name] = str(numbers)
+                words[name] += f'; if that sign stands before a fraction, write decimal = "{other}"' if may_be else ""
+        return words
 
     def _data(self, path: str) -> str:
-        table, complete, separator = self.guessed.table, self.counted.complete, self.form.separator
+        table, complete, form = self.guessed.table, self.counted.complete, self.form
         lines = [f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}"]
-        lines += [] if separator == "," else [f"separator = {quoted(separator)}\n"]
-        if self.form.encoding != AUTO:
+        lines += [] if form.separator == "," else [f"separator = {quoted(form.separator)}\n"]
+        if form.encoding != AUTO:
             lines.append(
                 "# Guessed, for it is not in UTF-8: look whether letters with accents are right in what is written.\n"
-                f"encoding = {quoted(self.form.encoding)}\n"
+                f"encoding = {quoted(form.encoding)}\n"
             )
+        if form.header is not None:
+            lines.append(f"# Guessed or said: what names the columns.\nheader = {quoted(form.header)}\n")
+        lines += [] if form.sheet is None else [f"sheet = {quoted(form.sheet)}\n"]
+        if table.counts is not None:
+            asked = f"Nothing is read until one of these lines stands here: {self._about_counts}."
+            lines.append(f"{_comments(asked)}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{complete:,} of {number_of(len(table.frame), 'row')} {'is' if complete == 1 else 'are'} kept"
-        lines.append(
-            "# Texts that stand for no value. A row with one is left out, unless its column says below that missing values\n"
-            f"# count as a value: {rows}.\n"
-        )
-        lines += [f"# {one_line(str(table.missing))}\n"] if table.missing.cells else []
-        lines += [f"# {token}: {one_line(why)}.\n" for token, why in table.missing.why.items()]
-        lines.append(
-            f"missing = {_list(map(quoted, table.missing.texts))}\n"
-            '# where = "age >= 21"         '
-            "# publish only the part of the table where this holds; other parts need a ledger\n"
-            '# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.\n'
-            'domain = "declared"\n'
-        )
+        cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
+        lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
         if table.decimal.why:
             lines.append(f"# Guessed, for {one_line(table.decimal.why)}.\ndecimal = {quoted(table.decimal.sign)}\n")
         lines += [f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in self.formats.items()]
         return "".join([*lines, self._whose()])
 
     def _whose(self) -> str:
-        person, rows = self.guessed.person, self.counted.rows_of_each
+        person, rows, counted = self.guessed.person, self.counted.rows_of_each, self.counted
         if person is None:
-            if not (keys := self.guessed.several_rows):
-                return ""
-            line = (
-                f"{', '.join(map(column_name, keys))} repeats, and numbers no people. So each row is taken for a person of "
-                'its own; if a person can have several rows, write person = "COLUMN" with the column that says whose row it '
-                "is."
-            )
-            return f"\n{_comments(one_line(line))}rows_per_person = 1\n"
+            unclear = "\n# Asked above. Until somebody says whose rows these are, promises count rows.\n"
+            return f'{unclear}rows_per_person = "any"\n' if self.guessed.unclear else ""
+        lines = [
+            f"{listing(list(map(column_name, person.columns)))} {person.why}. So what is promised is promised of people."
+        ]
         if rows > 1:
-            counting = [
+            lines.append(
                 f"Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it, "
                 'one_row = "first", "last" or "random" counts one row of each.'
-            ]
+            )
         else:
-            counting = [
+            lines.append(
                 "One row of each counts, drawn at random from those that are not left out, so that what changes with time "
-                'is told of all times; "first" and "last" are those in the order of the table.',
-                self._several(),
-            ]
-        lines = [
-            f"{person.column} {person.why}. So what is promised is promised of people.",
-            *counting,
+                'is told of all times; "first" and "last" are those in the order of the table.'
+            )
+            lines.append("Instead of one_row, rows_per_person = 5 counts so many rows of each.")
+        if rows == 1 and counted.in_the_way:
+            lines[-1] = (
+                f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
+                f"{counted.table.rows:,}, if {', '.join(map(column_name, counted.in_the_way))} had the role "
+                '"ignored" or were merged less: as any row of a person may be looked at, a value that more than one of '
+                f"{counted.several:,} rows have could be that of everybody. Then write rows_per_person = "
+                f"{counted.several} instead of one_row."
+            )
+        lines.append(
             "Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and "
-            'rows_per_person = "any" that promises shall count rows.',
-        ]
-        key = f"rows_per_person = {rows}" if rows > 1 else f'one_row = "{ONE_ROW}"'
-        return f"\n{''.join(_comments(one_line(line)) for line in lines)}person = {quoted(person.column)}\n{key}\n"
-
-    def _several(self) -> str:
-        counted = self.counted
-        if not counted.in_the_way:
-            return "Instead of one_row, rows_per_person = 5 counts so many rows of each."
-        names = ", ".join(map(column_name, counted.in_the_way))
-        return (
-            f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
-            f'{counted.table.rows:,}, if {names} had the role "ignored" or were merged less: as any row of a person may be '
-            f"looked at, a value that more than one of {counted.several:,} rows have could be that of everybody. Then write "
-            f"rows_per_person = {counted.several} instead of one_row."
+            'rows_per_person = "any" that promises shall count rows.'
         )
+        key = f"rows_per_person = {rows}" if rows > 1 else f'one_row = "{ONE_ROW}"'
+        return f"\n{''.join(map(_comments, lines))}person = {quoted(person.person)}\n{key}\n"
 
     def _column(self, name: str, guess: Guess) -> str:
-        key, (file, _) = _key(name), self.hierarchies.get(name, ("", b""))
-        lines = [f"[attributes.{key}]", *guess_comments(guess), f'role = "{guess.role.value}"']
-        if guess.intervals:
-            lines.append(f"intervals = {_list(map(_number, guess.intervals))}")
-        if guess.start:
-            lines.append(f"start = {_number(guess.start)}        # 0 is a group of its own")
-        if guess.apart:
-            lines.append(
-                f"apart = {_list(map(_number, guess.apart))}        # groups by themselves: many rows have them"
-            )
-        if guess.prefixes:
-            lines.append(f"prefixes = {list(guess.prefixes)}")
-        if guess.dates:
-            lines.append(f"dates = {_list(map(quoted, guess.dates))}")
-        if guess.is_fitted:
-            lines.append('ladder = "fitted"')
-        if file:
-            lines += [
-                f"# Review {file}. It names values of all rows, rare ones too, and is for you alone: of its",
-                '# labels a release names only those that its tables count. Never add labels = "public" to this one.',
-                f"hierarchy = {quoted(file)}",
-            ]
-        if guess.missing != "drop":
-            lines.append(f'missing = "{guess.missing}"        # "drop": rows without one are left out')
+        key, meanings = _key(name), guess.said.values if guess.role.is_used else {}
+        stated = {
+            "intervals": guess.intervals and _list(map(_number, guess.intervals)),
+            "start": guess.start and f"{_number(guess.start)}        # 0 is a group of its own",
+            "apart": guess.apart
+            and f"{_list(map(_number, guess.apart))}        # groups by themselves: many rows have them",
+            "prefixes": guess.prefixes and list(guess.prefixes),
+            "dates": guess.dates and quoted(guess.dates),
+            "ladder": guess.is_fitted and '"fitted"',
+            "missing": guess.missing != "drop" and f'"{guess.missing}"        # "drop": rows without one are left out',
+        }
         if guess.role.is_used:
-            lines += [f"description = {quoted(guess.said.description)}"] if guess.said.description else []
-            lines += [f"[attributes.{key}.values]"] if guess.said.values else []
-            lines += [f"{quoted(value)} = {quoted(meaning)}" for value, meaning in guess.said.values.items()]
-        return "\n".join(lines) + "\n"
+            why = one_line(self.guessed.facts[name].marks.why)
+            stated["marks"] = guess.marks and f"{quoted(guess.marks)}        # these stand for no value: {why}"
+            one = "true        # texts that differ by case, accents, blanks or signs are one value"
+            stated["one_spelling"] = guess.one_spelling and one
+            stated["description"] = guess.said.description and quoted(guess.said.description)
+        lines = [f"[attributes.{key}]", *guess_comments(guess), f'role = "{guess.role.value}"']
+        lines += [f"{setting} = {value}" for setting, value in stated.items() if value]
+        lines += [f"[attributes.{key}.values]"] if meanings else []
+        return (
+            "\n".join([*lines, *(f"{quoted(value)} = {quoted(meaning)}" for value, meaning in meanings.items())]) + "\n"
+        )
 
     def _privacy(self) -> str:
         table, k, demands = self.counted.table, self.counted.k, self.counted.demands
@@ -279,31 +235,20 @@ class InitialConfig:
         is_register = table.rows_per_person in (None, 1)
         remove = "; then remove register = true, too" if is_register else ""
         text += (_REGISTER if is_register else "") + _DEMANDS.format(none=NO_DIVERSITY, remove=remove)
+        keys = ["diversity"] if len(demands) == 1 else list(map(_key, demands))
+        text += "" if len(demands) == 1 else "[privacy.diversity]\n"
         used = [f"# {demand}: {meaning}.\n" for demand, meaning in _MEANINGS.items() if demand in demands.values()]
-        if len(demands) == 1:
-            keys = ["diversity"]
-        else:
-            text, keys = f"{text}[privacy.diversity]\n", list(map(_key, demands))
         return text + "".join([*used, *(f'{key} = "{demand}"\n' for key, demand in zip(keys, demands.values()))])
 
-    def _base(self) -> str:
-        text = "# One table with all the columns, each coarsened as far as it must be, can be part of the release.\n"
-        is_searched = self.counted.generalizations is not None
-        return text + (_SEARCHED_BASE if is_searched else _NO_BASE.format(most=MOST_NODES))
-
     def _search(self) -> str:
-        """How it is searched, between what the preset chooses, with what that means for this table, and what is wanted."""
-        pairs, preset = self.counted.pairs, self.preset
-        text = ""
+        pairs, preset, text = self.counted.pairs, self.preset, ""
         if pairs.pairs > 1 or preset.has_further:
             text += _comments(pairs.sentence, _NARROW) if pairs.pairs else ""
             for offered in PRESETS.values():
                 how = f"marginals init --preset {offered.name}"
                 text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}", _NARROW)
         text += _SEARCH.format(margins=preset.search["max_sensitive_margins"])
-        if preset.has_further:
-            text += f'further_tables = "{PAIRS}"     '
-            text += '# tables of pairs beside those with a junction tree; "none", or a number\n'
+        text += _FURTHER_TABLES if preset.has_further else ""
         used = self.guessed.used
         if coarse := [f"{{ {quoted(name)} = 0 }}" for name, guess in used.items() if guess.is_coarse]:
             text += (
@@ -323,7 +268,6 @@ class InitialConfig:
         return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()]))
 
     def _wanted(self, names: Sequence[str]) -> str:
-        """The section of the analysis that a release is wanted for, of the columns that are published."""
         used = [quoted(name) for name in names if name in self.guessed.used]
         out = [name for name in names if name not in self.guessed.used]
         text = "\n" if names else ""
@@ -350,19 +294,11 @@ def initial_config(
     promises nothing of the table.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
-    form = likely_form(source)
+    form = likely_form_of(source, chosen.header, chosen.sheet)
     table = DescribedTable.read(source, form, rare, chosen)
     guessed, counted = counted_table(guessed_table(table, chosen))
     preset.require(counted.table.rows_per_person)
     return InitialConfig(guessed, counted, preset, source, form, beside)
-
-
-def _format_in_words(column: Facts, numbers: NumberFormat) -> str:
-    """How a column is read whose numbers have signs between thousands, or in percent."""
-    other = "," if numbers.decimal == "." else "."
-    if numbers.thousands == other and NumberFormat.of(column.values, other) is not None:
-        return f'{numbers}; if that sign stands before a fraction, write decimal = "{other}"'
-    return str(numbers)
 
 
 _HEAD = """\
@@ -439,15 +375,30 @@ _DEMANDS = """\
 """
 
 _SEARCHED_BASE = """\
+# One table with all the columns, each coarsened as far as it must be, can be part of the release.
 [base]
 table = "auto"               # if that is better; "best": always; "none": smaller tables only
 """
 
-_NO_BASE = """\
-# There are more than {most:,} ways to coarsen them, so looking for the best would take long; with
+_NO_BASE = f"""\
+# One table with all the columns, each coarsened as far as it must be, can be part of the release.
+# There are more than {MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with
 # fewer columns or levels, try "auto".
 [base]
 table = "none"
+"""
+
+_FURTHER_TABLES = f"""\
+further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number
+"""
+
+_MISSING = """\
+# Texts that stand for no value. A row with one is left out, unless its column says below that missing values
+# count as a value: {rows}.
+{cells}missing = {texts}
+# where = "age >= 21"         # publish only the part of the table where this holds; other parts need a ledger
+# A coarse value stands for everything its hierarchy puts under it; "observed": only for what occurs.
+domain = "declared"
 """
 
 _SEARCH = """\

@@ -1,5 +1,6 @@
 """The table of a first config, how its cells are written and whose its rows are, and with a guess on each column."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,42 +11,68 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from marginals.config.cells import ALWAYS, WORDS, DecimalSign, MissingTokens, likely_decimal, missing_tokens
-from marginals.config.facts import UNSAID, ColumnDescription, Facts
-from marginals.config.person_keys import differs_within, keys_by_content
+from checks.claims import listing
+from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of
+from marginals.config.facts import UNSAID, Facts
+from marginals.config.person_keys import (
+    FEWEST,
+    MOST_MEMBERS,
+    differs_within,
+    keys_by_content,
+    likely_pair,
+    owners,
+)
+from marginals.config.questions import Question
 from marginals.config.relations import Values
 from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
+from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.counts import repeated_rows
+from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
-from marginals.tables.files import CsvForm, column_labels, files_of, frame_of
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, repeating_keys
+from marginals.tables.engines import counts_column
+from marginals.tables.files import column_labels, files_of, frame_of
+from marginals.tables.layout import Header
+from marginals.tables.people import (
+    RepeatingKey,
+    copies,
+    is_called_otherwise,
+    one_spelling,
+    possible_keys,
+    repeating_keys,
+    spelling_doubt,
+)
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
+from models.tables.contingency_table import pack
 
 _REPEATED = 4
 """Rows of each text of a column on average, at least, where each is kept once."""
-
 _LOOKED_AT = 4_000
 """Rows by which it is told which columns go together."""
+_MOST_REPEATED = 2_000_000
+"""People of a table of counts that are looked at."""
 
-_NO_VALUES = (*ALWAYS, *WORDS)
+_NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
 @dataclass(frozen=True)
 class Chosen:
     """What somebody says of a table before anything is guessed: the roles of some columns, and whose the rows are.
 
-    wanted: columns that an analysis needs. person: the column that says whose row it is. Raises InputError for a column that
-    is named twice.
+    wanted: columns that an analysis needs. person: the columns that say whose row it is, together. header, sheet: as of a
+    config. Raises InputError for a column that is named twice.
     """
 
     sensitive: tuple[str, ...] = ()
     quasi_identifiers: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
-    person: str | None = None
+    person: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
+    header: Header = None
+    sheet: str | None = None
     roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -53,7 +80,7 @@ class Chosen:
             Role.SENSITIVE: self.sensitive,
             Role.QUASI_IDENTIFIER: self.quasi_identifiers,
             Role.IGNORED: self.ignored,
-            Role.IDENTIFIER: () if self.person is None else (self.person,),
+            Role.IDENTIFIER: self.person,
         }
         roles: dict[str, Role] = {}
         for role, names in by_role.items():
@@ -79,7 +106,8 @@ class DescribedTable:
 
     columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
     tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
-    likely: columns that may tell whose row it is, with what says so, where no key does.
+    asked: where no key does, why it is asked whether some columns tell whose row it is. counts: the column that seems to
+    say how many people a row stands for, by which its rows are repeated here.
     """
 
     name: str
@@ -87,10 +115,11 @@ class DescribedTable:
     columns: Mapping[str, Facts]
     keys: Sequence[RepeatingKey]
     shared: Mapping[str, str]
-    likely: Mapping[str, str]
+    asked: Mapping[tuple[str, ...], str]
     missing: MissingTokens
     decimal: DecimalSign
     rare: int
+    counts: str | None = None
 
     @cached_property
     def gone(self) -> Callable[[str], BoolArray]:
@@ -101,18 +130,18 @@ class DescribedTable:
     def values_of(self) -> Callable[[str], Values]:
         """The values of a column in some rows."""
         some = self.frame.iloc[:: max(1, len(self.frame) // _LOOKED_AT)]
-        return cache(lambda name: Values.of(some[str(name)], self.missing.texts, self.columns[name].decimal))
+        return cache(lambda name: Values.of(some[str(name)], self.no_values(str(name)), self.columns[name].decimal))
 
     def codes(self, name: str) -> tuple[IndexArray, Sequence[str]]:
         """The values of a column: of each row the place of its text, -1 for none, and the texts."""
-        return factorized(self.frame[name], self.missing.texts)
+        return factorized(self.frame[name], self.no_values(name))
 
-    def keys_among(self, guesses: Mapping[str, Guess]) -> list[RepeatingKey]:
-        """The columns that look like keys of people by the guesses, and repeat."""
-        return _keys(self.frame, guesses, self.missing.texts)
+    def no_values(self, name: str) -> tuple[str, ...]:
+        """The texts that stand for no value in a column."""
+        return (*self.missing.texts, *self.columns[name].marks.texts)
 
     @classmethod
-    def read(cls, source: Path, form: CsvForm, rare: int, chosen: Chosen) -> "DescribedTable":
+    def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
         """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
         files = files_of(source, form)
         if len(set(files.columns)) < len(files.columns):
@@ -122,24 +151,51 @@ class DescribedTable:
         refuse_record(files, files.columns, _NO_VALUES)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
+        counts = counts_column(frame) if not chosen.person else None
+        if counts in chosen.roles:
+            counts = None
+        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        read = [column.without(ALWAYS) for column in cells]
-        keys, likely = _people(frame, read) if chosen.person is None else (_said_key(read, chosen.person), {})
-        keys = [key for key in keys if chosen.roles.get(key.column, Role.IDENTIFIER) is Role.IDENTIFIER]
-        shared = {} if chosen.person is not None else shared_keys(frame, keys, read)
-        keys = [key for key in keys if key.column not in shared]
+        missing = MissingTokens.of(cells)
+        nothing = missing.texts
+        read = [column.without(nothing) for column in cells]
+        named = possible_keys(files.columns, {})
+        respelled = {}
+        for name in (c.name for c in read if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)):
+            codes, texts = factorized(frame[name], _NO_VALUES)
+            if (spelled := one_spelling(texts)[0]) != texts:
+                respelled[name] = frame[name]
+                frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
+                read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
+        content = keys_by_content(frame, read, _NO_VALUES)
+        shared: dict[str, str] = {}
+        if chosen.person:
+            owned = owners(frame, chosen.person, _NO_VALUES)
+            known = owned[owned >= 0]
+            keys = [RepeatingKey(chosen.person, len(np.unique(known)), len(known), "you said so")]
+        else:
+            by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
+            keys = by_name or [key for key in content.keys if not is_called_otherwise(key.columns[0])]
+            keys = [key for key in keys if chosen.roles.get(key.columns[0], Role.IDENTIFIER) is Role.IDENTIFIER]
+            shared = shared_keys(frame, keys, read)
+            keys = [key for key in keys if key.columns[0] not in shared]
+        asked = _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles])
+        is_sure = keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS
+        if not (asked or chosen.person or is_sure):
+            asked = _asked(frame, read, {} if keys else content.likely, shared)
+        keys = [] if asked else keys
+        for name, column in respelled.items():
+            if not keys or name not in keys[0].columns:
+                frame[name] = column
+        read = [column.without(nothing) for column in cells]
         if keys:
-            read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(ALWAYS) for c in read]
+            read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)
-        read = [replace(column, decimal=decimal.sign, rare=rare) for column in read]
-        tokens = missing_tokens(read).counted_in(cells)
-        said = {
-            name: ColumnDescription(label.description, label.values) for name, label in column_labels(source).items()
-        }
-        columns = {c.name: replace(c.without(tokens.texts), said=said.get(c.name, UNSAID)) for c in read}
-        likely = {} if keys else {name: why for name, why in likely.items() if name not in shared}
-        return cls(source.name, frame, columns, keys, shared, likely, tokens, decimal, rare)
+        said = column_labels(source)
+        read = [replace(c, decimal=decimal.sign, rare=rare, said=said.get(c.name, UNSAID)) for c in read]
+        columns = {c.name: c.marked(marks_of(c, c.said.values)) for c in read}
+        return cls(source.name, frame, columns, keys, shared, asked, missing, decimal, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -154,22 +210,34 @@ def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
 # Whose rows these are.
 
 
-def _people(frame: pd.DataFrame, columns: Sequence[Facts]) -> tuple[list[RepeatingKey], Mapping[str, str]]:
-    """The columns that number people who have several rows, by their names or, where these do not tell, by their values;
-    and columns that may do so, with what says so.
-    """
-    by_content = keys_by_content(frame, columns, _NO_VALUES)
-    by_name = [key for key in _keys(frame, {}, _NO_VALUES) if key.column not in by_content.numbering]
-    keys = by_name or [key for key in by_content.keys if not is_called_otherwise(key.column)]
-    return keys, {name: why for name, why in by_content.likely.items() if not is_called_otherwise(name)}
+def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """Which columns of keys have two spellings of what may be one person, and why; the first of them."""
+    for name in columns:
+        if forms := one_spelling(factorized(frame[name], _NO_VALUES)[1])[1]:
+            return {tuple(columns): f"{spelling_doubt(name, forms)}. Write each person in one way, and run init again."}
+    return {}
 
 
-def _said_key(columns: Sequence[Facts], person: str) -> list[RepeatingKey]:
-    return [RepeatingKey(person, c.distinct, c.rows, "you said so") for c in columns if c.name == person]
+def _asked(
+    frame: pd.DataFrame, columns: Sequence[Facts], likely: Mapping[str, str], shared: Collection[str]
+) -> dict[tuple[str, ...], str]:
+    """Which columns may say whose row it is, and why; the likeliest of them. likely: those that may alone."""
+    members = possible_keys([column.name for column in columns], {})
+    others = (c for c in columns if is_called_otherwise(c.name) and c.are_numbers_of_things)
+    groups = [*shared, *(c.name for c in others if not c.says("ages", "times", "sexes"))]
+    found = likely_pair(frame, columns, groups, members, _NO_VALUES)
+    found |= {(name,): why for name, why in likely.items() if not (name in shared or is_called_otherwise(name))}
+    for key, why in found.items():
+        person = json.dumps(key if len(key) > 1 else key[0], ensure_ascii=False)
+        names = f"column{'s' if len(key) > 1 else ''} {listing(list(map(column_name, key)))}"
+        return {
+            key: f"Perhaps the {names} tell{'' if len(key) > 1 else 's'} it: {why}. If so, write person = {person}."
+        }
+    return {}
 
 
-def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
-    """The columns that look like keys of people and repeat, the one with most values first. guesses: those made so far."""
+def keys_among(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
+    """The columns that look like keys of people by their names or guesses, and repeat."""
     identifiers = {name: Attribute(Role.IDENTIFIER) for name, own in guesses.items() if own.role is Role.IDENTIFIER}
     keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
     return sorted(keys, key=lambda key: -key.values)
@@ -177,15 +245,14 @@ def _keys(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection
 
 def shared_keys(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequence[Facts]) -> dict[str, str]:
     """Those keys that number what several people share, each with the column that says so."""
-    differing = {key.column: differs_within(frame, key.column, columns, _NO_VALUES) for key in keys}
+    differing = {key.columns[0]: differs_within(frame, key.columns[0], columns, _NO_VALUES) for key in keys}
     return {key: column for key, column in differing.items() if column}
 
 
 def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey) -> pd.DataFrame:
-    """A column, without the rows that repeat a value of a person, so that what is counted is people."""
-    if name == person.column:
+    if name in person.columns:
         return frame[[name]]
-    both = frame[[person.column, name]]
+    both = frame[[*person.columns, name]]
     try:
         return both.loc[~both.duplicated(), [name]]
     except TypeError:  # lists and the like
@@ -227,7 +294,8 @@ class GuessedTable:
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        return replace(protected(self.facts[name], why, question), missing=guess.missing, said=guess.said)
+        kept = {key: getattr(guess, key) for key in ("missing", "said", "marks", "one_spelling", "doubt")}
+        return replace(protected(self.facts[name], why, question), **kept)
 
     def of_role(self, role: Role) -> list[str]:
         """The columns of a role."""
@@ -243,15 +311,16 @@ class GuessedTable:
         return {name: self.table.gone(name) for name in self.used if self.table.columns[name].missing}
 
     @cached_property
+    def drops(self) -> dict[str, BoolArray]:
+        """Which rows are left out since they lack a value of a column: shape (rows,)."""
+        return {name: gone for name, gone in self.lacking.items() if self.guesses[name].missing == "drop"}
+
+    @cached_property
     def complete(self) -> BoolArray:
         """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
-        complete = np.ones(len(self.table.frame), dtype=bool)
-        if self.person is not None:
-            complete &= ~self.table.gone(self.person.column)
-        for name, gone in self.lacking.items():
-            if self.guesses[name].missing == "drop":
-                complete &= ~gone
-        return complete
+        of_nobody = map(self.table.gone, self.person.columns if self.person is not None else ())
+        lacks = [np.zeros(len(self.table.frame), dtype=bool), *of_nobody, *self.drops.values()]
+        return ~np.asarray(np.logical_or.reduce(lacks), dtype=np.bool_)
 
     @property
     def nothing_published(self) -> InputError:
@@ -265,10 +334,33 @@ class GuessedTable:
     def complete_rows(self) -> pd.DataFrame:
         """The first row of each person of those that lack no value that is needed."""
         frame = self.table.frame[self.complete] if not self.complete.all() else self.table.frame
-        return frame if self.person is None else frame[~frame.duplicated(self.person.column)]
+        return frame if self.person is None else frame[~frame.duplicated(list(self.person.columns))]
+
+    @cached_property
+    def unclear(self) -> list[Question]:
+        """What is asked of whose rows these are: until it is answered, promises count rows."""
+        if self.person is not None:
+            return []
+        asked = dict(self.table.asked)
+        if not asked and (keys := keys_among(self.table.frame, self.guesses, self.table.missing.texts)):
+            names = listing([column_name(key.columns[0]) for key in keys])
+            asked[tuple(key.columns[0] for key in keys)] = (
+                f"{names} repeats, and numbers no people. If a person can have several rows, write person = "
+                '"COLUMN" under [data] with the column that says whose row it is.'
+            )
+        if self.table.counts is None and (times := self._times) > 1:
+            asked[()] = (
+                f"Each row stands {times} times in the table, or a multiple of it. If rows were entered {times} times, take "
+                "them out of the table."
+            )
+        return [Question(columns, why, Role.IDENTIFIER) for columns, why in asked.items()]
 
     @property
-    def several_rows(self) -> list[str]:
-        """Keys that repeat and number no people, where each row is taken for a person of its own."""
-        keys = self.table.keys_among(self.guesses) if self.person is None else []
-        return [key.column for key in keys if not self.guesses[key.column].question]
+    def _times(self) -> int:
+        """How often each row stands in the table, at least; 1 where one stands alone, or there are too few to tell."""
+        told = [facts for name, facts in self.filled.items() if self.guesses[name].role is not Role.IDENTIFIER]
+        if any(np.gcd.reduce([*facts.counts.tolist(), facts.missing]) == 1 for facts in told):
+            return 1
+        codes = [self.table.codes(facts.name)[0] + 1 for facts in told]
+        keys, _ = pack(codes, [facts.distinct + 1 for facts in told], len(self.table.frame))
+        return copies(np.unique(keys, return_counts=True)[1])

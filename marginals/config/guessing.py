@@ -5,47 +5,40 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from marginals.config.beside import by_the_others, with_structure
-from marginals.config.cells import ALWAYS
 from marginals.config.facts import Facts
-from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, shared_keys
+from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
+from marginals.config.person_keys import owners
 from marginals.config.presets import PairsOfTable
-from marginals.config.questions import quoted
+from marginals.config.questions import Question
 from marginals.config.relations import MOST_VALUES, structurally_missing
 from marginals.config.rules import Guess, guess
-from marginals.names import column_name, number_of
+from marginals.names import column_name
 from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey, is_called_otherwise, possible_keys, worth_counting
+from marginals.tables.people import RepeatingKey, worth_counting
 from marginals.tables.sensitive_groups import last_decimal
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
-from models.tables.hierarchy import Hierarchy
 
 K = 10
 """People who share a cell at least, where the table has rows enough."""
-
 LEAST_CELL = 3
 """The smallest count that a release shows under a first config."""
-
 MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
-
 ONE_ROW = "random"
 """Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
-
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
-
 _FIRST_BAND = 1_000_000
 """The number of the lowest band, beyond all numbers that stand for no value."""
 
@@ -53,11 +46,11 @@ _FIRST_BAND = 1_000_000
 def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     """Guess on each column by itself, then beside the others, then on the rows that publishing will count."""
     guesses = {name: guess(facts, chosen.roles.get(name)) for name, facts in table.columns.items()}
-    guesses |= {key.column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys}
+    guesses |= {column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys for column in key.columns}
     # The values of an identifier tell it where its name does not.
     keys, shared = table.keys, dict(table.shared)
-    if not keys:
-        keys = table.keys_among(guesses)
+    if not keys and not table.asked:
+        keys = keys_among(table.frame, guesses, table.missing.texts)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
     guesses |= {
@@ -65,44 +58,20 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         for name, sex in shared.items()
         if name not in chosen.roles
     }
-    person = next((key for key in keys if key.column not in shared), None)
-    if person is None and chosen.person is None:
-        asked = _asked_whose(table, guesses, shared)
-        guesses |= {name: guess for name, guess in asked.items() if name not in chosen.roles}
+    person = next((key for key in keys if key.columns[0] not in shared), None)
+    asked = (Question(columns, why, Role.IDENTIFIER) for columns, why in table.asked.items())
+    guesses |= {
+        name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
+        for question in asked
+        for name in question.columns
+        if name not in chosen.roles
+    }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
-    return _recounted(_with_missing_values(_with_structure(guessed)))
-
-
-def _asked_whose(table: DescribedTable, guesses: Mapping[str, Guess], shared: Collection[str]) -> dict[str, Guess]:
-    """The guesses on columns that may say whose row it is, where none does for sure: one alone, or two of them together.
-
-    shared: columns that number what several people share.
-    """
-    counted = "until then promises count rows, not people"
-    for name, reason in table.likely.items():
-        why = f"it may say whose row it is: {reason}"
-        question = f"{why}; if it does, write person = {quoted(name)} under [data]; {counted}"
-        return {name: Guess(Role.IGNORED, why, question=question)}
-    numbers = [name for name, guess in guesses.items() if guess.role is Role.IDENTIFIER]
-    groups = [name for name in numbers if name in shared or is_called_otherwise(name)]
-    members = [name for name in possible_keys(list(table.columns), {}) if name not in shared]
-    for group, member in product(groups, members):
-        pairs = len(table.frame[[group, member]].drop_duplicates())
-        if table.columns[group].distinct < pairs < len(table.frame):
-            both = f"{column_name(group)} and {column_name(member)}"
-            why = f"{both} together may say whose row it is: {pairs:,} pairs in {number_of(len(table.frame), 'row')}"
-            question = f"{why}; if they do, make one column of both and name it as person under [data]; {counted}"
-            return dict.fromkeys((group, member), Guess(Role.IDENTIFIER, why, question=question))
-    return {}
-
-
-def _with_structure(guessed: GuessedTable) -> GuessedTable:
-    if not guessed.lacking:
-        return guessed
-    few = [name for name in guessed.used if guessed.table.columns[name].distinct <= MOST_VALUES]
-    codes = {name: guessed.table.codes(name)[0].astype(np.intp) for name in few}
+    few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_VALUES] if guessed.lacking else []
+    codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
-    return replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
+    guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
+    return _recounted(_with_missing_values(guessed))
 
 
 def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
@@ -110,7 +79,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
     if not guessed.used:
         raise guessed.nothing_published
     while True:
-        drops = {name: gone for name, gone in guessed.lacking.items() if guessed.guesses[name].missing == "drop"}
+        drops = guessed.drops
         dropped = np.logical_or.reduce([np.zeros(len(guessed.table.frame), dtype=bool), *drops.values()])
         if dropped.sum() <= _MANY_DROPPED * len(dropped):
             return guessed
@@ -126,23 +95,18 @@ def _recounted(guessed: GuessedTable) -> GuessedTable:
     result = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
         first, facts = guessed.guesses[name], guessed.facts[name]
-        if _has_bands(first):
+        if first.has_bands:
             continue
-        counted = replace(Facts.read(rows, name).without(ALWAYS), decimal=facts.decimal)
-        again = guess(replace(counted.without(guessed.table.missing.texts), said=facts.said, rare=facts.rare))
-        if again.role is first.role and not _has_bands(again):
+        counted = replace(Facts.read(rows, name), decimal=facts.decimal, said=facts.said, rare=facts.rare)
+        again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
+        if again.role is first.role and not again.has_bands:
             result[name] = replace(again, missing=first.missing)
     return guessed.changed(result)
-
-
-def _has_bands(guessed: Guess) -> bool:
-    return bool(guessed.intervals or guessed.prefixes or guessed.dates)
 
 
 def _attribute(guessed: Guess) -> Attribute:
     return Attribute(
         guessed.role,
-        Hierarchy.from_rows(guessed.hierarchy) if guessed.hierarchy else None,
         intervals=guessed.intervals,
         start=guessed.start,
         apart=guessed.apart,
@@ -150,6 +114,8 @@ def _attribute(guessed: Guess) -> Attribute:
         missing=guessed.missing,
         dates=guessed.dates,
         ladder="fitted" if guessed.is_fitted else "given",
+        marks=guessed.marks or None,
+        one_spelling=guessed.one_spelling or None,
     )
 
 
@@ -205,21 +171,30 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.used:
             raise guessed.nothing_published
     known, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
-    codes = {name: factorized(rows[name], part.missing.texts)[0].astype(np.intp) + 1 for name in known}
+    codes = {name: factorized(rows[name], part.no_values(name))[0].astype(np.intp) + 1 for name in known}
     pairs = PairsOfTable.of_rows({name: code for name, code in codes.items() if np.ptp(code)}, counted.k)
     ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
+    if guessed.unclear:
+        counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
     return guessed, replace(counted, complete=len(part.frame), demands=demands, generalizations=ways, pairs=pairs)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
-    """The columns by which it is told what can be demanded of those that are sensitive, which alone are generalized.
+    """The columns that tell what can be demanded of sensitive ones, which alone are generalized.
 
-    Numbers that are published in bands are those of their bands. Where people have several rows, all columns tell which of
-    them count, and stay as they are.
+    Numbers in bands are those of their bands. Where people have several rows, all columns tell which of them count.
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if not sensitive or guessed.person is not None:
-        plain = {name: Attribute(guess.role, missing=guess.missing) for name, guess in guessed.used.items()}
+        bare: dict[str, Any] = {
+            "intervals": (),
+            "start": 0,
+            "apart": (),
+            "prefixes": (),
+            "dates": (),
+            "is_fitted": False,
+        }
+        plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
         return part.frame, plain | sensitive
     columns = {}
     for name, attribute in sensitive.items():
@@ -248,10 +223,8 @@ def _bands(part: DescribedTable, name: str, attribute: Attribute) -> "pd.Series[
 
 
 def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[str, Attribute]) -> int | None:
-    """How many ways there are to generalize some columns; None where they are more than can be looked through.
-
-    rows: those that are counted. Columns of few values come first, and none has less than two levels.
-    """
+    """How many ways there are to generalize some columns of the rows that count; None if they are too many."""
+    # Columns of few values come first, and none has less than two levels.
     names, ways = sorted(known, key=lambda name: part.columns[name].distinct), 1
     for place, name in enumerate(names):
         if ways << len(names) - place > MOST_NODES:
@@ -270,25 +243,22 @@ def _demands(table: Table, names: Collection[str]) -> dict[str, str]:
 def _counted(
     part: DescribedTable, frame: pd.DataFrame, attributes: Mapping[str, Attribute], person: RepeatingKey | None
 ) -> CountedTable:
-    """Some columns of a table as publishing will count them. frame: with these columns, and that of people.
-
-    Several rows of each only count where all that is sensitive can bear a demand even so: any row of a person is looked at.
-    """
+    """Several rows of each only count where all that is sensitive can bear a demand: any row of a person is looked at."""
     missing = part.missing.texts
     read = partial(read_table, frame, attributes, missing, decimal=part.decimal.sign, k=part.rare)
     if person is None:
         table = read(rows_per_person=1)
         return CountedTable(table, table.rows)
-    single = read(person=person.column, one_row=ONE_ROW)
+    single = read(person=person.columns, one_row=ONE_ROW)
     one = CountedTable(single, single.rows)
-    codes = factorized(frame[person.column], missing)[0]
+    codes = owners(frame, person.columns, missing)
     rows_of_each = np.bincount(codes[codes >= 0])
     in_the_way = single.sensitive
     for rows in worth_counting(rows_of_each):  # ever fewer, of which all can be shown that can be of more
         borne = _demands(replace(single, rows_per_person=rows), in_the_way)
         in_the_way = tuple(name for name in in_the_way if name not in borne)
         if not in_the_way:
-            table = read(person=person.column, rows_per_person=rows)
+            table = read(person=person.columns, rows_per_person=rows)
             are_borne = len(_demands(table, table.sensitive)) == len(table.sensitive)
             return CountedTable(table, single.rows, rows) if are_borne else one
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):

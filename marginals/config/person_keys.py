@@ -7,7 +7,7 @@ the same in all of them. Three columns that say the same in all rows of each val
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,13 @@ import pandas as pd
 from checks.claims import listing
 from marginals.config.facts import Facts
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey
-from marginals.tables.values import NumberFormat, in_order
-from marginals.tables.words import column_words
+from marginals.tables.people import RepeatingKey, places
+from marginals.tables.scales import in_order
+from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
+from models.tables.contingency_table import pack
 
-_FEWEST = 30
+FEWEST = 30
 """Different values of a key, at least, and those of them that repeat."""
 _REPEATING = 0.8
 """Share of the values that repeat, at least, where no column numbers their rows."""
@@ -28,6 +29,8 @@ _MOST_EACH = 200
 """Rows of one value on average, at most."""
 _EXCEPTIONS = 0.02
 """Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
+_GLANCE = 2_000
+"""Rows by which it is seen at once that a column does not agree in the rows of each value."""
 _LOOKED_AT = 50_000
 """Rows by which it is decided: all rows of the values that come first."""
 _ROWS_OF_AGREEING = 5
@@ -36,6 +39,8 @@ _AGREEING = 3
 """Columns that agree in all rows of each value of a key."""
 _CHANCE = 14.0
 """How unlikely, in nats, it is by chance that a column agrees in all rows of each value."""
+MOST_MEMBERS = 60
+"""Different numbers of the members of groups, at most."""
 _SHARED = 0.5
 """Share of the repeated values of a key whose rows differ in a sex or birth, from which on several people share it."""
 
@@ -52,89 +57,148 @@ class ContentKeys:
 
 
 def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Collection[str]) -> ContentKeys:
-    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value.
-
-    >>> visits = pd.DataFrame({"hid": [str(500 + 7 * (n // 3)) for n in range(120)], "no": ["1", "2", "3"] * 40})
-    >>> found = keys_by_content(visits, [Facts.of(name, visits[name]) for name in visits], ("",))
-    >>> str(found.keys[0]), sorted(found.numbering)
-    ("'hid' looks like a key and repeats: 40 values in 120 rows, and no numbers the rows of each", ['no'])
-    """
+    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value."""
     varied = {column.name: column for column in columns if column.distinct > 1}
-    like_keys = [column for column in varied.values() if _repeats_like_key(column)]
-    if not like_keys:
+    lasting = [column for column in varied.values() if _has_repeats(column)]
+    if not lasting:
         return ContentKeys((), frozenset(), {})
     coded = {name: factorized(frame[name], missing) for name in varied}
     codes = {name: column_codes for name, (column_codes, _) in coded.items()}
-    candidates = [column for column in like_keys if column.are_numbers_of_things]
+    names = {
+        column.name
+        for column in lasting
+        if _is_like_key(column) and (column.counts > 1).sum() >= _REPEATING * column.distinct
+    }
+    candidates = [column for column in lasting if _is_like_key(column) and column.are_numbers_of_things]
     signs: dict[str, str] = {}
     numbering: set[str] = set()
     for column in candidates:
         some = _rows_of_first(codes[column.name])
-        owners = codes[column.name][some]
+        owned = codes[column.name][some]
         others = (other for other in varied.values() if other is not column)
-        counting = next((o.name for o in others if _numbers_rows(owners, o, frame[o.name].iloc[some])), "")
-        if counting:
+        if counting := next((o.name for o in others if _numbers_rows(owned, o, frame[o.name].iloc[some])), ""):
             signs[column.name] = f"{counting} numbers the rows of each"
             numbering.add(counting)
-    keys = {column.name for column in candidates if _repeats(column)}
-    for is_agreeing, column in product((False, True), candidates):
-        if column.name in signs or column.name in numbering or not (is_agreeing or column.name in keys):
+    keys = {column.name for column in candidates} & names
+    likely: dict[str, str] = {}
+    for column in lasting:
+        name, beside = column.name, {other: code for other, code in codes.items() if other != column.name}
+        if name in signs or name in numbering:
             continue
-        texts = coded[column.name][1]
-        if sign := _agreeing(column, texts, codes) if is_agreeing else _told_apart(column.name, codes, keys):
-            signs[column.name] = sign
-    names = {column.name for column in like_keys if _repeats(column)}
-    unsure = [varied[name] for name in varied if name in names - signs.keys() - numbering]
-    likely = {column.name: _likely(column, codes, names) for column in unsure}
+        if name in keys and (sign := _told_apart(codes[name], beside, keys)):
+            signs[name] = sign
+            continue
+        # By their place in order, by which a function of the values is known.
+        places_of = {text: place for place, text in enumerate(in_order(column.values))}
+        ordered = np.array([*(places_of.get(text, -1) for text in coded[name][1]), -1])[codes[name]]
+        is_seldom = column in candidates and column.rows <= _ROWS_OF_AGREEING * column.distinct
+        if is_seldom and (sign := _agreeing(ordered, beside)):
+            signs[name] = sign
+        elif not (column.begin_with_year or column.end_with_year):
+            for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")) if name in names else ():
+                if name not in likely and (sign := _told_apart(codes[name], beside, names, exceptions)):
+                    likely[name] = f"{but}{sign}"
+            if name not in likely and (sign := _agreeing(ordered, beside, _EXCEPTIONS)):
+                likely[name] = sign
     found = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
     return ContentKeys(
-        tuple(RepeatingKey(column.name, column.distinct, column.rows, signs[column.name]) for column in found),
+        tuple(RepeatingKey((column.name,), column.distinct, column.rows, signs[column.name]) for column in found),
         frozenset(numbering),
-        {name: sign for name, sign in likely.items() if sign},
+        likely,
     )
+
+
+def owners(frame: pd.DataFrame, columns: Sequence[str], missing: Collection[str]) -> IndexArray:
+    """Whose row each is by some columns together: a number for each, -1 where one lacks a value; shape (rows,)."""
+    return _together([factorized(frame[column], missing)[0] for column in columns])
+
+
+def _together(codes: Sequence[IndexArray]) -> IndexArray:
+    """A number for each combination of values, in the order of the rows where it stands first; -1 where one is missing."""
+    packed, _ = pack([code + 1 for code in codes], [int(code.max(initial=0)) + 2 for code in codes], len(codes[0]))
+    is_known = np.logical_and.reduce([code >= 0 for code in codes])
+    numbers = np.full(len(packed), -1, dtype=np.intp)
+    numbers[is_known] = pd.factorize(packed[is_known])[0]
+    return numbers
+
+
+def likely_pair(
+    frame: pd.DataFrame,
+    columns: Sequence[Facts],
+    groups: Sequence[str],
+    members: Sequence[str],
+    missing: Collection[str],
+) -> dict[tuple[str, ...], str]:
+    """Two columns that may say together whose row it is, as the number of a household and of a member do, and why.
+
+    groups, members: columns that are called like such ones; others are found by how their values repeat.
+    """
+    varied = {column.name: column for column in columns if column.distinct > 1}
+    keys = [
+        c.name
+        for c in varied.values()
+        if c.are_numbers_of_things and (c.name in groups or (_has_repeats(c) and _is_like_key(c)))
+    ]
+    few = [
+        c.name for c in varied.values() if c.whole and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
+    ]
+    if not keys or not (few or members):
+        return {}
+    codes = {name: factorized(frame[name], missing)[0] for name in varied}
+    for group, member in product(keys, dict.fromkeys([*members, *few])):
+        if group == member or member not in varied:
+            continue
+        pairs = _together([codes[group], codes[member]])
+        number = int(pairs.max()) + 1
+        are_named = group in groups and member in members
+        if not max(varied[group].distinct, varied[member].distinct) < number <= (0.9 + are_named) * len(frame):
+            continue
+        if not are_named and not _counts_members(codes[group], frame[member]):
+            continue
+        others = {
+            name: code
+            for name, code in codes.items()
+            if name not in (group, member) and not _is_constant(codes[group], code)
+        }
+        reason = _told_apart(pairs, others, (), _EXCEPTIONS)
+        if are_named or " is the same" in reason:
+            return {(group, member): f"{number:,} pairs in {len(frame):,} rows"}
+    return {}
 
 
 def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], missing: Collection[str]) -> str:
     """The column of a sex or a birth in which the rows of most repeated values of a key differ; empty where none does.
 
     Such a key numbers no people, but what several people share: physicians, schools, households.
-
-    >>> visits = pd.DataFrame({"unit": ["1", "1", "2", "2"], "sex": ["f", "m", "m", "f"]})
-    >>> differs_within(visits, "unit", [Facts.of(name, visits[name]) for name in visits], ("",))
-    'sex'
     """
     owners = factorized(frame[key], missing)[0].astype(np.int64)
     for column in columns:
-        if column.name == key or not column.words & column_words("sexes", "births") or not column.distinct >= 2:
+        if column.name == key or column.distinct < 2 or not column.says("sexes", "births"):
             continue
         values = factorized(frame[column.name], missing)[0].astype(np.int64)
         known = (owners >= 0) & (values >= 0)
         repeated = np.bincount(owners[known], minlength=1) > 1
         pairs = np.unique(np.stack([owners[known], values[known]]), axis=1)[0]
-        differ = np.bincount(pairs, minlength=len(repeated)) > 1
-        if differ.sum() > _SHARED * repeated.sum():
+        if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARED * repeated.sum():
             return column.name
     return ""
 
 
-def _repeats_like_key(column: Facts) -> bool:
-    """Whether a column may be a key of somebody: many of its values repeat, a few times each."""
-    is_other = column.says("ages", "times", "places", "codes", "categories", "weights") or column.sampling
-    return (
-        int((column.counts > 1).sum()) >= _FEWEST
-        and column.rows <= _MOST_EACH * column.distinct
-        and not (is_other or column.is_of_something or column.has_decimals or column.are_amounts)
-    )
+def _has_repeats(column: Facts) -> bool:
+    """Whether many values of a column repeat, a few times each, as keys do and neither ages nor amounts."""
+    repeated = int((column.counts > 1).sum())
+    is_other = column.says("ages", "times", "places") or column.sampling or column.has_decimals
+    return repeated >= FEWEST and column.rows <= _MOST_EACH * column.distinct and not is_other
 
 
-def _repeats(column: Facts) -> bool:
-    return bool((column.counts > 1).sum() >= _REPEATING * column.distinct)
+def _is_like_key(column: Facts) -> bool:
+    return not (column.says("codes", "categories", "weights") or column.is_of_something or column.are_amounts)
 
 
 def _rows_of_first(codes: IndexArray) -> IndexArray:
     """The rows of the values that come first, up to so many rows as are looked at."""
     rows = np.cumsum(np.bincount(codes[codes >= 0]))
-    most = max(_FEWEST, int(np.searchsorted(rows, _LOOKED_AT, side="right")))
+    most = max(FEWEST, int(np.searchsorted(rows, _LOOKED_AT, side="right")))
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
@@ -147,33 +211,22 @@ def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> 
     if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
         return False
     order = np.lexsort((numbers, owners))
-    begins = np.flatnonzero(np.diff(owners[order], prepend=-1))
-    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order)))) + 1
-    return bool(np.array_equal(numbers[order], place))
+    return bool(np.array_equal(numbers[order], places(owners[order]) + 1))
 
 
-def _likely(column: Facts, codes: Mapping[str, IndexArray], names: Collection[str]) -> str:
-    """Why a column, of texts too, may name whose row it is, but for few rows; or nothing. names: columns that may be so."""
-    if column.begin_with_year or column.end_with_year:
-        return ""
-    for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")):
-        if reason := _told_apart(column.name, codes, names, exceptions):
-            return f"{but}{reason}"
-    return ""
-
-
-def _told_apart(key: str, codes: Mapping[str, IndexArray], keys: Collection[str], exceptions: float = 0.0) -> str:
+def _told_apart(
+    owners: IndexArray, others: Mapping[str, IndexArray], keys: Collection[str], exceptions: float = 0.0
+) -> str:
     """Why the rows of each value are those of one thing at several times, or nothing. exceptions: share of the rows."""
-    owners = codes[key]
     some = _rows_of_first(owners)
     numbers = owners[some].astype(np.int64)
-    rows_of_each = np.bincount(numbers)
-    values, most, few = int((rows_of_each > 0).sum()), int(rows_of_each.max()), exceptions * len(numbers)
+    most, few = int(np.bincount(numbers).max(initial=0)), exceptions * len(numbers)
+    values = len(np.unique(numbers))
     times, constant = "", ""
-    for name, all_codes in codes.items():
+    for name, all_codes in others.items():
         other = all_codes[some].astype(np.int64) + 1
         distinct = len(np.unique(other))
-        if name == key or np.count_nonzero(other == 0) > few or distinct < 2:
+        if np.count_nonzero(other == 0) > few or distinct < 2:
             continue
         pairs = len(np.unique(numbers * (int(other.max()) + 1) + other))
         differs = pairs >= (1 - exceptions) * len(numbers)
@@ -188,36 +241,62 @@ def _told_apart(key: str, codes: Mapping[str, IndexArray], keys: Collection[str]
     return f"no two rows of one have the same {times}{beside}"
 
 
-def _agreeing(column: Facts, texts: Sequence[str], codes: Mapping[str, IndexArray]) -> str:
+def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
+    """Whether a column counts the members of nearly all groups: 1, 2, ... to their number, or from 0 on."""
+    numbers = pd.to_numeric(texts.astype(str), errors="coerce").to_numpy()
+    known = (groups >= 0) & ~np.isnan(numbers)
+    of_each = pd.Series(numbers[known]).groupby(groups[known])
+    least, most, different = of_each.min(), of_each.max(), of_each.nunique()
+    counts = ((least <= 1) & (most - least + 1 == different)).mean() > 1 - 3 * _EXCEPTIONS
+    return bool(counts and different.mean() > 2)
+
+
+def _is_constant(owners: IndexArray, values: IndexArray) -> bool:
+    pairs = int(_together([owners, values]).max(initial=-1)) + 1
+    return pairs <= len(np.unique(owners)) + _EXCEPTIONS * len(owners)
+
+
+def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:
     """That several columns say the same in all rows of each value, as they do of a person or a family; or nothing.
 
     A function of an amount, such as its square or its class, says the same too, but its values follow those of the column.
-    texts: the values that the codes of the column stand for.
     """
-    if column.rows > _ROWS_OF_AGREEING * column.distinct:
-        return ""
-    places = {text: place for place, text in enumerate(in_order(column.values))}
-    owners = np.array([*(places.get(text, -1) for text in texts), -1], dtype=np.int64)[codes[column.name]]
-    agreeing = [name for name, values in codes.items() if name != column.name and _is_same_within(owners, values)]
-    return f"{listing(agreeing[:_AGREEING])} are the same in all rows of each" if len(agreeing) >= _AGREEING else ""
+    same = (name for name, values in others.items() if _is_same_within(owners, values, exceptions))
+    agreeing = list(islice(same, _AGREEING))
+    nearly = "nearly " if exceptions else ""
+    return f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _AGREEING else ""
 
 
-def _is_same_within(owners: IndexArray, values: IndexArray) -> bool:
+def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
     """Whether all rows of each owner have one value, which neither chance nor the order of owners explains.
 
-    owners, values: numbers of each, of owners in their order, -1 where missing, shape (rows,).
+    owners: numbers in the order of their values. exceptions: share of the rows of those who have several.
     """
     known = (owners >= 0) & (values >= 0)
     numbers, others = owners[known], values[known].astype(np.int64)
-    repeated = np.bincount(numbers, minlength=1) > 1
-    if repeated.sum() < _FEWEST:
+    if len(np.unique(others[:_GLANCE])) < 2 and len(np.unique(others)) < 2:
         return False
     size = int(others.max()) + 1
-    pairs = np.unique(numbers * size + others)
-    pairs = pairs[repeated[pairs // size]]
-    if len(pairs) > repeated.sum():
+    if len(numbers) > 2 * _GLANCE:
+        glance = numbers <= np.partition(numbers, _GLANCE)[_GLANCE]
+        if _unlike(numbers[glance] * size + others[glance], size)[0] > 3 * exceptions:
+            return False
+    unlike, pairs = _unlike(numbers * size + others, size)
+    if len(pairs) < FEWEST or unlike > exceptions:
         return False
     in_order_of_owners = pairs % size
     follows = np.count_nonzero(np.diff(in_order_of_owners)) < 3 * len(np.unique(in_order_of_owners))
     by_chance = float(((np.bincount(others) / len(others)) ** 2).sum())
-    return not follows and bool(-repeated.sum() * np.log(by_chance) > _CHANCE)
+    return not follows and bool(-len(pairs) * np.log(by_chance) > _CHANCE)
+
+
+def _unlike(packed: IndexArray, size: int) -> tuple[float, IndexArray]:
+    """The share of the rows with another value than most of their owner, and a pair of each owner of several rows.
+
+    packed: of each row its owner times `size`, and its value.
+    """
+    pairs, counts = np.unique(packed, return_counts=True)
+    begins = np.flatnonzero(np.diff(pairs // size, prepend=-1))
+    rows, most = np.add.reduceat(counts, begins), np.maximum.reduceat(counts, begins)
+    several = rows > 1
+    return float((rows - most).sum() / max(rows[several].sum(), 1)), pairs[begins[several]]

@@ -1,6 +1,6 @@
 """Presets: demands that fit together, for whoever wants a proof of all tables jointly or more pairs of columns."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
@@ -75,12 +75,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset
 
 
 def preset_of(policy: "Policy") -> Preset:
-    """The preset that a policy is nearest to.
-
-    >>> from marginals import Policy
-    >>> preset_of(Policy(k_link=10)).name, preset_of(Policy(k_link=10, further_tables=3)).name
-    ('joint-proof', 'more-pairs')
-    """
+    """The preset that a policy is nearest to."""
     return JOINT_PROOF if policy.further is None else MORE_PAIRS
 
 
@@ -99,31 +94,22 @@ class PairsOfTable:
 
     @classmethod
     def of(cls, table: Table, k: int) -> "PairsOfTable":
-        """Of a table, at base values.
-
-        >>> from marginals.example import table
-        >>> PairsOfTable.of(table, 4).sentence
-        'This table has 1 pair of nonsensitive columns. Of the 8 combinations of two of their values that occur, 1 has \
-fewer than 4 rows as they are.'
-        """
+        """Of a table, at base values."""
         domain = table.domain
         names = [name for name in table.quasi_identifiers if domain.hierarchy(name).height]
-        if _are_too_many(names):
-            return cls(len(names), k)
-        counts = [table.cube.table(domain.mask(dict.fromkeys(pair, 0))).counts for pair in combinations(names, 2)]
-        return cls(len(names), k, sum(map(len, counts)), sum(int((count < k).sum()) for count in counts))
+        return cls._of(names, k, lambda *pair: table.cube.table(domain.mask(dict.fromkeys(pair, 0))).counts)
 
     @classmethod
     def of_rows(cls, values: Mapping[str, IndexArray], k: int) -> "PairsOfTable":
-        """Of the values of each row in the nonsensitive columns, numbered from 0 on: shape (rows,) each.
+        """Of the values of each row in the nonsensitive columns, numbered from 0 on: shape (rows,) each."""
+        return cls._of(list(values), k, lambda one, other: _occurring(values[one], values[other]))
 
-        >>> PairsOfTable.of_rows({"sex": np.array([0, 0, 1]), "town": np.array([1, 1, 0])}, 2)
-        PairsOfTable(columns=2, k=2, combinations=2, rare=1)
-        """
-        if _are_too_many(values):
-            return cls(len(values), k)
-        counts = [_occurring(one, other) for one, other in combinations(values.values(), 2)]
-        return cls(len(values), k, sum(map(len, counts)), sum(int((count < k).sum()) for count in counts))
+    @classmethod
+    def _of(cls, names: list[str], k: int, counts_of: Callable[[str, str], CountArray]) -> "PairsOfTable":
+        if len(names) * (len(names) - 1) // 2 > _MOST_PAIRS:
+            return cls(len(names), k)
+        counts = [counts_of(*pair) for pair in combinations(names, 2)]
+        return cls(len(names), k, sum(map(len, counts)), sum(int((count < k).sum()) for count in counts))
 
     @property
     def pairs(self) -> int:
@@ -140,10 +126,6 @@ fewer than 4 rows as they are.'
             f"{told} Of the {self.combinations:,} combinations of two of their values that occur, {self.rare:,} "
             f"{'has' if self.rare == 1 else 'have'} fewer than {self.k} rows as they are."
         )
-
-
-def _are_too_many(columns: Collection[str]) -> bool:
-    return len(columns) * (len(columns) - 1) // 2 > _MOST_PAIRS
 
 
 def _occurring(one: IndexArray, other: IndexArray) -> CountArray:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -25,17 +25,27 @@ reviewed = false
 
 @dataclass(frozen=True)
 class Question:
-    """Whether nobody should learn some columns about a person. reason: why it is asked. role: which they have until then."""
+    """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
+
+    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns.
+    """
 
     columns: tuple[str, ...]
     reason: str
-    role: Role
+    role: Role | None
 
     def __str__(self) -> str:
-        columns = ", ".join(map(column_name, self.columns))
+        if self.role is Role.IDENTIFIER:
+            return (
+                f"Whose rows are these? {self.reason} If each row is a person of its own, write rows_per_person = 1. Until "
+                "you say so, promises count rows, not people."
+            )
+        columns, reason = ", ".join(map(column_name, self.columns)), f"{self.reason[:1].upper()}{self.reason[1:]}."
+        if self.role is None:
+            return f"{columns}: {self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
-            return f"{columns}: shall {'it' if one else 'they'} stay left out? {_sentence(self.reason)}"
+            return f"{columns}: shall {'it' if one else 'they'} stay left out? {reason}"
         if self.reason == UNKNOWN and len(self.columns) > 1:
             return (
                 f"{columns}: is one of these, whose names say nothing that this program knows, something that nobody should "
@@ -45,25 +55,15 @@ class Question:
             Role.SENSITIVE: "Until you say no: sensitive",
             Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
         }[self.role]
-        return (
-            f"{columns}: is that something that nobody should learn about a person? {_sentence(self.reason)} {taken}."
-        )
+        return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
+def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
     """What is asked, each reason once for each role, that without any evidence last.
 
     asked: a column, why it is asked, or nothing, and its role.
-
-    >>> (question,) = questions_of([("q1", "the name says nothing", Role.SENSITIVE), ("age", "", Role.QUASI_IDENTIFIER)])
-    >>> question.columns
-    ('q1',)
     """
-    groups: dict[tuple[str, Role], list[str]] = {}
+    groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
         if reason:
             groups.setdefault((reason, role), []).append(name)
@@ -71,13 +71,19 @@ def questions_of(asked: Iterable[tuple[str, str, Role]]) -> list[Question]:
     return [Question(tuple(names), reason, role) for (reason, role), names in ordered]
 
 
-def questions_text(guesses: "Mapping[str, Guess]") -> str:
+def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
+    """Return what is asked about the roles of columns, and about their values."""
+    of_roles = ((name, guess.question, guess.role) for name, guess in guesses.items())
+    of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
+    return questions_of([*of_roles, *of_values])
+
+
+def questions_text(questions: Sequence[Question]) -> str:
     """The questions as comments of a config; nothing where nothing is asked."""
-    asked = questions_of((name, guess.question, guess.role) for name, guess in guesses.items())
-    if not asked:
+    if not questions:
         return ""
-    lines = ["#", "# Questions that only you can answer, by giving a column another role below:"]
-    for question in asked:
+    lines = ["#", "# Questions that only you can answer, by changing a section below:"]
+    for question in questions:
         lines += wrap(one_line(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
     return "\n".join(lines) + "\n"
 
@@ -87,8 +93,8 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def quoted(text: str) -> str:
-    """Spell a text as TOML does."""
+def quoted(text: object) -> str:
+    """Spell a text, or a list of texts or numbers, as TOML does."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -115,12 +121,7 @@ _REASON = re.compile(rf"^#\s*({_GUESSED}|{_ASKED})(.*?)\.?\s*$", re.MULTILINE)
 
 
 def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]:
-    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes.
-
-    >>> found = guesses_in("[attributes.age]\n# Guessed: ages.\nrole = 'ignored'", {"age": None})
-    >>> found["age"].why
-    'ages'
-    """
+    r"""The guesses that the comments of a config give reasons for, by attribute. names: all its attributes."""
     comments = dict(_SECTION.findall("\n".join(text.splitlines())))
     guesses = {}
     for name in names:
@@ -136,9 +137,6 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     """That nobody has confirmed the roles that `init` guessed, those first that it asked about. roles: by attribute.
 
     config: the name of its file.
-
-    >>> list(unconfirmed_lines({"age": Unconfirmed("ages")}, {"age": Role.QUASI_IDENTIFIER}, "release.toml"))[1]
-    '  It guessed: age (quasi-identifier).'
     """
     if not unconfirmed:
         return

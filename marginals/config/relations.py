@@ -3,7 +3,7 @@
 Copies, codes, what determines another column or follows from it, parts of a sum, associations, and values that are missing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -19,32 +19,24 @@ Numbers = npt.NDArray[np.float64]
 
 _DETERMINED = 0.9
 """Share of what is wrong in guesses without a column that is right with it, from which on it gives the other away."""
-
 _FEWEST = 50
 """Rows that have both values, at least, and as a share of the rows:"""
 _FEWEST_SHARE = 0.3
 
-_FINE, _COARSE = 50, 5
+FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
-
 _FEW_NUMBERS = 20
 """As many different numbers, or fewer, are taken one by one."""
-
 _PARTS = 8
 """Parts of a sum, at most."""
-
 _IN_SUM = 0.95
 """Share of the rows, at least, in which the parts add up."""
-
 _NEARLY_NONE = 1e-7
 """Share of the spread of a column, below which what is left of it is rounding."""
-
 _MOST_GROUPS = 20
 """Groups of a column whose association with another is judged; rarer values are one group together."""
-
 _BEYOND_CHANCE = 5.0
 """Standard deviations from what chance shows, from which on two columns are associated: about 3 pairs in ten million."""
-
 MOST_VALUES = 12
 """Values of a column that says where another one lacks a value."""
 
@@ -69,21 +61,12 @@ class Values:
         numbers = np.array([*map(written.real, values), np.nan])
         return cls(codes, numbers[codes])
 
-    @property
-    def fine(self) -> IndexArray:
-        """Groups of values from which another column may be guessed, -1 for no value."""
-        return self._cut(_FINE)
-
-    @property
-    def coarse(self) -> IndexArray:
-        """Groups of values that may be guessed, -1 for no value."""
-        return self._cut(_COARSE)
-
-    def _cut(self, groups: int) -> IndexArray:
+    def groups(self, number: int) -> IndexArray:
+        """Values in groups of about equal size, -1 for no value: `FINE` that tell, or `COARSE` that are told."""
         if self.numbers is None or len(np.unique(self.codes)) <= _FEW_NUMBERS + 1:
             return self.codes
         present = ~np.isnan(self.numbers)
-        cuts = np.unique(np.quantile(self.numbers[present], np.arange(1, groups) / groups))
+        cuts = np.unique(np.quantile(self.numbers[present], np.arange(1, number) / number))
         result = np.full(len(self.codes), -1, dtype=np.intp)
         result[present] = np.searchsorted(cuts, self.numbers[present], side="left")
         return result
@@ -109,15 +92,9 @@ class Copy:
 
 
 def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Copy]:
-    """Which columns give which sensitive ones away, in the order of the sensitive ones, then of the columns.
-
-    >>> score = np.arange(500) % 97
-    >>> values = {"score": Values(score, score.astype(float)), "passed": Values((score > 40).astype(int))}
-    >>> [(copy.column, copy.why) for copy in copies(values, ["score"])]
-    [('passed', 'in nearly all rows score tells it, so it would tell much of that')]
-    """
-    fine = {name: values.fine for name, values in columns.items()}
-    coarse = {name: values.coarse for name, values in columns.items()}
+    """Which columns give which sensitive ones away, in the order of the sensitive ones, then of the columns."""
+    fine = {name: values.groups(FINE) for name, values in columns.items()}
+    coarse = {name: values.groups(COARSE) for name, values in columns.items()}
     pairs = [
         Copy(name, secret, determines(fine[name], coarse[secret]), determines(fine[secret], coarse[name]))
         for secret in sensitive
@@ -153,17 +130,9 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
     """The columns of numbers that are the sum of two or more others, some of them taken off, in nearly all rows, each with
     its parts.
-
-    >>> pay, rent = np.arange(300.0) * 7 % 101, np.arange(300.0) * 11 % 89
-    >>> drawn = {"pay": pay, "rent": rent, "all": pay + rent}
-    >>> list(sums({name: Values(numbers.astype(int), numbers) for name, numbers in drawn.items()}).values())
-    [('rent', 'all'), ('pay', 'all'), ('pay', 'rent')]
     """
-    numbers = {
-        name: values.numbers
-        for name, values in columns.items()
-        if values.numbers is not None and len(np.unique(values.codes)) > 2
-    }
+    varied = {name: values.numbers for name, values in columns.items() if len(np.unique(values.codes)) > 2}
+    numbers = {name: own for name, own in varied.items() if own is not None}
     if len(numbers) < 2:
         return {}
     names, matrix = list(numbers), np.array(list(numbers.values()))
@@ -173,31 +142,20 @@ def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
         present = ~np.isnan(matrix[total])
         rows = present.tobytes()
         if rows not in of_rows:
-            of_rows[rows] = _Products.of(np.nan_to_num(matrix[:, present]))
+            of_rows[rows] = _Products(np.nan_to_num(matrix[:, present]))
         if parts := of_rows[rows].parts(total):
             results[name] = tuple(names[part] for part in parts)
     return results
 
 
-@dataclass(frozen=True, eq=False)
 class _Products:
-    """Numbers of some rows, and what is needed of them to explain one column by others.
+    """Numbers of some rows, shape (columns, rows), and the products of the columns, each less its mean and of length 1."""
 
-    numbers: shape (columns, rows). inner: the products of the columns, each less its mean and of length 1; shape (columns,
-    columns), 0 for a column that does not vary. lengths: of the columns less their means, shape (columns,).
-    """
-
-    numbers: Numbers
-    inner: Numbers
-    lengths: Numbers
-
-    @classmethod
-    def of(cls, numbers: Numbers) -> "_Products":
-        """Of some rows."""
+    def __init__(self, numbers: Numbers) -> None:
         centred = numbers - numbers.mean(axis=1, keepdims=True) if numbers.size else numbers
-        lengths = np.sqrt((centred**2).sum(axis=1))
-        unit = centred / np.where(lengths > 0, lengths, 1)[:, None]
-        return cls(numbers, unit @ unit.T, lengths)
+        self.numbers, self.lengths = numbers, np.sqrt((centred**2).sum(axis=1))
+        unit = centred / np.where(self.lengths > 0, self.lengths, 1)[:, None]
+        self.inner: Numbers = unit @ unit.T  # 0 for a column that does not vary
 
     def parts(self, total: int) -> tuple[int, ...]:
         """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
@@ -214,15 +172,12 @@ class _Products:
             inner = self.inner[np.ix_(chosen, chosen)]
             explained = np.asarray(np.linalg.lstsq(inner, self.inner[chosen, total], rcond=None)[0], dtype=np.float64)
             signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
-            are_parts = len(chosen) >= 2 and bool((np.abs(signs) == 1).all())
-            if are_parts and self._adds_up(total, chosen, signs):
-                return tuple(sorted(chosen))
+            if len(chosen) >= 2 and (np.abs(signs) == 1).all():
+                target = self.numbers[total]
+                close = np.abs(target - signs @ self.numbers[chosen]) <= 1e-6 * np.maximum(1.0, np.abs(target))
+                if close.mean() >= _IN_SUM:
+                    return tuple(sorted(chosen))
         return ()
-
-    def _adds_up(self, total: int, parts: Sequence[int], signs: Numbers) -> bool:
-        target = self.numbers[total]
-        close = np.abs(target - signs @ self.numbers[parts]) <= 1e-6 * np.maximum(1.0, np.abs(target))
-        return bool(close.mean() >= _IN_SUM)
 
 
 def structurally_missing(
@@ -233,10 +188,6 @@ def structurally_missing(
     A value must say so: that both columns lack one in the same rows, as questions that the same people skip, says nothing.
     lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of few
     values. least: rows that lack one, and that have one, at least.
-
-    >>> dead, year = np.array([0, 1, 1, 0, 1]), np.array([True, False, False, True, False])
-    >>> structurally_missing({"year": year}, {"dead": dead}, 2)
-    {'year': 'dead'}
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
     few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_VALUES), key=distinct.__getitem__)
@@ -255,7 +206,7 @@ def structurally_missing(
 
 def associations(values: Mapping[str, Values]) -> dict[str, int]:
     """With how many of the others each column is associated more than chance would show."""
-    groups = np.array([_frequent(value.coarse) for value in values.values()])
+    groups = np.array([_frequent(value.groups(COARSE)) for value in values.values()])
     number = np.zeros(len(values), dtype=np.intp)
     for place in range(len(values)):
         related = are_associated(groups[place], groups[:place])
@@ -269,10 +220,6 @@ def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
 
     one: the group of each row, -1 for no value, shape (rows,). others: those of the columns, shape (columns, rows). By the
     chi-squared test, its statistic made normal (Wilson and Hilferty 1931).
-
-    >>> first = np.arange(600) % 3
-    >>> are_associated(first, np.array([first > 0, np.arange(600) // 3 % 2]).astype(int))
-    array([ True, False])
     """
     if not others.size:
         return np.zeros(len(others), dtype=np.bool_)
@@ -291,7 +238,6 @@ def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
 
 
 def _frequent(codes: IndexArray) -> IndexArray:
-    """The most frequent values, each by itself, and all others together; -1 stays for no value."""
     counts = np.bincount(codes[codes >= 0])
     frequent = np.argsort(-counts, kind="stable")[:_MOST_GROUPS]
     place = np.full(len(counts) + 1, len(frequent), dtype=np.intp)

@@ -5,10 +5,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from io import TextIOWrapper
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ from marginals.keys import (
     Key,
     are,
     check_keys,
-    is_finite,
     is_number,
     is_table,
     is_text,
@@ -48,21 +47,14 @@ from marginals.publishing.population import Population
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
-from marginals.risk.attackers import THRESHOLD, Attackers, Linkage, PeopleTable, Similarity, with_values_of
-from marginals.risk.rules import (
-    DisclosedFile,
-    DisclosureRule,
-    RowOrder,
-    Shuffled,
-    disclose_file,
-    disclose_rows,
-    disclosing_engine,
-)
+from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
+from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import read_frame
 from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
+from marginals.tables.spellings import cell_text
 from marginals.tables.table import Rows, Table
 from models.errors import HierarchyError, MarginalsError
 from models.tables.hierarchy import Hierarchy
@@ -78,7 +70,8 @@ _WEIGHT_OR_COLUMN = Key(
 _TABLES = Key(are(is_table), "be a list of tables")
 
 
-_SAME = ("missing", "domain", "engine", "separator", "encoding", "decimal", "person", "one_row", "rows_per_person")
+_SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
+         "one_row", "rows_per_person")  # fmt: skip
 DATA = {
     "path": text("name the table", required=True),
     "reviewed": FLAG,
@@ -115,14 +108,11 @@ RISK = {
     "sensitivity": one_of(_FAMILIES, repr),
     "weights": Key(is_table, "be a table of attributes and weights"),
     "personal_weights": text("name a table"),
-    "similar": TEXTS,
-    "threshold": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
     "missed": _WEIGHT_OR_COLUMN,
     "linkage": ANY,
     "interactions": _TABLES,
     "rules": _TABLES,
     "row_weight": text("name a column of the table"),
-    "clusters": Key(are(lambda cluster: are(is_text)(cluster) and cluster), "be a list of lists of attributes"),
 }
 LINKAGE = {"table": text("name a table", required=True), "columns": TEXTS}
 INTERACTION = {
@@ -133,49 +123,24 @@ INTERACTION = {
 }
 RULE = {"attribute": text("name an attribute", required=True), "level": Key(is_whole, "be a whole number"),
         "condition": text("be text")}  # fmt: skip
-SWEEP = {
-    "importance": Key(are(is_text), "be a list of quasi-identifiers"),
-    "weights": Key(is_table, "be a table of sensitive attributes"),
-}
-SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk", "sweep")
-
-
-@dataclass(frozen=True)
-class LinkageSection:
-    """What attackers link with what is disclosed. columns: of that table, those that enlarge the records."""
-
-    table: Path
-    columns: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, folder: Path, stated: Mapping[str, Any]) -> "LinkageSection":
-        """The section as TOML has it."""
-        return cls(folder / stated["table"], tuple(dict.fromkeys(stated.get("columns", []))))
+SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
 
 
 @dataclass(frozen=True)
 class RiskSection:
     """The section [risk], its tables not yet read.
 
-    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. row_weight: the column of
-    how often each row counts. clusters: attributes that depend on each other, where others are taken to be independent.
+    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. linkage: the table that
+    attackers link with what is disclosed, and its columns that enlarge the records. row_weight: how often each row counts.
     """
 
     dictionaries: tuple[Path, ...] = ()
     prior: tuple[float, ...] = (1.0,)
     harm: HarmModel = field(default_factory=HarmModel)
     personal_weights: Path | None = None
-    similarity: Similarity = field(default_factory=Similarity)
-    linkage: LinkageSection | None = None
+    linkage: tuple[Path, tuple[str, ...]] | None = None
     rules: tuple[DisclosureRule, ...] = ()
     row_weight: str | None = None
-    clusters: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def reads(self) -> tuple[Path, ...]:
-        """The tables that are read beside the one that is disclosed."""
-        others = (self.personal_weights, self.linkage.table if self.linkage else None)
-        return self.dictionaries + tuple(table for table in others if table is not None)
 
     @classmethod
     def of(cls, folder: Path, content: object) -> "RiskSection":
@@ -185,41 +150,38 @@ class RiskSection:
         prior = risk.get("prior", [1 / max(len(paths), 1)] * max(len(paths), 1))
         if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-        if "threshold" in risk and not risk.get("similar"):
-            raise InputError("the key risk.threshold goes with risk.similar, which names the columns to compare by it")
-        clusters = tuple(map(tuple, risk.get("clusters", [])))
-        named = [name for cluster in clusters for name in cluster]
-        Key(lambda _: len(set(named)) == len(named), "name each attribute once").check("risk.clusters", named)
-        personal = risk.get("personal_weights")
         linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
         return cls(
             tuple(folder / path for path in paths),
             tuple(prior),
             _harm(risk),
-            None if personal is None else folder / personal,
-            Similarity(tuple(risk.get("similar", [])), float(risk.get("threshold", THRESHOLD))),
-            None if linkage is None else LinkageSection.of(folder, linkage),
-            tuple(map(_rule, risk.get("rules", []))),
+            folder / risk["personal_weights"] if "personal_weights" in risk else None,
+            (folder / linkage["table"], tuple(dict.fromkeys(linkage.get("columns", [])))) if linkage else None,
+            tuple(
+                DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
+                for rule in (section(content, "risk.rules", RULE) for content in risk.get("rules", []))
+            ),
             risk.get("row_weight"),
-            clusters,
         )
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
-    """The harm without the table of personal weights."""
-    weights: dict[str, Any] | None = None
-    if "weights" in risk:
-        weights = {}
-        for name, stated in risk["weights"].items():
-            where = f"risk.weights.{name}"
-            by_value = Key(bool, "be a weight, or a table of values and weights")
-            weights[name] = (
-                _WEIGHT.of_each(where, by_value.check(where, stated))
-                if is_table(stated)
-                else _WEIGHT.check(where, stated)
-            )
+    stated_weights: dict[str, Any] = {}
+    for name, stated in risk.get("weights", {}).items():
+        where = f"risk.weights.{name}"
+        if is_table(stated):
+            by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
+            stated_weights[name] = _WEIGHT.of_each(where, by_value)
+        else:
+            stated_weights[name] = _WEIGHT.check(where, stated)
+    weights = stated_weights if "weights" in risk else None
     interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
     missed = risk.get("missed", 0.0)
+    if missed == inf:
+        raise InputError(
+            "the key risk.missed must be finite: an attacker who can be wrong always misses somebody; what must never be "
+            "disclosed has the weight inf in risk.weights"
+        )
     if weights is None and is_text(missed):
         raise InputError("the key risk.missed names a column of personal weights, which need risk.weights too")
     if weights is None and ("personal_weights" in risk or interactions):
@@ -228,19 +190,12 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
     return HarmModel(_FAMILIES[risk.get("sensitivity", "linear")], weights, pairs, missed)
 
 
-def _rule(content: object) -> DisclosureRule:
-    rule = section(content, "risk.rules", RULE)
-    return DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
-
-
 @dataclass(frozen=True)
 class PopulationSection:
     """Everybody whom the rows could be about, not yet read, and what is demanded of a single table of them."""
 
-    path: Path | None
-    k_map: int | None = None
-    delta_presence: tuple[float, float] | None = None
-    bayes_optimal: tuple[float, float] | None = None
+    path: Path | None = None
+    demands: Mapping[str, Any] = field(default_factory=dict, hash=False)
     sampling_fraction: float | None = None
 
     @classmethod
@@ -254,47 +209,12 @@ class PopulationSection:
                 raise InputError(
                     "the key population.sampling_fraction stands alone; leave out the others of [population]"
                 )
-            return cls(None, sampling_fraction=float(stated["sampling_fraction"]))
+            return cls(sampling_fraction=float(stated["sampling_fraction"]))
         POPULATION["path"].check("population.path", stated.get("path"))
-        presence, beliefs = (
-            tuple(stated[key]) if key in stated else None for key in ("delta_presence", "bayes_optimal")
-        )
-        return cls(folder / stated["path"], stated.get("k_map"), presence, beliefs)
-
-    def read(self, like: TableSource) -> Population | float:
-        """The population, read as a table is that it has the quasi-identifiers of, or the sampling fraction."""
-        if self.path is None:
-            assert self.sampling_fraction is not None
-            return self.sampling_fraction
-        return Population.read(self.path, like, self.k_map, self.delta_presence, self.bayes_optimal)
-
-    def refuse_demands(self) -> None:
-        """Raise InputError where it demands what only single tables can be checked for."""
-        if any(demand is not None for demand in (self.k_map, self.delta_presence, self.bayes_optimal)):
-            raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
-
-
-@dataclass(frozen=True)
-class SweepSection:
-    """The order in which quasi-identifiers matter, and weights of sensitive base values by their labels."""
-
-    importance: tuple[str, ...] | None = None
-    weights: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, content: object, attributes: Mapping[str, Attribute]) -> "SweepSection":
-        """The section as TOML has it. Raises InputError naming the key."""
-        sweep = section(content, "sweep", SWEEP)
-        weights: dict[str, Mapping[str, Fraction]] = {}
-        for name, stated in sweep.get("weights", {}).items():
-            where = f"sweep.weights.{name}"
-            if name not in attributes or attributes[name].role is not Role.SENSITIVE:
-                raise InputError(f'the key {where} names no attribute whose role is "sensitive"')
-            by_label = Key(is_table, "be a table of a number for each value").check(where, stated)
-            are_weights = Key(lambda v: all(is_finite(w) and w >= 0 for w in v.values()), "be numbers of at least 0")
-            are_weights.check(where, by_label)
-            weights[name] = {label: Fraction(str(weight)) for label, weight in by_label.items()}
-        return cls(tuple(sweep["importance"]) if "importance" in sweep else None, weights)
+        demands: dict[str, Any] = {
+            key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()
+        }
+        return cls(folder / demands.pop("path"), demands)
 
 
 @dataclass(frozen=True)
@@ -315,15 +235,15 @@ class Config:
     rules: tuple[Path, ...] = ()
     ladders: tuple[Path, ...] = ()
     population: PopulationSection | None = None
-    sweep: SweepSection = field(default_factory=SweepSection)
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
     def reads(self) -> tuple[Path, ...]:
         """All that is read: this file and those it names, a folder or glob as it stands there."""
-        tables = () if self.source.path is None else (self.source.path,)
-        everybody = () if self.population is None or self.population.path is None else (self.population.path,)
-        return (self.path, *tables, *self.hierarchies, *self.rules, *self.ladders, *everybody, *self.risk.reads)
+        risk, people = self.risk, None if self.population is None else self.population.path
+        named = (self.source.path, people, risk.personal_weights, risk.linkage and risk.linkage[0])
+        files = (*self.hierarchies, *self.rules, *self.ladders, *risk.dictionaries)
+        return (self.path, *files, *(path for path in named if path is not None))
 
     @property
     def k(self) -> int:
@@ -336,11 +256,6 @@ class Config:
         with _named(self.path):
             return self.source.table(self.k)
 
-    def single_values(self) -> Table:
-        """The table with sensitive numbers and dates one by one, for rules that say how each row is disclosed."""
-        with _named(self.path):
-            return self.source.one_by_one.table(self.k)
-
     def read_rows(self) -> Rows:
         """The table that the config names, row by row. Raises InputError."""
         with _named(self.path):
@@ -349,13 +264,15 @@ class Config:
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
         with _named(self.path):
-            return None if self.population is None else self.population.read(self.source)
+            if self.population is None or self.population.path is None:
+                return None if self.population is None else self.population.sampling_fraction
+            return Population.read(self.population.path, self.source, **self.population.demands)
 
     def require_collections(self) -> None:
         """Raise InputError where the config demands what is decided of single tables only."""
-        with _named(self.path):
-            if self.population is not None:
-                self.population.refuse_demands()
+        if self.population is not None and self.population.demands:
+            with _named(self.path):
+                raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
 
 
 def read_config(path: str | Path) -> Config:
@@ -371,16 +288,27 @@ def read_config(path: str | Path) -> Config:
     ('people.csv', 5)
     """
     path = path_of(path)
-    return config_of(path, toml_text(path, "config file"))
+    try:
+        text = bounded_content(path, _MOST_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no config file {path}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read as UTF-8 text") from None
+    return config_of(path, text)
 
 
 def config_of(path: Path, text: str) -> Config:
-    r"""The config that a text is, as if it stood in the file. Raises InputError as `read_config` does.
-
-    >>> config_of(Path("release.toml"), "data.path = 'people.csv'\nattributes.sex.role = 'sensitive'").source.used.keys()
-    dict_keys(['sex'])
-    """
-    content = toml_content(path, text)
+    r"""The config that a text is, as if it stood in the file. Raises InputError as `read_config` does."""
+    if _LONG_KEY.search(text):  # tomllib takes the square of the number of its parts
+        raise InputError(f"{path} has a key of more than a hundred parts")
+    try:
+        content = tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    except (RecursionError, ValueError):
+        raise InputError(f"{path} is nested too deeply, or has a number with more digits than are read") from None
     with _named(path):
         config = _config(path, content)
     if content["data"].get("reviewed", False):
@@ -395,33 +323,9 @@ _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*
 """A key of more than a hundred parts, where keys can stand."""
 
 
-def toml_text(path: Path, what: str, most: int = _MOST_BYTES) -> str:
-    """The text of a TOML file. Raises InputError naming it."""
-    try:
-        return bounded_content(path, most).decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"there is no {what} {path}") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} cannot be read as UTF-8 text") from None
-
-
-def toml_content(path: Path, text: str) -> dict[str, Any]:
-    """What the text of a file says. Raises InputError naming it."""
-    if _LONG_KEY.search(text):  # tomllib takes the square of the number of its parts
-        raise InputError(f"{path} has a key of more than a hundred parts")
-    try:
-        return tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
-    except (RecursionError, ValueError):
-        raise InputError(f"{path} is nested too deeply, or has a number with more digits than are read") from None
-
-
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """What is refused, with the name of the config that asks for it."""
+    """Name the config in each refusal."""
     try:
         yield
     except MarginalsError as error:
@@ -452,14 +356,20 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         )
     stated_rules = privacy.get("rules", [])
     rules = stated_rules if isinstance(stated_rules, list) else [stated_rules]
-    ladders = tuple(folder / data[key] for key in ("ladders",) if key in data)
+    ladders = (folder / data["ladders"],) if "ladders" in data else ()
+    settings = {key: data[key] for key in _SAME if key in data}
+    if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
+        settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
+    if "where" in data:
+        settings["where"] = Part(data["where"])
     roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
     return Config(
         path,
         TableSource(
             attributes=attributes,
             ladders=read_ladders(ladders[0], roles) if ladders else {},
-            **_data_settings(folder, data),
+            origin=folder / data["path"],
+            **settings,
         ),
         Policy(**{**privacy, "rules": rules_of(stated_rules, folder)}, base=table, **search),
         RiskSection.of(folder, content.get("risk", {})),
@@ -468,18 +378,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         tuple(folder / rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")),
         ladders,
         PopulationSection.of(folder, content.get("population", {})),
-        SweepSection.of(content.get("sweep", {}), attributes),
     )
-
-
-def _data_settings(folder: Path, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the section [data] says of a TableSource."""
-    settings = {key: data[key] for key in _SAME if key in data}
-    if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
-        settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
-    if "where" in data:
-        settings["where"] = Part(data["where"])
-    return settings | {"origin": folder / data["path"]}
 
 
 def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
@@ -509,13 +408,9 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
 
 def _demands_nothing(text: object) -> bool:
     """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none."""
-    if not isinstance(text, str) or text == NO_DIVERSITY:
-        return False
-    try:
-        criterion = parse_diversity(text)
-    except CriterionError:
-        return False  # which is said when the policy is made
-    return demands_nothing(criterion)
+    with suppress(CriterionError):  # which is said when the policy is made
+        return isinstance(text, str) and text != NO_DIVERSITY and demands_nothing(parse_diversity(text))
+    return False
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
@@ -552,23 +447,21 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     if rows.repeating:
         raise unit_refusal(rows.repeating)
     known = tuple(_people_table(config, path) for path in risk.dictionaries)
-    link = risk.linkage
-    linkage = None if link is None else Linkage(_people_table(config, link.table), link.columns)
-    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage, risk.similarity)
+    linkage = risk.linkage and Linkage(_people_table(config, risk.linkage[0]), risk.linkage[1])
+    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
-    harm = risk.harm.with_personal(personal)
-    assessment = RiskAssessment.of(rows, attackers, harm, risk.rules, levels)
-    return replace(assessment, row_weight=risk.row_weight, clusters=risk.clusters)
+    assessment = RiskAssessment.of(rows, attackers, replace(risk.harm, personal=personal), risk.rules, levels)
+    return replace(assessment, row_weight=risk.row_weight)
 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
-    """The table of people in a file. Raises InputError where it cannot be read or has no rows."""
-    frame, source = read_frame(path, config.source.form), config.source
+    frame, source = read_frame(path, replace(config.source.form, header=None, sheet=None)), config.source
     if not len(frame):
         raise InputError(f"{path.name} has no rows")
-    named = next((name for name, a in source.attributes.items() if a.role is Role.IDENTIFIER), None)
-    identifier = named if named in frame.columns else None
+    names = (name for name, attribute in source.attributes.items() if attribute.role is Role.IDENTIFIER)
+    identifier = next(names, None)
+    identifier = identifier if identifier in frame.columns else None
     return PeopleTable(path.name, frame, identifier, frozenset(source.missing), decimal=source.decimal)
 
 
@@ -576,21 +469,19 @@ def disclose_table(
     config: Config,
     target: OutputFile,
     order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
-) -> DisclosedFile:
-    """Write the table of a config as its rules disclose it, as CSV; shuffled, or in the order of the source.
+) -> int:
+    """Write the table of a config as its rules disclose it, as CSV, and return the number of rows.
 
-    By DuckDB, file to file, where the config asks for it or "auto" finds it; else by pandas, in memory. Raises InputError
-    for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
+    Raises InputError for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
     """
     rules, names = config.risk.rules, config.source.used
     if not rules:
         raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
     if unknown := [rule.attribute for rule in rules if rule.attribute not in names]:
         raise InputError(f"risk.rules names {unknown[0]!r}, which is no attribute; these are {', '.join(names)}")
-    engine = disclosing_engine(config.source)
-    if engine == "pandas":
-        return DisclosedFile(disclose_rows(config.read_rows(), rules, target, order), engine)
-    return DisclosedFile(disclose_file(config.source, target.path, config.single_values().domain, rules, order), engine)
+    table = disclose(config.read_rows(), rules)
+    target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())
+    return len(table.rows)
 
 
 def read_hierarchy(path: str | Path) -> Hierarchy:
@@ -608,7 +499,8 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     try:
         with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
             lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            return Hierarchy.from_rows(row for row in csv.reader(_bounded(lines), delimiter=";") if row)
+            rows = csv.reader(_bounded(lines), delimiter=";")
+            return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from marginals.config import UNKNOWN
-from marginals.config.facts import MOST_CATEGORIES, UNSAID, ColumnDescription, Facts, HierarchyRows, ValueKind
+from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
 from marginals.tables.attribute import COUNT, Role, words_in_order
+from marginals.tables.files import ColumnLabels
 from marginals.tables.people import other_numbered
 from marginals.tables.words import column_words, sections
 
@@ -25,21 +26,21 @@ from marginals.tables.words import column_words, sections
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    hierarchy: rows `value, ..., *` of a file that is to be reviewed. is_fitted: whether its levels are fitted to how often
+    is_fitted: whether its levels are fitted to how often
     values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
     knows the table can answer, which leaves the role open; empty where the guess is sure. is_unknown: whether nothing at all
     is known. is_coarse: whether the values themselves are never published, since they tell people apart, but only what they
     are cut to. start: where intervals are counted from. is_alone: whether it is published in a table of its own only, since
-    it would give a sensitive column away. apart: numbers that are groups by themselves.
+    it would give a sensitive column away. apart: numbers that are groups by themselves. marks: texts that stand for no
+    value. one_spelling: whether some values are spelled in several ways. doubt: what is asked about the values.
     """
 
     role: Role
     why: str
     intervals: tuple[int | Decimal, ...] = ()
     prefixes: tuple[int, ...] = ()
-    hierarchy: HierarchyRows = ()
     missing: str = "drop"
-    said: ColumnDescription = UNSAID
+    said: ColumnLabels = UNSAID
     dates: tuple[str, ...] = ()
     is_fitted: bool = False
     question: str = ""
@@ -48,6 +49,14 @@ class Guess:
     start: int | Decimal = 0
     is_alone: bool = False
     apart: tuple[int | Decimal, ...] = ()
+    marks: tuple[str, ...] = ()
+    one_spelling: bool = False
+    doubt: str = ""
+
+    @property
+    def has_bands(self) -> bool:
+        """Whether its values are cut to bands, beginnings or units of time."""
+        return bool(self.intervals or self.prefixes or self.dates)
 
     @property
     def is_open(self) -> bool:
@@ -69,7 +78,8 @@ class Guess:
             "ladder": "fitted" if self.is_fitted else "",
             "question": self.question,
             "missing": "" if self.missing == "drop" else self.missing,
-            "hierarchy": bool(self.hierarchy),
+            "marks": list(self.marks),
+            "values_question": self.doubt,
         }
         return {key: value for key, value in plain.items() if value}
 
@@ -79,8 +89,8 @@ class Rule:
     """One row of a table of rules.
 
     when: what it finds in the facts of a column; nothing where it does not apply. why: in words, with {found}, {f} for
-    the facts, and {why} for why a column is sensitive. steps: fields of a guess, each a value or the name of a fact.
-    question: what is asked then. condition: when it applies, in words, where that is not why.
+    the facts, and {why} for why a column is sensitive. steps: fields of a guess, each a value, the name of a fact or what
+    finds it. question: what is asked then. condition: when it applies, in words, where that is not why.
     """
 
     role: Role
@@ -93,7 +103,8 @@ class Rule:
     def guess(self, facts: Facts, found: object, why: str = "") -> Guess:
         """Return what it says of a column."""
         steps: dict[str, Any] = {
-            key: attrgetter(step)(facts) if isinstance(step, str) else step for key, step in self.steps.items()
+            key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) if callable(step) else step
+            for key, step in self.steps.items()
         }
         reason, question = (text.format(found=found, f=facts, why=why) for text in (self.why, self.question))
         return Guess(self.role, reason, question=question, **steps)
@@ -148,7 +159,6 @@ def _is_mail(value: str) -> bool:
 
 
 def _is_phone(value: str) -> bool:
-    """Whether a value is spelled as a number of a telephone, or of a person, with signs between its digits."""
     is_divided = value[:1] in ("+", "(") or sum(map(value.count, " -/.")) >= 2
     if not is_divided or not re.fullmatch(r"[+(]?[0-9][0-9 ()/.-]{5,}[0-9]", value):
         return False
@@ -197,7 +207,6 @@ def weighs_rows(f: Facts) -> str:
 
 
 def _is_almost_unique(f: Facts) -> bool:
-    """Whether hardly any value occurs twice, where that tells more than that the table is small or values are measured."""
     if f.has_decimals or f.begin_with_year or f.end_with_year:
         return False
     if f.whole:
@@ -226,27 +235,15 @@ def _fills_scale(f: Facts) -> bool:
     return (low, high) in _SCALES and f.distinct == high - low + 1 and f.rows >= 10 * f.distinct
 
 
-def _is_described_as_recognizable(f: Facts) -> bool:
-    is_short = len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION
-    return is_short and is_recognizable(f.said.description)
-
-
 def _surely(text: str) -> Meaning | None:
     meaning = meaning_of(text)
     return meaning if meaning is not None and meaning.is_sure else None
 
 
 def _are_diagnoses(f: Facts) -> bool:
-    """Whether nearly all rows have codes of the International Classification of Diseases, of several chapters."""
     are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
     letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
     return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)
-
-
-def _is_too_wide(f: Facts) -> bool:
-    return (
-        f.kind is ValueKind.NUMBERS and f.distinct > 2 and bool(f.whole) and max(f.whole) - min(f.whole) > _WIDEST_RANGE
-    )
 
 
 def _bands(f: Facts) -> str:
@@ -265,10 +262,6 @@ def _bands_of_heaps(f: Facts) -> str:
     return _bands(f) if are_heaped and not (f.whole and (f.are_ages or not f.widths)) else ""
 
 
-def _bands_of_all(f: Facts) -> str:
-    return bands + (", 0 by itself" if f.start else "") if (bands := _bands(f)) else ""
-
-
 def _categories(f: Facts) -> str:
     if f.kind is ValueKind.NUMBERS:
         kind = "different numbers"
@@ -281,10 +274,6 @@ def _categories(f: Facts) -> str:
 
 def _uncommon(f: Facts) -> str:
     return f"{_categories(f)}, of which {f.uncommon:,} {'is' if f.uncommon == 1 else 'are'}"
-
-
-def _are_blocks(f: Facts) -> bool:
-    return f.kind is ValueKind.CODES and bool(f.prefixes) and f.are(_BLOCK)
 
 
 def _groups(f: Facts) -> str:
@@ -324,11 +313,16 @@ _TOO_FINE = (
         lambda f: f.rows - int(f.counts.max()) + f.missing < f.rare,
         "all but fewer than {f.rare:,} rows have the same value, which are too few to be shown",
     ),
-    _ignored(_is_too_wide, "its numbers lie too far apart; round them, to thousands for example"),
     _ignored(
-        lambda f: f.calendar if isinstance(f.calendar, str) else "",
-        "{found}",
-        condition="dates that end with the year, but of two spellings, or over more than 200 years",
+        lambda f: (
+            f.kind is ValueKind.NUMBERS and f.distinct > 2 and f.whole and max(f.whole) - min(f.whole) > _WIDEST_RANGE
+        ),
+        "its numbers lie too far apart; round them, to thousands for example",
+    ),
+    _ignored(
+        lambda f: f.end_with_year and f.units is None,
+        "dates that cannot be read for sure, or lie too far apart: write them as YYYY-MM-DD, and leave unknown ones empty",
+        condition="dates that end with the year, of which the day, month or year is not sure, or that span over 200 years",
     ),
     _ignored(
         lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_MOST_ROWS),
@@ -347,7 +341,7 @@ STEPS = (
     ),
     _open(_bands_of_heaps, "{found}; many rows share a value", _FITTED, condition="numbers that many rows share"),
     _open(
-        _bands_of_all,
+        lambda f: (bands := _bands(f)) and bands + (", 0 by itself" if f.start else ""),
         "{found}",
         {"intervals": "widths", "start": "start", **_FITTED},
         condition="other numbers, but for up to 20 with decimals",
@@ -355,7 +349,7 @@ STEPS = (
     _open(
         lambda f: f.kind is ValueKind.DATES and f.says("births"),
         "dates, from months on as fine as their rows allow; the day of birth itself is never published",
-        {"dates": "units_of_births", "is_coarse": True, **_FITTED},
+        {"dates": lambda f: tuple(unit for unit in f.units or () if unit != "day"), "is_coarse": True, **_FITTED},
     ),
     _open(
         lambda f: f.kind is ValueKind.DATES,
@@ -363,13 +357,7 @@ STEPS = (
         {"dates": "units", **_FITTED},
     ),
     _open(
-        lambda f: f.kind is ValueKind.SPELLED_DATES,
-        "dates, cut to months, then years; the file holds every day of their decades, whether it occurs or not",
-        {"hierarchy": "calendar"},
-        condition="other dates that end with the year",
-    ),
-    _open(
-        lambda f: len(f.values[0]) if _are_blocks(f) else 0,
+        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES and f.prefixes and f.are(_BLOCK) else 0,
         "all values are codes of {found} characters, a block of houses each, which is never published itself",
         {"prefixes": "prefixes", "is_coarse": True},
     ),
@@ -425,7 +413,9 @@ SENSITIVE_STEPS = (
         question=_BACK + _LONG,
         condition=_LONG,
     ),
-    _sensitive(_merged, "{why}{found[0]}", {"is_fitted": "has_rare_values"}, condition="other texts"),
+    _sensitive(
+        _merged, "{why}{found[0]}", {"is_fitted": lambda f: f.distinct > 2 and f.uncommon > 0}, condition="other texts"
+    ),
 )
 """Rules for the steps of columns that nobody should learn, and why they are kept back."""
 
@@ -495,7 +485,11 @@ ROLES = (
     *_TOO_FINE,
     _open(lambda f: f.is_recognizable, "", condition="the name is one by which people are recognized"),
     _sensitive(_fills_scale, _SCALE, question=_SCALE),
-    _open(_is_described_as_recognizable, "", condition="the description is one by which people are recognized"),
+    _open(
+        lambda f: len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION and is_recognizable(f.said.description),
+        "",
+        condition="the description is one by which people are recognized",
+    ),
     _open(lambda _: True, "", question=UNKNOWN, condition="any other"),
 )
 """Rules for the role of a column by itself."""
@@ -511,7 +505,7 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         share = 100 * facts.missing / (facts.rows + facts.missing)
         lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
         made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
-    return replace(made, said=facts.said)
+    return replace(made, said=facts.said, marks=facts.marks.texts, one_spelling=facts.spellings > 0, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

@@ -56,10 +56,10 @@ class Kind:
     @classmethod
     def of(cls, entry: Mapping[str, str]) -> "Kind":
         """A section of the table."""
-        words, begins, ends, short, values, maybe, excluded, texts = (
-            tuple(entry.get(key, "").split())
-            for key in ("words", "begins", "ends", "short", "values", "maybe", "not", "texts")
+        words, begins, ends, short, values = (
+            tuple(entry.get(key, "").split()) for key in ("words", "begins", "ends", "short", "values")
         )
+        maybe, excluded, texts = (frozenset(entry.get(key, "").split()) for key in ("maybe", "not", "texts"))
         return cls(
             entry["about"],
             *_single_and_pairs(words),
@@ -67,9 +67,9 @@ class Kind:
             ends,
             short,
             values,
-            frozenset(maybe),
-            frozenset(excluded),
-            frozenset(texts),
+            maybe,
+            excluded,
+            texts,
             Role(entry.get("default", Role.SENSITIVE.value)),
             entry.get("pervades") == "yes",
         )
@@ -104,7 +104,6 @@ _LONG_ENOUGH = 5
 
 @cache
 def _around(length: int) -> re.Pattern[str]:
-    """What may stand before and after an abbreviation of so many letters, with a figure in its place."""
     said: dict[str, str] = sections()["abbreviations"]
     whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
     before = f"({whose}|{letters})*" if length >= _LONG_ENOUGH else f"(({letters})?({whose})+)?"
@@ -112,11 +111,7 @@ def _around(length: int) -> re.Pattern[str]:
 
 
 def _abbreviates(word: str, stem: str) -> bool:
-    """Whether a word is an abbreviation with nothing but what names of columns put before and after one.
-
-    >>> _abbreviates("hhninc", "inc"), _abbreviates("zinc", "inc"), _abbreviates("famearn", "earn")
-    (True, False, True)
-    """
+    """Whether a word is an abbreviation with nothing but what names of columns put before and after one."""
     if stem not in word or (word != stem and word in _common()):
         return False
     return _around(len(stem)).fullmatch(word.replace(stem, "0", 1)) is not None
@@ -124,32 +119,23 @@ def _abbreviates(word: str, stem: str) -> bool:
 
 @cache
 def _common() -> frozenset[str]:
-    """Words, and how words begin, that are no matter of a person, and those by which people are recognized."""
     return frozenset(sections()["common"]["words"].split()) | _recognizable()[0]
 
 
 @cache
-def _cut_short(word: str) -> tuple[str, str] | None:
-    """The kind of the words that a word is the beginning of, and one of them; None where it may be another one."""
+def _cut_short(word: str) -> str:
+    """The kind of the words that a word is the beginning of; empty where it may be another one."""
     if len(word) < _SHORTEST or any(common.startswith(word) for common in _common()):
-        return None
-    for kind in kinds():
-        whole = next((sure for sure in sorted(kind.words) if sure != word and sure.startswith(word)), None)
-        if whole is not None:
-            return kind.about, whole
-    return None
+        return ""
+    return next(
+        (kind.about for kind in kinds() if any(sure != word and sure.startswith(word) for sure in kind.words)), ""
+    )
 
 
 @cache
 def kinds() -> tuple[Kind, ...]:
     """All kinds, in the order of the table."""
     return tuple(map(Kind.of, sections()["kinds"].values()))
-
-
-@cache
-def pervading() -> frozenset[str]:
-    """What tables are about that hold little else."""
-    return frozenset(kind.about for kind in kinds() if kind.pervades)
 
 
 @cache
@@ -165,11 +151,7 @@ def _single_and_pairs(words: Iterable[str]) -> tuple[frozenset[str], tuple[froze
 
 @lru_cache(maxsize=10_000)
 def meaning_of(text: str) -> Meaning | None:
-    """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing.
-
-    >>> meaning_of("death_cause").about, meaning_of("hhninc").about, meaning_of("status").is_sure, meaning_of("age")
-    ('health or treatment', 'income, wealth, benefits or debt', False, None)
-    """
+    """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing."""
     words = words_in_order(text)
     for kind in kinds():
         if word := kind.sure_word(words):
@@ -178,17 +160,13 @@ def meaning_of(text: str) -> Meaning | None:
         if word := kind.likely_word(words):
             return Meaning(kind.about, word, is_sure=False, default=kind.default)
     for word in words:
-        if (cut := _cut_short(word)) is not None:
-            return Meaning(cut[0], word, is_sure=False)
+        if about := _cut_short(word):
+            return Meaning(about, word, is_sure=False)
     return None
 
 
 def is_recognizable(text: str) -> bool:
-    """Whether a name says that it is something by which people are recognized, such as their age, job or town.
-
-    >>> is_recognizable("age_group"), is_recognizable("famsize"), is_recognizable("q17")
-    (True, True, False)
-    """
+    """Whether a name says that it is something by which people are recognized, such as their age, job or town."""
     words, (single, pairs) = set(words_in_order(text)), _recognizable()
     return bool(words & single) or any(pair <= words for pair in pairs) or any(map(_is_near_recognizable, words))
 
@@ -205,9 +183,6 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
     """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
 
     labels: what the values are labelled, where they are codes.
-
-    >>> meaning_of_values(Column.of("chapter", ["Neoplasms", "Circulatory"] * 9)).about
-    'health or treatment'
     """
     if len(column.values) < 2:
         return None
@@ -221,12 +196,11 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
         return Meaning("amounts of money", "", is_sure=False)
     spoken = [(text, _WORD.findall(text), weight) for text, weight in zip(texts, weights) if _WORD.search(text)]
     for kind in kinds():
-        if kind.values or kind.texts:
-            told = sum(weight for text, words, weight in spoken if _tells(text, words, kind))
-            if 2 * told >= sum(weights) > 0:
-                return Meaning(kind.about, "")
+        told = sum(
+            weight
+            for text, words, weight in spoken
+            if text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)
+        )
+        if 2 * told >= sum(weights) > 0:
+            return Meaning(kind.about, "")
     return None
-
-
-def _tells(text: str, words: Iterable[str], kind: Kind) -> bool:
-    return text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)

@@ -36,7 +36,6 @@ def audit_html(audit: Audit) -> bytes:
 
 
 def _part(part: AuditedTables, printed: int) -> dict[str, Any]:
-    """A part of the page, on tables about the same people, with the first facts of each kind."""
     sections = []
     for kind, (_, many, rest) in KINDS.items():
         numbers = [number for number, fact in enumerate(part.facts) if fact.kind is kind]
@@ -55,7 +54,6 @@ def _part(part: AuditedTables, printed: int) -> dict[str, Any]:
 
 
 def _row(part: AuditedTables, number: int) -> tuple[str, str, str, str, list[str]]:
-    """A fact: whose count, as published and as proven, the estimate, and why."""
     fact = part.facts[number]
     estimate = "" if part.estimates is None else f"{part.estimates[fact.cell]:,.1f}"
     published = ends_in_words(fact.published) if fact.is_published else "not published"

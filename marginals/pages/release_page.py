@@ -55,8 +55,10 @@ _FITTED = 1 << 14
 
 def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
-    findings, levels = published.verify(), levels_shown(published.everything.margins)
+    margins = published.everything.margins
+    findings, levels = published.verify(), levels_shown(margins)
     claims = [claim_words(c, finding, published.sensitive) for c, finding in zip(published.claims, findings.checks)]
+    about = [claim for claim in published.claims if isinstance(claim, AttributeClaim)]
     demanded = {claim for rule in published.rules for claim in rule.claims}
     attacks = published_attacks(published, _LAID_OUT if published.collection.is_decomposable else _FITTED)
     return page(
@@ -92,9 +94,9 @@ def report_html(published: BundleContent) -> bytes:
         interaction=interaction_picture(published.everything),
         tree=_tree(published),
         independences=assumed_independences(published.everything),
-        facts=_facts(published),
+        facts=min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None),
         further=len(published.further),
-        example=_example(published),
+        example=str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {}))),
         analysed=_analysed(published),
     )
 
@@ -148,19 +150,16 @@ def _telling_value(hierarchy: Hierarchy, table: ContingencyTable) -> int:
 
 
 def _steps(hierarchy: Hierarchy, base: int, published: list[int]) -> list[tuple[int, str, bool]]:
-    """Labels of a base value at each level, and whether some table shows them."""
     path = [hierarchy.labels[level][int(hierarchy.lift(0, level)[base])] for level in range(hierarchy.height + 1)]
     return [(level, label, level in published) for level, label in enumerate(path)]
 
 
 def _drawn_level(hierarchy: Hierarchy, finest: int) -> int:
-    """The finest published level, or the first above it with few enough values that it still says something."""
     levels = range(finest, hierarchy.height)
     return next((level for level in levels if hierarchy.size(level) <= _DRAWN), finest)
 
 
 def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Shape]:
-    """A bar for each value of the level in the hierarchy's order, those without rows too."""
     codes = table.column(table.attributes[0], level)
     rows = np.bincount(codes, table.counts, minlength=hierarchy.size(level)).astype(np.int64).tolist()
     total = max(table.total, 1)  # a bundle of other programs may count no row
@@ -171,7 +170,6 @@ def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Sha
 
 
 def _marginals(published: BundleContent) -> list[Shape]:
-    """The published tables: attributes with the name of the level and a colour, cells, and the smallest class."""
     colour, reports = colours(published.domain), []
     for table in published.everything.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
@@ -185,7 +183,6 @@ def _marginals(published: BundleContent) -> list[Shape]:
 
 
 def _overall(published: BundleContent) -> Mapping[str, Mapping[str, float]]:
-    """For each sensitive attribute the shares of its values among all rows, at the finest published level."""
     shares = {}
     for name in published.sensitive:
         levels = levels_shown(published.collection.margins).get(name)
@@ -216,24 +213,11 @@ def _tree(published: BundleContent) -> Shape | None:
         return None
 
 
-def _facts(published: BundleContent) -> int | None:
-    """The l - 1 of the weakest diversity that is claimed; None where none is claimed."""
-    about = (claim for claim in published.claims if isinstance(claim, AttributeClaim))
-    return min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None)
-
-
 def _ruled_out(published: BundleContent) -> str:
-    """The counts that certainly none has, in words; empty where no least count above 1 is claimed, or it is not proven."""
     judged = zip(published.claims, published.verify().checks)
     proven = [claim.least_cell for claim, finding in judged if isinstance(claim, CountClaim) and finding.holds]
     least = max((least for least in proven if least), default=1)
     return counts_below(least) if least > 1 else ""
-
-
-def _example(published: BundleContent) -> str:
-    """A margin to ask for, as Python: the first that a reader can cross-tabulate; of a release of no attribute, none."""
-    margins = published.everything.margins
-    return str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {})))
 
 
 def _analysed(published: BundleContent) -> Shape | None:
@@ -257,7 +241,6 @@ def _analysed(published: BundleContent) -> Shape | None:
 
 
 def _r_text(text: str) -> str:
-    """A text as R writes it, in characters that mean the same in every encoding."""
     plain = (c if c.isascii() and c.isprintable() and c not in '"\\' else f"\\U{{{ord(c):x}}}" for c in text)
     return f'"{"".join(plain)}"'
 
@@ -270,11 +253,16 @@ def page(name: str, **content: Any) -> bytes:
 
 @cache
 def _environment() -> "jinja2.Environment":
+    return environment("marginals.pages")
+
+
+def environment(*packages: str) -> "jinja2.Environment":
+    """The templates of packages; of one name the first."""
     import jinja2
 
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("marginals.pages", "templates"),
-        autoescape=True,
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
+        autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

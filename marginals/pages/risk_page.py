@@ -12,7 +12,7 @@ import numpy as np
 
 from checks.risk.disclosure import Disclosure, Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility, Multiplicative, Objective, TradeOff
-from marginals.charts import Named, loss_histogram, releases_picture, risk_frontier
+from marginals.charts import Named, loss_histogram, risk_frontier
 from marginals.names import level_name, name_or_star, number_of
 from marginals.pages.release_page import page
 from marginals.results import plain
@@ -31,27 +31,21 @@ _WRITTEN = 100
 class RiskReport:
     """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
 
-    warnings: of what the config says, if it cannot be meant. on_average: what was asked of the means, if the best disclosure
-    is the best on average. minimax: whether the best disclosure is chosen against the
-    worst dictionary. attributes: where the best disclosure shows so many attributes of
-    each row, how many.
+    on_average: what was asked of the means, if the best disclosure is the best on average. minimax: whether it is chosen
+    against the worst dictionary.
     """
 
     table: TableRisk
     optimum: Optimum | None = None
     frontier: Frontier | None = None
     releases: Sequence[BundleRisk] = field(default_factory=tuple)
-    warnings: Sequence[str] = ()
     on_average: LeastRisk | MostUtility | None = None
     minimax: bool = False
-    attributes: int | None = None
 
     @property
     def how(self) -> str:
         """The method by which the best disclosure was chosen."""
         worst = ", against the worst dictionary" if self.minimax else ""
-        if self.attributes is not None:
-            return f"row by row, {self.attributes} attributes of each as if they were independent"
         return f"{'row by row' if self.on_average is None else 'on average over the rows'}{worst}"
 
     @property
@@ -65,10 +59,22 @@ class RiskReport:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; null stands for infinite, and for parts that were not computed."""
-        best, frontier = self.optimum, self.frontier
-        optimum = None if best is None else _optimum(best) | {"bound": best.bound, "how": self.how}
-        told = {"table": self.table, "optimum": optimum, "frontier": None if frontier is None else _frontier(frontier)}
-        return {**plain({**told, "releases": self.releases, "warnings": self.warnings})}
+        told: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None, "releases": self.releases}
+        if (best := self.optimum) is not None:
+            told["optimum"] = {
+                "risk": best.risk,
+                "utility": best.mean_utility,
+                "impossible": (~best.allowed).sum(),
+                "levels": best.disclosure.level_counts(),
+                "evaluated": best.evaluated,
+                "bound": best.bound,
+                "how": self.how,
+            }
+        if self.frontier is not None:
+            few = self.frontier.thinned(_WRITTEN)
+            points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
+            told["frontier"] = [dict(zip(("utility", "risk", "price"), point)) for point in points]
+        return {**plain(told)}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -119,16 +125,6 @@ class RiskReport:
             )
 
 
-def _optimum(optimum: Optimum) -> dict[str, Any]:
-    return {
-        "risk": optimum.risk,
-        "utility": optimum.mean_utility,
-        "impossible": (~optimum.allowed).sum(),
-        "levels": optimum.disclosure.level_counts(),
-        "evaluated": optimum.evaluated,
-    }
-
-
 def _optimum_lines(optimum: Optimum, on_average: LeastRisk | MostUtility | None) -> Iterator[str]:
     match on_average:
         case LeastRisk(utility):
@@ -146,12 +142,6 @@ def _optimum_lines(optimum: Optimum, on_average: LeastRisk | MostUtility | None)
         suppressed = int((~optimum.allowed).sum())
         they = "it is" if suppressed == 1 else "they are"
         yield f"  {number_of(suppressed, 'record')} cannot be disclosed so; {they} suppressed."
-
-
-def _frontier(frontier: Frontier) -> list[dict[str, float]]:
-    few = frontier.thinned(_WRITTEN)
-    points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
-    return [{"utility": utility, "risk": risk, "price": price} for utility, risk, price in points]
 
 
 _FITTING = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 19), (20, 99), (100, None))
@@ -172,40 +162,29 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
     return page(
         "risk.html",
         number=_number,
+        assessment=assessment,
+        table=table,
         records=len(table.utility),
-        utility=table.mean_utility,
-        most_utility=assessment.most_utility,
-        risk=table.bayes_risk,
-        worst=table.worst_case_risk,
-        linked=table.linked_bayes_risk,
         linked_worst=None if table.linked_risks is None else float(table.linked_risks.max()),
         unchosen=unchosen,
         dictionaries=[_dictionary(assessment, table, number) for number in range(len(table.prior))],
         tells_own=any(right is not None for right in table.right_fits),
         own=any(dictionary.is_row_by_row for dictionary in assessment.attackers.dictionaries),
-        similar=assessment.attackers.similarity.attributes,
-        threshold=assessment.attackers.similarity.threshold,
         linkage=_linkage(assessment),
         multiplicative=assessment.harm.family is Multiplicative,
-        weights=list(_weights(assessment)) if assessment.harm.weights is not None else None,
-        personal=assessment.harm.personal is not None,
-        interactions=assessment.harm.interactions,
-        missed=assessment.harm.missed,
+        weights=None if assessment.harm.weights is None else list(_weights(assessment)),
         rules=list(_rules(assessment)),
         histogram=loss_histogram(losses),
         infinite=int(np.isinf(losses).sum()),
         quantiles=_quantiles(losses),
         how=report.how,
         objective=None if objective is None else in_words(objective),
-        row_weight=assessment.row_weight,
         optimum=optimum,
         impossible=0 if optimum is None else int((~optimum.allowed).sum()),
         levels=_level_counts(disclosure),
         frontier=None if report.frontier is None else risk_frontier(report.frontier, points),
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())),
-        no_frontier=assessment.no_frontier,
         releases=report.releases,
-        releases_plot=releases_picture(_points(report.releases)),
         comparable=are_comparable(report.releases),
     )
 
@@ -227,7 +206,6 @@ def _number(value: float | None) -> str:
 
 
 def _dictionary(assessment: RiskAssessment, table: TableRisk, number: int) -> dict[str, Any]:
-    """A dictionary that attackers may hold, and what it does. shared: columns of it that the table has."""
     dictionary, counts = assessment.attackers.dictionaries[number], table.counts[number]
     return {
         "name": dictionary.name,
@@ -261,7 +239,6 @@ def _linkage(assessment: RiskAssessment) -> tuple[str, int, Sequence[str]] | Non
 
 
 def _weights(assessment: RiskAssessment) -> Iterator[tuple[str, list[Named]]]:
-    """Weights of each attribute: by level its name, and the smallest and the largest of a value."""
     space, harm = assessment.originals.space, assessment.harm
     for name, taxonomy in zip(space.domain.attributes, space.taxonomies):
         weight, shares = harm.weight_of(name), harm.shares_of(name, taxonomy)
@@ -282,7 +259,6 @@ def _times(weight: float, share: float) -> float:
 
 
 def _rules(assessment: RiskAssessment) -> Iterator[tuple[str, str, int]]:
-    """The rules of the config: attribute, the name of the finest level that is allowed, and how many records."""
     for rule in assessment.rules:
         hierarchy = assessment.table.rows.domain.hierarchy(rule.attribute)
         records = int(selected(assessment.table, rule.condition).sum())
@@ -292,7 +268,6 @@ def _rules(assessment: RiskAssessment) -> Iterator[tuple[str, str, int]]:
 
 
 def _level_counts(disclosure: Disclosure) -> dict[str, list[tuple[str, int]]]:
-    """For each attribute the names of its levels, the finest first, and how many records show it at each."""
     domain = disclosure.records.space.domain
     return {
         attribute: [(name_or_star(attribute, domain.hierarchy(attribute), level), n) for level, n in enumerate(counts)]
@@ -301,13 +276,6 @@ def _level_counts(disclosure: Disclosure) -> dict[str, list[tuple[str, int]]]:
 
 
 def _quantiles(losses: FloatArray) -> list[tuple[str, float | None]]:
-    """For some shares of the people, the loss that they do not exceed."""
     ordered = np.sort(losses)
     shares = ((0.5, "half of the people"), (0.9, "90 %"), (0.99, "99 %"), (1.0, "everybody"))
     return [(name, plain(ordered[int(np.ceil(share * len(ordered))) - 1])) for share, name in shares]
-
-
-def _points(releases: Sequence[BundleRisk]) -> list[Named]:
-    """Number, information and risk of releases that can be compared, of which it is known how much they tell."""
-    numbered = enumerate(releases if are_comparable(releases) else (), 1)
-    return [(str(n), each.total_information, each.risk) for n, each in numbered if each.total_information is not None]

@@ -58,23 +58,20 @@ def steward_html(report: StewardReport) -> bytes:
     rows = report.published.collection.cube.total
     refusals = Counter(refused.reason for step in search.steps for refused in step.refused)
     least = max((claim.k for claim in report.published.claims if isinstance(claim, MinCell)), default=None)
-    person = next((name for name in report.dropped_in if name not in report.domain.attributes), None)
+    people = [name for name in report.dropped_in if name not in report.domain.attributes]
     return page(
         "steward.html",
         mark=MARK,
         identity=identity_of(report.published).removeprefix("sha256:"),
-        title=report.published.title,
+        report=report,
         rows=rows,
         whole=rows + report.left_out + report.dropped,
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
-        left_out=report.left_out,
         rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
-        dropped=report.dropped,
-        dropped_in=report.dropped_in,
-        warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, person),
-        few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, person),
+        warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),
+        few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, people),
         margins=[margin_in_words(m, report.published.domain) for m in report.published.everything.margins],
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
@@ -90,10 +87,7 @@ def steward_html(report: StewardReport) -> bytes:
         proven=proven_in_words(search, report.base, 6),
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),
-        search=search,
         beside_lines=beside_lines(report.beside, report.domain),
-        base=report.base,
-        binding=report.binding,
         ended=ENDED_BY_TIME if report.search.stopped else "",
         steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
@@ -117,13 +111,11 @@ def renamed(steward_page: bytes, before: BundleContent, after: BundleContent) ->
 
 
 def _in_words(step: Step, domain: Domain) -> Step:
-    """A step with the names of its levels."""
     refused = tuple(RefusedMove(with_level_names(m, domain), with_level_names(r, domain)) for m, r in step.refused)
     return replace(step, move=with_level_names(step.move, domain), refused=refused)
 
 
 def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
-    """Divergences in nats, with the lengths of their bars."""
     bars = {"All quasi-identifiers suppressed": report.kl_suppressed}
     if report.kl_best_table is not None:
         bars["Best single table"] = report.kl_best_table
@@ -132,7 +124,6 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
 
 
 def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
-    """The tables furthest from the data."""
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
     return [(" and ".join(attributes), error) for attributes, error in furthest]
 
@@ -169,26 +160,22 @@ def _heat_map(comparison: Comparison) -> dict[str, Any]:
 
 
 def _config(suggestion: Suggestion) -> str:
-    """Lines of the config for a pair that could be wanted."""
     names = ", ".join(json.dumps(name, ensure_ascii=False) for name in suggestion.attributes)
     weight = "" if suggestion.weight is None else f"\nweight = {suggestion.weight:g}"
     return f"[[search.wanted]]\nattributes = [{names}]{weight}"
 
 
 def _odds_text(ratio: float) -> str:
-    """Three digits, as many of them behind the point as there are."""
     return (
         "\u2013" if isnan(ratio) else "\u221e" if isinf(ratio) else f"{ratio:#.3g}" if ratio < 1000 else f"{ratio:,.0f}"
     )
 
 
 def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool]) -> list[PairCompared]:
-    """The first of the pairs that are far from the data."""
     return list(islice(filter(is_far, pairs), _FURTHEST))
 
 
 def _wanted(comparison: Comparison) -> list[tuple[str, list[float | None]]]:
-    """The tables that were wanted, each with the error of each model, None where it is not known."""
     candidates = comparison.each.values()
     tables = dict.fromkeys(table for candidate in candidates for table in candidate.wanted.by_table)
     return [

@@ -19,7 +19,7 @@ from marginals.bundle.writing import output_file
 from marginals.errors import InputError, NothingPublishableError
 from marginals.files import PRIVATE
 from marginals.jobs import Jobs
-from marginals.publishing.policy import GivenDiversity, Policy
+from marginals.publishing.policy import GivenDiversity, Policy, require_table
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
 from models.deadline import NEVER
@@ -31,18 +31,8 @@ if TYPE_CHECKING:
 
 
 COLUMNS = (
-    "k",
-    "diversity",
-    "strategy",
-    "kl_divergence",
-    "value",
-    "gap",
-    "optimal",
-    "margins",
-    "base",
-    "least",
-    "seconds",
-    "reason",
+    *("k", "diversity", "strategy", "kl_divergence", "value", "gap"),
+    *("optimal", "margins", "base", "least", "seconds", "reason"),
 )
 
 
@@ -77,8 +67,7 @@ def frontier(
     1    4          2.532     True        2
     2  100            NaN    False        0
     """
-    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    require_table(table, policy)
     run = Jobs(jobs)
     rows = _grid(table, policy, k, diversity, strategies)
     frame = pd.DataFrame(run(partial(_found, table), rows))
@@ -91,7 +80,7 @@ def frontier(
 
 @dataclass(frozen=True)
 class _Row:
-    """A policy of the grid. k: 1 where k_link is not demanded. diversity: as a text."""
+    # k: 1 where k_link is not demanded
 
     k: int
     diversity: str
@@ -105,7 +94,6 @@ def _grid(
     diversity: Sequence[GivenDiversity] | None,
     strategies: Sequence[GivenStrategy] | None,
 ) -> list[_Row]:
-    """The policies of the grid, all of which make sense for the table."""
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
@@ -117,7 +105,7 @@ def _grid(
     for least, demanded, strategy in product(each_k, each_diversity, each_strategy):
         together = None if policy.k_combinatorial is None else least or policy.k_combinatorial
         row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
-        _ = row_policy.requirements_of(table)
+        _ = row_policy.requirements_of(table)  # refuses what makes no sense
         rows.append(_Row(least or 1, "none" if demanded is None else str(demanded), row_policy))
     return rows
 
@@ -129,9 +117,12 @@ def _found(table: Table, row: _Row) -> dict[str, Any]:
     try:
         search = searched(Prepared(row.policy, requirements, table, table), NEVER, no_progress)
     except NothingPublishableError as error:
-        unknown = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan)
-        nothing = {**settings, **unknown, "optimal": False, "margins": 0, "base": False}
-        return nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
+        nothing = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan) | {
+            "optimal": False,
+            "margins": 0,
+            "base": False,
+        }
+        return settings | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
     result = search.result
     return settings | {
         "kl_divergence": result.kl_divergence,

@@ -113,11 +113,7 @@ def _attestable(
     progress: Progress,
     run: Runs,
 ) -> FurtherBeside:
-    """Those of the further tables beside which no rare combination stays open, the others left out.
-
-    One after the other the table that has a part in most open combinations for what it gains is left out, and the rest is
-    looked at again.
-    """
+    # one after the other the table that has a part in most open combinations for what it gains is left out
     table, least = prepared.table, prepared.policy.least_certain
     if least == 1:
         return FurtherBeside(tuple(chosen))
@@ -145,7 +141,6 @@ def _attestable(
 
 
 def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-    """Parts of a piece of work, each in a process of its own; in this one where no more can be had, or one is killed."""
     try:
         return workers(work, parts)
     except (WorkerLostError, OSError, ImportError, NotImplementedError):  # some systems have no semaphores
@@ -153,5 +148,4 @@ def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[
 
 
 def _beside(core: Collection, further: Sequence[FurtherTable]) -> list[Mask]:
-    """All that is published."""
     return [*core.masks, *(table.mask for table in further)]

@@ -6,7 +6,7 @@ of nobody: a value that k rows have, or a number of at most three digits, such a
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from math import isfinite
@@ -77,9 +77,6 @@ class Obstacles:
         unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
         return f"{'; '.join(unmet)}; weaken that, or leave the column out" if is_sensitive and unmet else refusal.reason
 
-    def _tells_of_nobody(self, label: str, rows: int) -> bool:
-        return rows >= self.k or _SHORT.fullmatch(label) is not None
-
     def refusal(self, mask: Mask, name: str, fixed: Container[str] = ()) -> NothingPublishableError:
         """The error for a margin that is refused by itself: why, and a coarser one that would pass.
 
@@ -104,7 +101,6 @@ class Obstacles:
         return NothingPublishableError(f"{name} cannot be published: {why}; {instead}", smallest)
 
     def _coarser(self, mask: Mask, fixed: Container[str]) -> Iterator[Mask]:
-        """Coarser margins, those first that keep all attributes, and of these those with the fewest steps up."""
         domain = self.table.domain
         margin = domain.margin(mask)
         heights = [domain.hierarchy(attribute).height for attribute in margin]
@@ -120,18 +116,15 @@ class Obstacles:
         yield from (coarser for coarser in masks if coarser)
 
     def _smallest(self, classes: ContingencyTable) -> str:
-        """The smallest class, with labels that tell of nobody by themselves; the others are counted."""
-        smallest = int(classes.counts.argmin())
+        smallest, unit = int(classes.counts.argmin()), "row"
         values = []
         for attribute, label in classes.labels(smallest).items():
             level = classes.margin[attribute]
             one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
-            rows = one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})
-            named = self._tells_of_nobody(label, int(rows[0]))
-            values.append(
-                f"{attribute}={label}" if named else f"{attribute}=(a value of {number_of(int(rows[0]), 'row')})"
-            )
-        return f"The smallest class: {', '.join(values)}; {number_of(int(classes.counts[smallest]), 'row')}."
+            rows = int(one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})[0])
+            tells_of_nobody = rows >= self.k or _SHORT.fullmatch(label)
+            values.append(f"{attribute}={label if tells_of_nobody else f'(a value of {number_of(rows, unit)})'}")
+        return f"The smallest class: {', '.join(values)}; {number_of(int(classes.counts[smallest]), unit)}."
 
 
 def suppressed(table: Table) -> ContingencyTable:
@@ -139,9 +132,9 @@ def suppressed(table: Table) -> ContingencyTable:
     return table.cube.table(table.domain.mask(dict.fromkeys(table.sensitive, 0)))
 
 
-def no_single_table(table: Table, requirements: Requirements) -> str:
-    """That no single table satisfies the requirements, and what all its rows together fail of them, by how much."""
-    unmet = unmet_demands(suppressed(table), requirements)
+def no_single_table(tables: Iterable[ContingencyTable], requirements: Iterable[Requirements]) -> str:
+    """The sentence that not even these tables of all rows satisfy what is required of each, with what they fail."""
+    unmet = dict.fromkeys(demand for pair in zip(tables, requirements) for demand in unmet_demands(*pair))
     told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
     return told + (f" ({'; '.join(unmet)})" if unmet else "")
 

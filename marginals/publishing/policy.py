@@ -10,6 +10,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
 from checks.requirements import Requirements, diversities_by_attribute
+from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
@@ -21,8 +22,7 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
 from models.installed import BASES as BASE_GROUP
-from models.installed import STRATEGIES as STRATEGY_GROUP
-from models.installed import installed, installed_names, name_of, refusal
+from models.installed import installed, name_of, refusal
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, Strategy, additive
 from models.search.selection import STRATEGIES
@@ -48,7 +48,6 @@ GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str |
 
 
 def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
-    """The same as texts. Raises CriterionError for a criterion that no reader could read back."""
     if isinstance(demanded, Diversity):
         require_readable(demanded)
         return str(demanded)
@@ -63,7 +62,6 @@ def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
 
 
 def _rows(least: int) -> Key:
-    """A number of rows, or none."""
     nothing = why_no_demand(1) if least == LEAST_DEMAND else ""
     return Key(
         lambda rows: rows is None or is_number_of_rows(rows, least),
@@ -173,9 +171,8 @@ class Policy:
             )
         object.__setattr__(self, "rules", rules_of(self.rules))
         self._require_further()
-        demanded = self.diversities(
-            [*self.diversity] if self.diversity and isinstance(self.diversity, Mapping) else ["any"]
-        )
+        names = list(self.diversity) if isinstance(self.diversity, Mapping) else []
+        demanded = self.diversities(names or ["any"])
         if idle := next((claim for claim in demanded if demands_nothing(claim.diversity)), None):
             raise InputError(
                 f'the diversity "{idle.diversity}" demands nothing, as every table satisfies it; write "{PROPOSED}", or '
@@ -188,7 +185,6 @@ class Policy:
             )
 
     def _require_further(self) -> None:
-        """Raise InputError where further tables go with nothing else that is demanded, or something goes with them alone."""
         if self.further is None:
             if self.no_small_certain is not None:
                 raise InputError(
@@ -225,9 +221,7 @@ class Policy:
         >>> Policy(k_link=10, further_tables="pairs").least_certain, Policy(k_link=10).least_certain
         (10, 1)
         """
-        if self.further is None:
-            return 1
-        return self.no_small_certain or self.least("k_link") or 1
+        return 1 if self.further is None else self.no_small_certain or self.least("k_link") or 1
 
     def objective_for(self, table: Table) -> PenalizedDivergence:
         """What the search minimizes, of people, where these can have several rows each.
@@ -248,11 +242,7 @@ class Policy:
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:
-        """The named rules that the release must keep.
-
-        >>> [rule.name for rule in Policy(rules=["cms-11", "abs-10"]).named_rules]
-        ['cms-11', 'abs-10']
-        """
+        """The named rules that the release must keep."""
         return rules_of(self.rules)
 
     @property
@@ -271,11 +261,10 @@ class Policy:
             of_each.insert(0, parse_diversity(self.diversity))
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
-        of_single: list[MaxentDiversity] = []
-        if self.diversity is not None and not isinstance(self.diversity, str):
-            of_single = diversities_by_attribute(self.diversity, sensitive)
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
-        return tuple(dict.fromkeys([*demanded, *of_single]))
+        if self.diversity is not None and not isinstance(self.diversity, str):
+            demanded += diversities_by_attribute(self.diversity, sensitive)
+        return tuple(dict.fromkeys(demanded))
 
     def silent_on(self, sensitive: Sequence[str]) -> tuple[str, ...]:
         """Those sensitive attributes of which no diversity is demanded, and of which it is not said either that none is.
@@ -360,8 +349,13 @@ class Policy:
         )
 
 
+def require_table(table: object, policy: object) -> None:
+    """Raise InputError unless these are a table and a policy."""
+    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
+    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+
+
 def _require_distance(table: Table, claim: MaxentDiversity) -> None:
-    """Raise InputError where values lie in no order though a criterion is about it, or readers do not know their levels."""
     if claim.sensitive not in table.domain.attributes or claim.distance == "equal":
         return
     name, hierarchy = claim.sensitive, table.domain.hierarchy(claim.sensitive)
@@ -387,24 +381,6 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
             f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
             f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )
-
-
-def strategy_names() -> tuple[str, ...]:
-    """The names of strategies: those of the program, and those that installed packages declare.
-
-    >>> strategy_names()[:2]
-    ('auto', 'local')
-    """
-    return tuple(dict.fromkeys([*STRATEGIES, *installed_names(STRATEGY_GROUP)]))
-
-
-def base_names() -> tuple[str, ...]:
-    """The names of bases, likewise.
-
-    >>> base_names()[:3]
-    ('auto', 'best', 'none')
-    """
-    return tuple(dict.fromkeys([*BASES, *installed_names(BASE_GROUP)]))
 
 
 def base_anonymizer(name: str) -> BaseAnonymizer:

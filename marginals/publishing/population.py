@@ -12,7 +12,7 @@ from checks.finding import Finding, WorstClass
 from checks.population import bayes_optimal, delta_presence, k_map
 from marginals.errors import InputError
 from marginals.keys import Key, check_settings, is_number, is_whole, setting
-from marginals.tables.attribute import Attribute, Role
+from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
@@ -78,8 +78,7 @@ class Population:
                     f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
                     "intervals"
                 )
-        columns: Mapping[str, Attribute] = used
-        source = replace(like, origin=Path(path), attributes=columns, person=None, one_row=None, rows_per_person="any")
+        source = replace(like, origin=Path(path), attributes=used, person=None, one_row=None, rows_per_person="any")
         return cls(source.table(1), k_map, delta_presence, bayes_optimal)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
@@ -95,11 +94,9 @@ class Population:
                 raise InputError(f"the hierarchy of {name!r} has no level {level} in the population")
         everybody = self.people.base_counts.rolled_up(dict(classes.margin))
         rows, people = _by_labels(classes), _by_labels(everybody)
-        keys = list(dict.fromkeys([*rows, *people]))
-        return (
-            np.array([rows.get(key, 0) for key in keys], dtype=np.int64),
-            np.array([people.get(key, 0) for key in keys], dtype=np.int64),
-        )
+        numbers = [(rows.get(key, 0), people.get(key, 0)) for key in rows | people]
+        sizes, persons = np.array(numbers, dtype=np.int64).reshape(-1, 2).T
+        return sizes, persons
 
     def findings(self, classes: ContingencyTable) -> tuple[Finding, ...]:
         """On what is demanded of the classes of a table."""
@@ -131,7 +128,6 @@ class Population:
 
 
 def _in_one_domain(table: Table, population: Table, names: Sequence[str]) -> tuple[ContingencyTable, ContingencyTable]:
-    """The counts of both by some attributes, over base values that either has. Raises InputError where levels differ."""
     for name in names:
         if name not in population.domain.attributes:
             raise InputError(
@@ -152,19 +148,17 @@ def _in_one_domain(table: Table, population: Table, names: Sequence[str]) -> tup
 
 
 def _over(domain: Domain, table: Table) -> ContingencyTable:
-    """The base counts of a table by the attributes of another domain, which has its base values."""
     base = dict.fromkeys(domain.attributes, 0)
     counts = table.base_counts.rolled_up(base)
     codes = {}
     for name in domain.attributes:
-        place = {label: code for code, label in enumerate(domain.hierarchy(name).labels[0])}
-        codes_of = np.array([place[label] for label in table.domain.hierarchy(name).labels[0]], dtype=np.intp)
+        labels = table.domain.hierarchy(name).labels[0]
+        codes_of = np.array([domain.hierarchy(name).code(label, 0) for label in labels], dtype=np.intp)
         codes[name] = codes_of[counts.column(name, 0)]
     return ContingencyTable.from_cells(domain, base, codes, counts.counts)
 
 
 def _by_labels(classes: ContingencyTable) -> dict[tuple[str, ...], int]:
-    """The count of each combination of labels, attributes in the order of texts."""
     names = sorted(classes.attributes)
     columns = []
     for name in names:

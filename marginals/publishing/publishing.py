@@ -23,7 +23,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, require_further
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, proposed_diversity
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
@@ -86,11 +86,6 @@ class _LedgerRelease(Release):
         )
 
 
-def _require_table(table: object, policy: object) -> None:
-    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
-
-
 def publish(
     table: Table,
     policy: Policy,
@@ -101,19 +96,18 @@ def publish(
 ) -> Publication:
     """The best release of a table that the policy's strategy finds, and beside it what its steward alone may know.
 
-    title: what its report and its descriptor call it, or its imprint. The release is verified before
-    it is given back, by its marginals alone and with the whole budget of each check. seconds: for all of it, instead of the
-    policy's `time_limit`; half of it, or of what a base table that is demanded leaves, is for the search. ledger: private
-    folder of what is out of this table, made when it is missing; the release shows as much of what changed since the last
-    one as is safe beside all of them, of margins that they show. Raises NothingPublishableError when no collection satisfies
-    the policy or the one found is not proven to, InputError when the policy does not fit the table, or demands no privacy,
-    or no diversity of what is sensitive (`require_demanded`), CriterionError for a diversity that no reader could read back.
+    title: what its report and its descriptor call it, or its imprint. The release is verified by its marginals alone before
+    it is given back. seconds: for all of it, instead of the policy's `time_limit`; half of it is for the search. ledger:
+    private folder of what is out of this table, made when it is missing; the release shows as much of what changed since
+    the last one as is safe beside all of them. Raises NothingPublishableError when no collection satisfies the policy or the
+    one found is not proven to, InputError when the policy does not fit the table, or demands no privacy, or no diversity of
+    what is sensitive, CriterionError for a diversity that no reader could read back.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2")).release
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
-    _require_table(table, policy)
+    require_table(table, policy)
     require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
     imprint = NO_IMPRINT if isinstance(title, str) else title
     called = Imprint(title).title if isinstance(title, str) else title.title
@@ -152,7 +146,6 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
 
 
 def _require_one_look(table: Table, ledger: str | Path | None) -> None:
-    """Refuse readers with a register where they see somebody more than once: by several rows, or in several releases."""
     what = "register = true is about readers who know the nonsensitive values of everybody"
     if table.rows_per_person not in (None, 1):
         raise InputError(
@@ -225,10 +218,7 @@ def _in_series(
     policy: Policy,
     named: Mapping[str, NamedLevels],
 ) -> Publication:
-    """A publication that is proven to be safe beside every release of a ledger, and is entered there.
-
-    named: the attributes whose names all later releases keep.
-    """
+    # named: the attributes whose names all later releases keep
     cliques = search.result.cliques
     series.require_safe(cliques)
     waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
@@ -238,7 +228,6 @@ def _in_series(
 
 
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
-    """Refuse what no search can mend: no privacy, a criterion that no reader has, turnover without a ledger."""
     if not requirements.claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
@@ -279,7 +268,6 @@ def require_demanded(table: Table, policy: Policy) -> None:
 
 
 def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
-    """Whether a release may have a margin with the attribute at any level below `*`."""
     coarsest = table.domain.hierarchy(attribute).height - 1
     if coarsest < 0 or policy.max_sensitive_margins == 0:
         return False
@@ -287,7 +275,6 @@ def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
 
 
 def _require_readable_part(where: str, published: BundleContent) -> None:
-    """Refuse a condition that readers of the release could not compare with what it counts, as it is written."""
     part = Part(where)
     for table in published.collection.tables:
         if (excluding := part.excluding(table)) is not None:
@@ -298,10 +285,9 @@ def _require_readable_part(where: str, published: BundleContent) -> None:
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:
-    """What helps where a criterion is about base values that a release keeps to itself; it is then judged without them."""
-    private = [
-        repr(name) for name in table.sensitive if name not in table.public and table.domain.hierarchy(name).height > 1
-    ]
+    # a criterion about base values that a release keeps to itself is judged without them
+    hidden = [name for name in table.sensitive if name not in table.public]
+    private = [repr(name) for name in hidden if table.domain.hierarchy(name).height > 1]
     demanded = policy.diversities(table.sensitive)
     criterion = next((claim.diversity for claim in demanded if claim.diversity.about_base_values), None)
     if criterion is None or not private:
@@ -313,7 +299,6 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
 
 
 def _derived_hint(published: BundleContent, finding: Finding) -> str:
-    """What helps where it is not proven that no small count can be worked out of tables that have no junction tree."""
     if not published.further or finding.criterion != MinCell.criterion:
         return ""
     return (
@@ -323,10 +308,7 @@ def _derived_hint(published: BundleContent, finding: Finding) -> str:
 
 
 def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
-    """The levels of each sensitive attribute whose values something is demanded of, besides the finest published ones.
-
-    Where values are as far apart as they must be generalized to merge, these are all.
-    """
+    # besides the finest published ones; of values that are as far apart as they must be generalized to merge, all
     judged: dict[str, set[int]] = {}
     for claim in requirements.diversity_claims:
         levels = judged.setdefault(claim.sensitive, set())
@@ -344,7 +326,6 @@ def _content(
     title: str,
     deadline: Deadline,
 ) -> BundleContent:
-    """What the margins tell of a table, all who are judged or a part, and the claims that are made of that."""
     chosen = Collection.of(table.cube, margins.masks)
     judged = _judged_levels(prepared.requirements, table.domain)
     marginals = releasable(chosen, table.public, judged, named)
@@ -370,7 +351,6 @@ def _content(
         return claim.stated_on(chosen, levels.index(claim.level) if claim.level in levels else 0)
 
     def based(claim: Claim) -> Claim:
-        """On the files where these decide it, else on the word of the publisher."""
         if isinstance(claim, NoSmallCertain):
             return claim.based_on(marginals, table.sensitive)
         return claim.based_on(core, table.sensitive) if isinstance(claim, Register) else claim
@@ -393,7 +373,6 @@ def _content(
 
 
 def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequence[Claim]:
-    """The claims, without those on attributes of which nothing is published, unless there are no others."""
     shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
     return shown_claims or claims
 
@@ -409,24 +388,16 @@ def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) 
 
 
 def told_by_labels(named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels:
-    """What labels let readers know of the values that they stand for, by attribute.
-
-    A label that is not among them is that of one value, or of values that may have no rows.
-    """
+    """What labels let readers know of the values that they stand for; of others, that may be one, or have no rows."""
     return {name: dict(named[name].occurring) for name in domain.attributes if name in named and named[name].occurring}
 
 
 # What a release may tell of a collection: its marginals, and no label that none of them counts.
 #
-# A reader could tell the base values of a table from its hierarchies, how many rare ones there are, and which, though
-# no marginal shows one of them. So a release has hierarchies of its own: the base values of an attribute are the
-# values that it has at its finest published level, as far as they have rows, and of the levels above only those that
-# some marginal shows are kept. They follow from the marginals: two tables with the same marginals have them in common.
-# That a value without rows is missing changes no conclusion, for its cells are known to be empty. An attribute that no
-# marginal shows is only `*`.
-#
-# Where the labels of a hierarchy are public, it was made without the rows, and all of it is told. Of levels that were
-# fitted to the rows those alone are told that margins show; the values below are public.
+# Hierarchies could tell which rare base values a table has. So a release has hierarchies that follow from its marginals: the
+# values at the finest published level that have rows, and of the levels above those that some marginal shows. An attribute
+# that no marginal shows is only `*`. Where labels are public, all of a hierarchy is told; of levels that were fitted to the
+# rows those alone are told that margins show.
 
 
 def releasable(
@@ -461,7 +432,6 @@ def _levels_told(
     judged: Mapping[str, AnyCollection[int]],
     named: Mapping[str, NamedLevels],
 ) -> dict[str, list[int]]:
-    """Of each attribute whose levels are numbered anew the old ones that a release tells, ascending."""
     levels = {
         name: released_levels(collection, name, judged.get(name, ()))
         for name in collection.domain.attributes
@@ -484,10 +454,7 @@ def whole_levels(levels: list[int]) -> list[int]:
 def _counted_part(
     collection: Collection, attribute: str, levels: list[int], named: NamedLevels | None = None
 ) -> Hierarchy:
-    """The values that have rows at the finest of some levels, and these levels of their generalizations.
-
-    named: their names, and the order of those at the finest level, where they are named anew.
-    """
+    # named: their names, and the order of those at the finest level, where they are named anew
     hierarchy = collection.domain.hierarchy(attribute)
     if not levels:
         return hierarchy.over_levels([], [])
@@ -504,18 +471,12 @@ def _counted_part(
 def _renumbered(
     table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]], labels: Mapping[str, Hierarchy]
 ) -> ContingencyTable:
-    """A table over the new domain; levels: of each attribute that has new ones, the old ones in order.
-
-    labels: hierarchies with the new names of attributes that have some.
-    """
+    # levels: of each attribute that has new ones, the old ones in order; labels: hierarchies with new names
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
         old = table.margin[attribute]
         margin[attribute] = levels[attribute].index(old) if attribute in levels else old
-        hierarchy = domain.hierarchy(attribute)
-        new_codes = [
-            hierarchy.code(label, margin[attribute])
-            for label in labels.get(attribute, table.domain.hierarchy(attribute)).labels[old]
-        ]
-        codes[attribute] = np.array([-1 if code is None else code for code in new_codes])[column]
+        named = labels.get(attribute, table.domain.hierarchy(attribute)).labels[old]
+        new = [domain.hierarchy(attribute).code(label, margin[attribute]) for label in named]
+        codes[attribute] = np.array([-1 if code is None else code for code in new])[column]
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)

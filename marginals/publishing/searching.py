@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from math import inf
 
 from checks.claims import Question, answer, undecided
@@ -13,9 +13,8 @@ from checks.register import is_chain, showing
 from checks.requirements import Requirements
 from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger import ANYTHING, Continuation, FewWaiting, Scope
-from marginals.publishing.best_so_far import BestSoFar, Watching
-from marginals.publishing.obstacles import Obstacles, as_written, suppressed, unmet_demands
+from marginals.ledger import Continuation, FewWaiting
+from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
 from marginals.publishing.wanted import weighed
 from marginals.recoding.lattice import Progress as Settled
@@ -32,7 +31,6 @@ from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
     MarginLimits,
-    PenalizedDivergence,
     Problem,
     PruningConstraint,
     SearchResult,
@@ -134,7 +132,9 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     else:
         advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
     remedies: dict[str, dict[str, str]] = {} if is_too_small else {"base": {}}
-    raise NothingPublishableError(f"{_nothing(table, parts)}; {advice}").helped_by(**remedies)
+    suppressed_tables = map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0)))
+    why = no_single_table(suppressed_tables, parts)
+    raise NothingPublishableError(f"{why}; {advice}").helped_by(**remedies)
 
 
 def best_base(
@@ -158,29 +158,16 @@ def best_base(
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
-    """What is required of each table."""
     return [requirements.about(attribute) for attribute in table.sensitive] or [requirements]
 
 
 def _masks(
     table: Table, levels: Mapping[str, int], of_sensitive: Mapping[str, int], alone: AnyCollection[str] = ()
 ) -> tuple[Mask, ...]:
-    """The margin of each table.
-
-    levels: of the quasi-identifiers. of_sensitive: of each sensitive attribute. alone: those that have no quasi-identifiers.
-    """
+    """The margin of each table. alone: sensitive attributes without quasi-identifiers."""
     public = table.domain.mask(levels)
     level_masks = {name: table.domain.mask({name: level}) for name, level in of_sensitive.items()}
     return tuple(mask if name in alone else public | mask for name, mask in level_masks.items()) or (public,)
-
-
-def _nothing(table: Table, parts: list[Requirements]) -> str:
-    """That no base satisfies the requirements, and what all rows together fail of them, by how much."""
-    masks = _masks(table, {}, dict.fromkeys(table.sensitive, 0))
-    unmet = [unmet_demands(table.cube.table(mask), part) for mask, part in zip(masks, parts)]
-    told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
-    listed = list(dict.fromkeys(demand for demands in unmet for demand in demands))
-    return told + (f" ({'; '.join(listed)})" if listed else "")
 
 
 _OF_THE_SEARCH, _FOR_THE_BOUND = 1 / 10, 0.5
@@ -213,9 +200,9 @@ class Prepared:
     series: Continuation | None = None
 
     @property
-    def scope(self) -> Scope:
-        """What the search may show: anything, or what earlier releases leave."""
-        return ANYTHING if self.series is None else self.series.scope(self.policy.max_waiting, self.policy.seed)
+    def common(self) -> Mask:
+        """What each margin must show, to tell a part from the rest beside earlier releases."""
+        return 0 if self.series is None else self.series.common
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +226,7 @@ class Search:
     @property
     def value(self) -> float:
         """The objective of the result, in nats."""
-        return _value(self.result)
+        return inf if self.result.value is None else self.result.value
 
 
 def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) -> list[Finding]:
@@ -304,19 +291,18 @@ def _searched(
     """The search that a policy asks for.
 
     allowed: what the requirements allow. earlier: a search for more tables, whose base tables are those of this one too.
-    deadline: when everything ends; half of what the base table leaves is for the search, or half of all for it and the
-    base table where that is found only as part of the search. Beside earlier releases all that they leave is shown where the
-    policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing satisfies the policy,
-    InputError where it does not fit the table.
+    deadline: when everything ends; half of what is left is for the search. Beside earlier releases all that they leave is
+    shown where the policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing
+    satisfies the policy, InputError where it does not fit the table.
     """
-    table, policy, requirements, scope = prepared.table, prepared.policy, prepared.requirements, prepared.scope
+    table, policy, requirements, series = prepared.table, prepared.policy, prepared.requirements, prepared.series
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     is_for_all = deadline.at < inf
     searching = deadline.share(2) if is_for_all else Deadline.after(policy.time_limit, SEARCH_CLOCK)
     begun = searching.clock()
-    constraint = _constraint(table, policy, allowed, scope)
+    constraint = _constraint(prepared, allowed)
     wish = _Wish(table, policy, requirements, constraint, progress)
-    if policy.base == "auto" and not constraint.envelope and not scope.of_part:
+    if policy.base == "auto" and not constraint.envelope and (series is None or series.part is None):
         searches = _without_base_and_with_it(wish, earlier, searching)
     else:
         known = None if earlier is None else earlier.base
@@ -335,23 +321,13 @@ def _searched(
 
 @dataclass(frozen=True, eq=False)
 class _Wish:
-    """What is looked for, with the base table or without: one constraint, which remembers what it has judged.
-
-    progress: told how far it is, and where it watches for that, of the best so far.
-    """
+    """What is looked for, with the base table or without: one constraint, which remembers what it has judged."""
 
     table: Table
     policy: Policy
     requirements: Requirements
     constraint: MarginLimits
     progress: Progress
-
-    @cached_property
-    def best_so_far(self) -> BestSoFar | None:
-        """What sees the collections that searches come to; None where nobody wants to know, and for a mere stopping rule."""
-        if not isinstance(self.progress, Watching) or not isinstance(self.free.objective, PenalizedDivergence):
-            return None
-        return BestSoFar(self.free, self.table.cube, self.progress.found)
 
     @property
     def free(self) -> Problem:
@@ -410,10 +386,7 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
 
 
 def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
-    """The best base table, or why there is none to look for releases with.
-
-    Raises NothingPublishableError where a sensitive attribute can be shown at no level, whatever else is published.
-    """
+    """The best base table, or why there is none to look for releases with."""
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
@@ -425,17 +398,12 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
     """The search for a release that contains base tables, or for any."""
-    problem, best = _problem(wish, base), wish.best_so_far
-    if best is not None:
-        problem = replace(problem, seen=best)
-    calls, stopped = 0, False
+    problem, calls, stopped = _problem(wish, base), 0, False
 
     def stop() -> bool:
         nonlocal calls, stopped
         calls, stopped = calls + 1, searching.is_over
         wish.progress("collections", calls, 0)
-        if best is not None:
-            best.look()
         return stopped
 
     strategy = STRATEGIES["forward"] if problem.kept == wish.constraint.envelope else wish.policy.search
@@ -447,10 +415,7 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
 
 
 def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> float | None:
-    """What no release can be better than, of those that a search looked at; None where time is over before that is known.
-
-    is_for_all: whether the search may take a part only of the time that there is for everything.
-    """
+    """The bound of a search; None where time is over before it is known. is_for_all: whether the time is for everything."""
     seconds = max(_OF_THE_SEARCH * (searching.clock() - begun), _FOR_THE_BOUND)
     deadline = searching.later(_FOR_THE_BOUND if is_for_all else seconds)
     if lattice_size(search.problem) > LARGEST_LATTICE:
@@ -459,10 +424,7 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    """What a release tells beyond the counts of each attribute, as a share of what one does that a constraint alone limits.
-
-    By the information of its model, 1 at most: how finely each attribute is shown by itself is no part of it.
-    """
+    """The information of a release beyond single attributes, as a share of that of one that a constraint alone limits."""
     cube = search.problem.cube
     free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
     best = auto(free, lambda: searching.is_over)
@@ -470,12 +432,7 @@ def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> floa
     return min(told / most, 1.0) if most > 0 else 1.0
 
 
-def _value(result: SearchResult) -> float:
-    return inf if result.value is None else result.value
-
-
 def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
-    """The tables that the collection must contain."""
     table, demanded = wish.table, wish.policy.base
     if demanded in ("none", "auto"):
         return None
@@ -496,21 +453,21 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
         ).helped_by(base={}, time={}) from None
 
 
-def _constraint(table: Table, policy: Policy, allowed: PruningConstraint, scope: Scope) -> MarginLimits:
+def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
+    table, policy, series = prepared.table, prepared.policy, prepared.series
     return MarginLimits(
         table.domain,
         policy.max_cells,
         policy.max_attributes,
         tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
-        scope.limited(allowed),
-        scope.masks,
-        scope.common,
+        allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
+        None if series is None else series.masks,
+        prepared.common,
         tuple(_alone(table, name) for name in policy.alone),
     )
 
 
 def _alone(table: Table, name: str) -> Mask:
-    """All steps of an attribute that is published by itself alone. Raises InputError for one that is not sensitive."""
     if name not in table.sensitive:
         raise InputError(
             f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
@@ -563,7 +520,6 @@ _NAMED = 3
 
 
 def _why_nothing(obstacles: Obstacles) -> str:
-    """What all rows together fail of the policy, or else what the first attributes do."""
     table = obstacles.table
     if unmet := unmet_demands(suppressed(table), obstacles.requirements):
         return "; ".join(unmet)
@@ -573,8 +529,6 @@ def _why_nothing(obstacles: Obstacles) -> str:
 
 
 def _until(deadline: Deadline, progress: Progress) -> Progress:
-    """The same progress, which raises TimeOverError when it is told of work after a deadline."""
-
     def told(task: str, done: int, total: int) -> None:
         deadline.check()
         progress(task, done, total)

@@ -14,7 +14,7 @@ from checks.requirements import Requirements
 from marginals.arguments import require, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.publishing.obstacles import Obstacles, as_written
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.population import Population
 from marginals.publishing.searching import Progress, no_progress
 from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
@@ -37,8 +37,7 @@ def anonymize(
     >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
     [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
     """
-    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    require_table(table, policy)
     require_share(suppression, "suppression")
     if not table.quasi_identifiers:
         raise InputError(
@@ -66,8 +65,7 @@ def thin(table: Table, policy: Policy, share: float, progress: Progress = no_pro
     >>> thin(table, Policy(k_link=4, diversity="entropy:2.5"), 0.1)
     (ThinnedTable(age=3, sex=0; 1 rows left out), ThinnedTable(age=2, sex=1; 0 rows left out))
     """
-    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    require_table(table, policy)
     if not table.quasi_identifiers:
         raise InputError("no attribute is a quasi-identifier, so there are no classes that rows could be left out of")
     require_share(share, "share")
@@ -119,8 +117,7 @@ def assess(
     >>> [(check.criterion, check.holds) for check in assessed.checks]
     [('k-anonymity', False), ('l-diversity', False)]
     """
-    require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    require(policy, Policy, "policy", "marginals.Policy(k_link=10, ...)")
+    require_table(table, policy)
     require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')
     chosen = dict(levels or {})
     for attribute in chosen:

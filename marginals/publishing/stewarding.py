@@ -1,7 +1,7 @@
 """What the steward is told of a release that was just made, from the table itself."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
@@ -45,13 +45,12 @@ def steward_report(
     beside: the further tables, over the levels of the table; None where none were wanted. With one sensitive attribute the
     base that the policy had looked for is the best single table. deadline: when everything ends.
     """
-    table, policy = prepared.shown, prepared.policy
-    obstacles = Obstacles(prepared.table, prepared.requirements, search.problem.constraint)
-    result = search.result
-    cube = table.cube
+    table, policy, result = prepared.shown, prepared.policy, search.result
+    cube, allows = table.cube, search.problem.constraint
+    obstacles = Obstacles(prepared.table, prepared.requirements, allows)
     base = search.base if policy.base in ("auto", "best") else None
     best = base if base is not None and len(base.masks) == 1 else None
-    sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.scope.common)
+    sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.common)
     suppressed = Collection.of(cube, [sensitive])
     further = () if beside is None else beside.masks
     asked = _WhenAsked(prepared, search, best, sensitive, deadline, further)
@@ -68,25 +67,20 @@ def steward_report(
         cube.domain,
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
         asked.binding,
+        asked.suggest,
         table.left_out,
-        suggest=asked.suggest,
         base=search.choice,
         objective=search.problem.priced,
         beside=beside,
     )
-    if not policy.analyses:
-        return report
-    allows = search.problem.constraint
-    wanted = wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows)
-    return replace(report, wanted=wanted)
+    return replace(report, wanted=wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows))
 
 
 @dataclass(frozen=True, eq=False)
 class _WhenAsked:
     """What takes time and is worked out only for who asks the report. It holds values alone, so the report can be pickled.
 
-    best: the best single table, where there is one. sensitive: what every other single table shows of sensitive attributes.
-    further: the margins beside those that the search found.
+    best: the best single table. sensitive: what every other single table shows of sensitive attributes. further: margins.
     """
 
     prepared: Prepared
@@ -109,7 +103,7 @@ class _WhenAsked:
         cliques = self.search.result.cliques
         model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]
-        return comparison(cube, model, yardsticks, wanted, self._is_over)
+        return comparison(cube, model, yardsticks, wanted, lambda: self.deadline.is_over)
 
     def suggest(self, compared: Comparison) -> tuple[Suggestion, ...]:
         """What else could be wanted."""
@@ -120,21 +114,14 @@ class _WhenAsked:
         """The moves from the release that would gain and are refused."""
         return self.search.problem.binding(self.search.result.cliques, _stop_after(_FOR_BINDING, self.deadline))
 
-    def _is_over(self) -> bool:
-        return self.deadline.is_over
-
 
 def _are_few_to_refine(table: Table) -> bool:
-    """Whether a single table of all quasi-identifiers can be refined in little time, on every machine."""
     levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
     return len(table.base_counts) * levels <= _ROWS_REFINED
 
 
 def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:
-    """Some attributes, each as finely as a release of it alone may show it: what else is compared shows no more than that.
-
-    common: what every table of the release must show besides.
-    """
+    """Some attributes, each as finely as a release of it and of what every table must show (common) may show it."""
     domain = problem.cube.domain
     allowed_mask: Mask = 0
     for attribute in attributes:
@@ -149,10 +136,7 @@ _OFTEN = 0.05
 
 
 def _stop_after(seconds: float, deadline: Deadline) -> Stop:
-    """Whether so many seconds of the processor are used up from now on, or the time for everything is over.
-
-    One thread uses no more of it than passes, so before that nobody need ask how much it was.
-    """
+    # One thread uses no more of the processor's time than passes, so before that nobody need ask how much it was.
     until, ask_at = time.process_time() + seconds, time.monotonic() + seconds
 
     def stop() -> bool:
@@ -194,7 +178,7 @@ def suggestions(
     wanted: what is wanted already. After it is time to stop, and where a search takes longer than that, pairs are named and
     not tried.
     """
-    pairs = list(_candidates(comparison, wanted))
+    pairs = _candidates(comparison, wanted)
     if not pairs:
         return ()
     if problem.cube.domain.vertex_count > _FEW_STEPS:
@@ -203,18 +187,13 @@ def suggestions(
     return tuple(_tried(problem, pair, wanted, alone, stop) for pair in pairs)
 
 
-def _candidates(comparison: Comparison, wanted: Sequence[Wanted]) -> Iterator[PairCompared]:
-    """Pairs that no published table shows as finely as the release shows each, and that lose what they have in common."""
+def _candidates(comparison: Comparison, wanted: Sequence[Wanted]) -> list[PairCompared]:
+    # no published table shows them as finely as the release shows each
     lost = [pair for pair in comparison.most_lost() if pair.lost >= _LOST]
     odds = [pair for pair in comparison.furthest_odds() if pair.log_ratio >= _FAR]
     known = [set(analysis.attributes) for analysis in wanted]
-    open_pairs = [
-        pair
-        for pair in dict.fromkeys([*lost, *odds])
-        if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED)
-        and not any(set(pair.attributes) <= analysis_attributes for analysis_attributes in known)
-    ]
-    yield from open_pairs[:_MOST]
+    candidates = [pair for pair in dict.fromkeys([*lost, *odds]) if pair.kind in (Kind.SUPPORTED, Kind.ASSUMED)]
+    return [pair for pair in candidates if not any(names.issuperset(pair.attributes) for names in known)][:_MOST]
 
 
 def _tried(
@@ -235,5 +214,4 @@ def _tried(
 
 
 def _value(problem: Problem, result: SearchResult) -> float:
-    """The objective of a problem at what another search found."""
     return problem.value(problem.position(result.cliques))

@@ -7,6 +7,7 @@ from math import inf
 
 from checks.claims import is_number_of_rows, shown
 from marginals.errors import InputError
+from marginals.keys import is_number, is_text
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.publishing.proposals import PAIRS, WEIGHT
@@ -39,9 +40,9 @@ class Wanted:
 
     def __post_init__(self) -> None:
         names = self.attributes
-        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        if not names or not all(map(is_text, names)) or len(set(names)) < len(names):
             raise InputError("the attributes of a wanted analysis are a list of different names")
-        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not 0 < self.weight < inf:
+        if not is_number(self.weight) or not 0 < self.weight < inf:
             raise InputError("the weight of a wanted analysis is a number above 0")
         if self.measure not in MEASURES:
             raise InputError(f"the measure of a wanted analysis is {' or '.join(map(repr, MEASURES))}")
@@ -97,22 +98,14 @@ class FurtherWish:
 
 
 def _names_several(attributes: object) -> bool:
-    """Whether this is a list of two or more different names."""
-    if not isinstance(attributes, Sequence) or isinstance(attributes, str):
-        return False
-    return (
-        len(attributes) > 1 and all(isinstance(n, str) for n in attributes) and len(set(attributes)) == len(attributes)
-    )
+    is_list = isinstance(attributes, Sequence) and not isinstance(attributes, str) and all(map(is_text, attributes))
+    return is_list and len({*attributes}) == len(attributes) > 1  # type: ignore[misc, arg-type]
 
 
 def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
     """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
-    if not wanted:
-        return None
-    margins = [
-        WantedMargin(_mask(cube.domain, analysis), analysis.weight, Measure(analysis.measure)) for analysis in wanted
-    ]
-    return WantedAnalyses(cube, margins)
+    margins = [WantedMargin(_mask(cube.domain, each), each.weight, Measure(each.measure)) for each in wanted]
+    return WantedAnalyses(cube, margins) if margins else None
 
 
 def _mask(domain: Domain, analysis: Wanted) -> Mask:
@@ -171,13 +164,11 @@ def _coarsest_passing(domain: Domain, attributes: Sequence[str], allows: Constra
 
 
 def _next_step(attribute_mask: Mask, margin: Mask) -> Mask:
-    """The first step of an attribute that a margin does not show; 0 where it shows all."""
     hidden = attribute_mask & ~margin
     return hidden & -hidden
 
 
 def _refined(cube: DataCube, attributes: Sequence[str], margin: Mask) -> list[Mask]:
-    """A margin with one more step of one of its attributes, the one first that tells most of them."""
     domain = cube.domain
     gains: list[tuple[float, int, Mask]] = []
     for place, name in enumerate(attributes):
@@ -202,13 +193,12 @@ def wanted_tables(
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)
         margin = finest_together(released.domain, analysis.attributes, released.margins)
+        levels = words = demand = None
         if passing is None:
             obstacle: str | None = _refused_alone(cube, analysis, allows)
         else:
             is_told = margin is not None and divergence <= _EXACT
             obstacle = None if is_told else _obstacle(cube, cliques, passing, allows)
-        levels = words = demand = None
-        if passing is not None:
             levels = domain.margin(passing)
             words, demand = margin_in_words(levels, domain), as_written(levels)
         tables.append(
@@ -222,7 +212,6 @@ _EXACT = 1e-12
 
 
 def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
-    """Why some attributes may stand together at no level: what their coarsest table is refused for."""
     masks = [cube.domain.attribute_masks[cube.domain.index(name)] for name in analysis.attributes]
     refusal = allows([sum(mask & -mask for mask in masks)], 0)
     return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
@@ -252,7 +241,6 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
 
 
 def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
-    """Some of the margins, so few that what holds of all would not hold without any of these."""
     needed = list(published)
     for mask in published:
         if holds(fewer := [other for other in needed if other != mask]):
@@ -261,7 +249,6 @@ def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) 
 
 
 def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
-    """The tables, each in brackets, the first of many."""
     names = [f"({margin_in_words(cube.domain.margin(mask), cube.domain)})" for mask in margins[:_NAMED]]
     others = [f"{len(margins) - len(names)} more"] if len(margins) > len(names) else []
     *first, last = [*names, *others]

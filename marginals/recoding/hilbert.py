@@ -1,8 +1,7 @@
 """The 1-D l-diversity mapping: groups of rows that lie near each other on a Hilbert curve (Ghinita et al., VLDB 2007).
 
-The quasi-identifiers are the axes of a grid, and the Hilbert curve through it puts the rows in one order. Along it, groups
-are formed of rows with different sensitive values; each group is published under the nearest values that cover it. TZ09 and
-TZ11 compare SWEEP with this local recoding, which never generalizes a sensitive value.
+The quasi-identifiers are the axes of a grid. Along the Hilbert curve through it, groups are formed of rows with different
+sensitive values; each is published under the nearest values that cover it. TZ09 and TZ11 compare SWEEP with it.
 """
 
 import numpy as np
@@ -21,9 +20,8 @@ from models.tables.hierarchy import Hierarchy
 def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int = 1) -> LocalRecoding:
     """Return the mapping for the smallest l whose table satisfies a requirement, tried from 2 on as TZ09 IV.C does.
 
-    requirement: for example "functional:0.5,2"; None for k alone: then each k neighbours on the curve are a class, whatever
-    their sensitive values. k: each class has at least so many rows. Raises InputError if something is required of another
-    number of sensitive attributes than one, NothingPublishableError if no l leads there.
+    requirement: for example "functional:0.5,2"; None: each k neighbours on the curve are a class. k: the fewest rows of a
+    class. Raises InputError for a requirement without one sensitive attribute, NothingPublishableError if no l leads there.
 
     >>> from marginals.example import table
     >>> hilbert(table, "functional:0.5,2")
@@ -46,21 +44,19 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
     """The table in which every group has l rows at least, all with different sensitive values: simple l-diverse.
 
-    Groups that are published under the same values are one class. Where k is above l, neighbouring groups are put
-    together. Raises InputError unless the table has one sensitive attribute, NothingPublishableError when a sensitive
-    value has more than 1/l of the rows, or the table fewer than k.
+    Where k is above l, neighbouring groups are put together. Raises InputError unless the table has one sensitive
+    attribute, NothingPublishableError when a sensitive value has more than 1/l of the rows, or the table fewer than k.
     """
     require_whole_number(k, "k", 1)
     require_whole_number(l, "l", 1)
     cells, values = _ordered_rows(table)
-    if l < 1 or l > eligible_l(values):
+    if l > eligible_l(values):
         raise NothingPublishableError(f"no grouping is simple {l}-diverse: a sensitive value has too many rows")
     require_rows(len(values), k)
     return _published(table, cells, _joined(spread_groups(values, l), -(-k // l)))
 
 
 def _published(table: Table, cells: IndexArray, group_of: IndexArray) -> LocalRecoding:
-    """The rows of some cells, each group under the nearest values that cover it."""
     order = np.argsort(group_of, kind="stable")
     starts = np.flatnonzero(np.diff(group_of[order], prepend=-1))
     sizes = np.diff(starts, append=len(order))
@@ -69,7 +65,7 @@ def _published(table: Table, cells: IndexArray, group_of: IndexArray) -> LocalRe
         codes = table.base_counts.column(attribute, 0)[cells[order]]
         nodes[:, axis] = codes if attribute in table.sensitive else np.repeat(_nearest(hierarchy, codes, starts), sizes)
     recoded = GeneralizedCells.from_rows(table.domain, nodes, np.ones(len(order), dtype=np.int64))
-    return LocalRecoding(recoded, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
+    return LocalRecoding(recoded, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
 
 
 def eligible_l(values: CodeArray) -> int:
@@ -113,12 +109,10 @@ def spread_groups(values: CodeArray, l: int) -> IndexArray:
 
 
 def _joined(group_of: IndexArray, number: int) -> IndexArray:
-    """The groups, so many neighbours at a time as one; what is left over at the end joins the last."""
     return np.minimum(group_of // number, max((int(group_of.max()) + 1) // number - 1, 0))
 
 
 def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
-    """For each row of a table, in Hilbert order, its cell and its sensitive value."""
     if len(table.sensitive) != 1:
         raise InputError(f"the 1-D mapping needs one sensitive attribute, and the table has {len(table.sensitive)}")
     cells = _hilbert_order(table)
@@ -126,10 +120,7 @@ def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
 
 
 def _hilbert_order(table: Table) -> IndexArray:
-    """For each row of a table, in Hilbert order, its cell.
-
-    The base values of every quasi-identifier are spread over an axis of the same length, so that all weigh alike.
-    """
+    """The cell of each row, in Hilbert order; values are spread over axes of the same length, so that all weigh alike."""
     hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.quasi_identifiers}
     longest = max((hierarchy.size(0) for hierarchy in hierarchies.values()), default=1)
     side = 1 << (longest - 1).bit_length()
@@ -142,7 +133,6 @@ def _hilbert_order(table: Table) -> IndexArray:
 
 
 def _ranks(hierarchy: Hierarchy) -> IndexArray:
-    """The base values numbered so that those under one value follow each other: shape (leaves,)."""
     order = np.lexsort([hierarchy.lift(0, level) for level in range(hierarchy.height + 1)])
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.arange(len(order))
@@ -150,7 +140,6 @@ def _ranks(hierarchy: Hierarchy) -> IndexArray:
 
 
 def _nearest(hierarchy: Hierarchy, codes: CodeArray, starts: IndexArray) -> IndexArray:
-    """For groups of base values, one after the other, the lowest node that covers each: shape (groups,)."""
     taxonomy = Taxonomy(hierarchy)
     nearest = np.full(len(starts), taxonomy.root)
     for level in reversed(range(hierarchy.height)):

@@ -1,9 +1,8 @@
 """Full-domain generalization: all minimal single tables that satisfy the requirements.
 
-The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone: what a node satisfies,
-every coarser node satisfies. So a verdict on one node settles a whole box of the lattice, and the search always asks
-the open node whose verdict settles most in the worse case. What few attributes show is looked at first: a node fails
-when its projection on any two attributes fails, and those tables are small (as Incognito prunes by subsets).
+The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone, so a verdict on one node
+settles a whole box, and the search asks the open node whose verdict settles most in the worse case. A node fails when its
+projection on any two attributes fails, so these small tables are looked at first (as Incognito prunes by subsets).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -61,8 +60,7 @@ def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray
 class SettledNodes:
     """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
 
-    def __init__(self, heights: Node) -> None:
-        shape = tuple(height + 1 for height in heights)
+    def __init__(self, shape: Node) -> None:
         self.passes: BoolArray = np.zeros(shape, dtype=bool)
         self.fails: BoolArray = np.zeros(shape, dtype=bool)
         self.finer = _finer(shape)
@@ -80,7 +78,7 @@ class SettledNodes:
         return ~(self.passes | self.fails)
 
     def most_telling(self) -> Node | None:
-        """The open node with the largest smaller side: open nodes at or above it, and at or below."""
+        """Return the open node with the largest smaller side: open nodes at or above it, and at or below."""
         still_open = self.open
         if not still_open.any():
             return None
@@ -89,15 +87,15 @@ class SettledNodes:
         worth = np.where(still_open, np.minimum(below, above), 0)
         return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
 
-    def minimal(self) -> list[Node]:
-        """The passing nodes below which no other node passes."""
+    def minimal(self, attributes: Sequence[str]) -> list[Margin]:
+        """Return the passing nodes below which no other node passes."""
         below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
         lowest = self.passes.copy()
         for axis in range(lowest.ndim):
             finer = np.roll(below, 1, axis=axis)
             finer[(slice(None),) * axis + (0,)] = False
             lowest &= ~finer
-        return [tuple(int(level) for level in node) for node in np.argwhere(lowest)]
+        return [Margin(dict(zip(attributes, map(int, node)))) for node in np.argwhere(lowest)]
 
 
 Progress = Callable[[int, int], None]
@@ -109,9 +107,8 @@ class SingleTable:
     """One generalized table with its measures of utility.
 
     levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
-    fails; together they are one class more, which satisfies the requirements. discernibility: such a row costs as many as
-    there are in all. classification_metric: rows whose first sensitive value is not the most frequent of their class, and
-    suppressed ones (Iyengar 2002); None without a sensitive attribute. information_utility: `um` of TZ09 Def. 5.
+    fails; together they are one class more. classification_metric: rows whose first sensitive value is not the most
+    frequent of their class, and suppressed ones (Iyengar 2002). information_utility: `um` of TZ09 Def. 5.
     """
 
     levels: Margin
@@ -139,40 +136,35 @@ class LatticeResult:
 
 
 def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requirements) -> SingleTable:
-    """The table that shows the quasi-identifiers at these levels and the sensitive attributes as they are.
-
-    Rows of classes that fail the requirements are suppressed.
-    """
+    """Return the table at these levels, the sensitive attributes as they are, and rows of failing classes suppressed."""
     public = cube.domain.mask(levels)
     mask = public | cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     table, classes = cube.table(mask), cube.table(public)
     fails = failing_classes(cube, mask, requirements)
-    kept_counts = classes.counts[~fails]
-    suppressed = int(classes.counts[fails].sum())
+    kept_counts, suppressed = classes.counts[~fails], int(classes.counts[fails].sum())
     metric = None
     if requirements.sensitive:
-        counts = equivalence_classes(
-            table.rolled_up({**levels, requirements.sensitive[0]: 0}), requirements.sensitive[0]
-        )
-        metric = suppressed + classification_metric(counts.counts[~fails])
+        first = requirements.sensitive[0]
+        counts = equivalence_classes(table.rolled_up({**levels, first: 0}), first).counts
+        metric = suppressed + classification_metric(counts[~fails])
     if suppressed:
-        recoded = cells_as_shown(cube, mask, requirements)
-        kl_divergence = recoded.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
-        utility = recoded.information_utility
+        shown = cells_as_shown(cube, mask, requirements)
+        kl_divergence = shown.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
+        utility = shown.information_utility
     else:
         kl_divergence = MaximumEntropy(Collection.of(cube, [mask])).kl_divergence
         utility = information_utility(table)
     return SingleTable(
-        levels=Margin(levels),
-        mask=mask,
-        height=sum(levels.values()),
-        classes=len(kept_counts),
-        suppressed=suppressed,
-        average_class_size=average_class_size(kept_counts),
-        discernibility=discernibility(kept_counts, suppressed),
-        classification_metric=metric,
-        information_utility=utility,
-        kl_divergence=kl_divergence,
+        Margin(levels),
+        mask,
+        sum(levels.values()),
+        len(kept_counts),
+        suppressed,
+        average_class_size(kept_counts),
+        discernibility(kept_counts, suppressed),
+        metric,
+        utility,
+        kl_divergence,
     )
 
 
@@ -191,8 +183,7 @@ def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> Ge
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
     """Which classes of a table, or cells of them, are too small, or not diverse in some sensitive attribute.
 
-    Classes share their quasi-identifier, in the order of its table; with several sensitive attributes such a class fails
-    when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
+    With several of these a class fails when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
     """
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     return _failing(cube, cube.table(mask), classes, requirements)
@@ -201,10 +192,7 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
 def _failing(
     cube: DataCube, table: ContingencyTable, classes: ContingencyTable, requirements: Requirements
 ) -> BoolArray:
-    """Which classes of a table, or of a part of it, fail. classes: the same without its sensitive attributes.
-
-    Shape (classes,).
-    """
+    """Which classes of a table, or of a part of it, fail. classes: the same without its sensitive attributes."""
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.class_size is not None:
         fails |= classes.counts < requirements.class_size
@@ -219,7 +207,6 @@ def _failing(
 def _not_diverse(
     cube: DataCube, table: ContingencyTable, requirements: Requirements
 ) -> Iterator[tuple[EquivalenceClasses, BoolArray]]:
-    """For each sensitive attribute shown whose diversity is demanded the classes of a table, and which are not diverse."""
     for claim in requirements.diversity_claims:
         if claim.class_diversity is None or claim.sensitive not in table.margin:
             continue
@@ -232,28 +219,22 @@ def _not_diverse(
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
     """Whether one table satisfies what is demanded of counts and diversity, with at most `spare` rows suppressed.
 
-    Rows of failing classes are suppressed: shown with `*` in every quasi-identifier. They look alike, so they are a class
-    as well, and it must satisfy the same.
+    Suppressed rows show `*` in every quasi-identifier. They are a class as well, and it must satisfy the same.
     """
-    if not spare:
-        if requirements.class_size is not None:
-            sizes = cube.counts(nonsensitive_part(cube.domain, mask, requirements.sensitive))
-            if len(sizes) and sizes.min() < requirements.class_size:
-                return False
-        if (
-            requirements.cell_size is not None
-            and cube.counts(mask).min(initial=requirements.cell_size) < requirements.cell_size
-        ):
-            return False
-        if not requirements.diversity_claims:
-            return True
-        return not any(bad.any() for _, bad in _not_diverse(cube, cube.table(mask), requirements))
-    suppressed = _suppressed(cube, mask, requirements)
-    if not suppressed.total:
-        return True
-    if suppressed.total > spare:
+    if spare:
+        suppressed = _suppressed(cube, mask, requirements)
+        if not suppressed.total or suppressed.total > spare:
+            return not suppressed.total
+        return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
+    demands = (
+        (requirements.class_size, nonsensitive_part(cube.domain, mask, requirements.sensitive)),
+        (requirements.cell_size, mask),
+    )
+    if any(least is not None and cube.counts(part).min(initial=least) < least for least, part in demands):
         return False
-    return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
+    return not requirements.diversity_claims or not any(
+        bad.any() for _, bad in _not_diverse(cube, cube.table(mask), requirements)
+    )
 
 
 def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> int | None:
@@ -265,7 +246,6 @@ def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> 
 
 
 def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> ContingencyTable:
-    """The rows of failing classes as they are shown: counted by their sensitive values alone."""
     table = cube.table(mask)
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     rows = _failing(cube, table, classes, requirements)[table.positions_in(classes)]
@@ -289,7 +269,6 @@ def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
 
 
 def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> SettledNodes:
-    """The lattice of some attributes, whose finest classes are counted once. Raises InputError for one that is too large."""
     if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
         raise InputError(
             f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
@@ -299,7 +278,7 @@ def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> SettledNodes:
     finest = cube.domain.mask(dict.fromkeys(attributes, 0))
     if cube.holds(finest):
         _ = cube.table(finest)  # all classes are counted from it, which has fewer cells than the whole table
-    return SettledNodes(tuple(cube.domain.hierarchy(attribute).height for attribute in attributes))
+    return SettledNodes(tuple(cube.domain.hierarchy(attribute).height + 1 for attribute in attributes))
 
 
 def no_progress(settled: int, nodes: int) -> None:
@@ -313,94 +292,82 @@ def minimal_tables(
     progress: Progress = no_progress,
     suppression: float = 0.0,
 ) -> LatticeResult:
-    """All minimal full-domain generalizations of `attributes` that satisfy the requirements, each with its utility.
+    """Return all minimal full-domain generalizations of `attributes` that satisfy the requirements, with their utility.
 
-    Exact: the result is that of looking at every node. Raises InputError for too many nodes.
-    suppression: share of the rows that may be suppressed because their class fails; those suppressed must be a class that
-    satisfies the requirements (`table_satisfies`). With it the requirements are not monotone: a coarser table may leave
-    too few rows for that class, and its nodes are looked at one by one.
+    Exact. Raises InputError for too many nodes. suppression: share of the rows that may be suppressed (`table_satisfies`).
+    With it the requirements are not monotone: a coarser table may leave too few suppressed rows to be a class.
     """
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
 
-    def passes(node: Node) -> bool:
-        mask = cube.domain.mask(dict(zip(attributes, node))) | sensitive
-        return table_satisfies(cube, mask, requirements, spare)
+    def passes(levels: Mapping[str, int]) -> bool:
+        return table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements, spare)
 
-    if not attributes:  # one table, of what is sensitive alone
-        return LatticeResult(1, (single_table(cube, {}, requirements),) if passes(()) else ())
-    lattice = _laid_out(cube, attributes)
-
-    def within_spare(node: Node) -> bool:
-        classes = cube.counts(cube.domain.mask(dict(zip(attributes, node))))
+    def within_spare(levels: Mapping[str, int]) -> bool:
+        classes = cube.counts(cube.domain.mask(levels))
         return int(classes[classes < (requirements.class_size or 1)].sum()) <= spare
 
-    if not spare:
-        _settle_all(lattice, passes, progress)
+    if not spare or not attributes:
+        minimal = minimal_levels(cube, attributes, passes, progress)
     else:
-        # How many rows k-anonymity alone suppresses is monotone, so it tells which nodes need not be looked at.
-        _settle_all(lattice, within_spare, no_progress)
-        _look_at_candidates(lattice, passes, progress)
-    levels = (dict(zip(attributes, node)) for node in lattice.minimal())
-    result = [single_table(cube, node, requirements) for node in levels]
+        # How many rows k-anonymity alone suppresses is monotone, so it tells which nodes need not be looked at. The others
+        # are asked about, finer ones first; what is coarser than one that passes is not minimal, and not asked.
+        lattice = _settled(cube, attributes, within_spare, no_progress)
+        candidates, lattice.passes = lattice.passes, np.zeros_like(lattice.passes)
+        for done, node in enumerate(np.ndindex(*candidates.shape), 1):
+            if candidates[node] and not lattice.passes[node] and passes(dict(zip(attributes, node))):
+                lattice.settle(node, True)
+            progress(done, candidates.size)
+        minimal = lattice.minimal(attributes)
+    result = [single_table(cube, levels, requirements) for levels in minimal]
     result.sort(key=lambda table: (table.kl_divergence, tuple(table.levels.values())))
-    return LatticeResult(lattice.passes.size, tuple(result))
+    return LatticeResult(lattice_nodes(cube, attributes), tuple(result))
 
 
 def minimal_levels(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = no_progress
 ) -> list[Margin]:
-    """All levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
-    if not attributes:
+    """Return all levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
+    if not attributes:  # one table, of what is sensitive alone
         return [Margin({})] if passes(Margin({})) else []
+    return _settled(cube, attributes, passes, progress).minimal(attributes)
+
+
+def _settled(
+    cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress
+) -> SettledNodes:
     lattice = _laid_out(cube, attributes)
-    _settle_all(lattice, lambda node: passes(Margin(dict(zip(attributes, node)))), progress)
-    return [Margin(dict(zip(attributes, node))) for node in lattice.minimal()]
-
-
-def _look_at_candidates(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> None:
-    """Ask about the candidates, finer ones first; what is coarser than one that passes is not minimal, and not asked.
-
-    The candidates are the nodes that pass; those that do not turn out to are taken back.
-    """
-    candidates, lattice.passes = lattice.passes, np.zeros_like(lattice.passes)
-    for done, node in enumerate(np.ndindex(*candidates.shape), 1):
-        if candidates[node] and not lattice.passes[node] and passes(node):
-            lattice.settle(node, True)
-        progress(done, candidates.size)
-
-
-def _settle_all(lattice: SettledNodes, passes: Callable[[Node], bool], progress: Progress) -> None:
-    """Ask about nodes until the verdicts settle all; single attributes first, then pairs, then the whole lattice."""
     heights = tuple(length - 1 for length in lattice.passes.shape)
     every = tuple(range(len(heights)))
     for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
         where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
-        part = SettledNodes(tuple(heights[axis] for axis in axes))
+        part = SettledNodes(tuple(heights[axis] + 1 for axis in axes))
         part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
         while (node := part.most_telling()) is not None:
             level = dict(zip(axes, node))
             whole = tuple(level.get(axis, heights[axis]) for axis in every)
-            verdict = passes(whole)
+            verdict = passes(Margin(dict(zip(attributes, whole))))
             part.settle(node, verdict)
             lattice.settle(whole, verdict)
             progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
+    return lattice
 
 
 def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
-    """The table with each quasi-identifier at one level, the sensitive values as they are.
-
-    Rows of classes that fail the requirements are suppressed: all their quasi-identifiers are `*`. Groups of fitted levels
-    have the names that a release of this table alone gives them.
-    """
+    """Return the table at some levels, with rows of failing classes suppressed and groups named as a release of it does."""
     table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
     fails = failing_classes(table.cube, table.domain.mask(table_levels), requirements)
     hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
-    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
-    named = table.names({**heights, **table_levels}, requirements.least_count + hidden)
-    table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
+    table = named_table(table, table_levels, requirements.least_count + hidden)
     cells = cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
+
+
+def named_table(table: Table, levels: Mapping[str, int], least: int) -> Table:
+    """Return the table with the names of groups that a release of it at these levels alone has."""
+    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
+    named = table.names({**heights, **levels}, least)
+    return table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
 
 
 def stepwise_table(
@@ -408,9 +375,8 @@ def stepwise_table(
 ) -> Mask | None:
     """The margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
 
-    sensitive: the sensitive attributes as finely as they are shown.
-    Beginning with every quasi-identifier at `*`, each in turn is made finer by one level as long as that is allowed. What
-    is refused once is refused of every finer table too, so at most as many tables are looked at as there are levels.
+    sensitive: the sensitive attributes as finely as they are shown. Beginning with `*`, each quasi-identifier in turn is
+    made finer by one level; what is refused once is refused of every finer table too.
     """
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):

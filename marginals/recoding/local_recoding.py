@@ -3,6 +3,7 @@
 What SWEEP and the Hilbert mapping publish; full-domain tables fit in too, so that all are measured with one ruler.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +20,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.measures import average_class_size, discernibility
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
-from models.arrays import CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import group, pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
@@ -33,27 +34,25 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 
 
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
-    """What is required of the sensitive values of a table that is recoded locally, also from a text.
+    """Return what is required of the sensitive values of a table that is recoded locally, also from a text.
 
     Raises InputError for a table without a sensitive attribute, for one with several and another diversity than
     "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6), and for a diversity that is about
     certain values or compares with the whole table.
-
-    >>> from marginals.example import table
-    >>> str(requirement_of(table, "functional:0.5,2"))
-    'functional:0.5,2'
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
     require(criterion, Diversity | None, "requirement", 'a diversity such as "functional:0.5,2"')
-    if criterion is not None and not table.sensitive:
+    if criterion is None:
+        return None
+    if not table.sensitive:
         raise InputError("a diversity needs an attribute whose role is sensitive")
-    if criterion is not None and criterion.is_relative:
+    if criterion.is_relative:
         raise InputError(
             f"local recoding cannot keep {criterion}, which is about certain values or compares with the whole table; use "
             "the method lattice"
         )
-    if criterion is not None and not isinstance(criterion, Functional) and len(table.sensitive) > 1:
+    if not isinstance(criterion, Functional) and len(table.sensitive) > 1:
         raise InputError(
             f"local recoding of a table with {len(table.sensitive)} sensitive attributes needs a diversity "
             f'"functional:tau,l", or none, not "{criterion}"'
@@ -63,10 +62,9 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """A table as it can be published: its cells, and which attributes are quasi-identifiers and sensitive.
+    """A table as it can be published. A class is what shares the published values of all quasi-identifiers.
 
-    A class is what shares the published values of all quasi-identifiers. weights: see `Weights`; an attribute that is
-    not in it has weight 1 everywhere.
+    weights: an attribute that is not in it has weight 1 everywhere.
     """
 
     cells: GeneralizedCells
@@ -81,10 +79,10 @@ class LocalRecoding:
 
     @classmethod
     def full_domain(cls, table: Table, levels: Mapping[str, int]) -> "LocalRecoding":
-        """The table with each quasi-identifier at one level throughout, the sensitive values as they are."""
+        """Return the table with each quasi-identifier at one level throughout, the sensitive values as they are."""
         margin = {**levels, **dict.fromkeys(table.sensitive, 0)}
         cells = GeneralizedCells.of(table.base_counts.rolled_up(margin))
-        return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table))
+        return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
 
     @property
     def domain(self) -> Domain:
@@ -126,63 +124,49 @@ class LocalRecoding:
         return np.bincount(self.class_of, self.cells.counts, minlength=len(self)).astype(np.int64)
 
     def labels(self, position: int) -> dict[str, str]:
-        """The published quasi-identifier of a class."""
+        """Return the published quasi-identifier of a class."""
         cell = self._classes[0][position]
         return {a: self._taxonomy(a).labels[self._column(a)[cell]] for a in self.quasi_identifiers}
 
     def levels(self, position: int) -> dict[str, int]:
-        """The levels of the published quasi-identifier of a class."""
+        """Return the levels of the published quasi-identifier of a class."""
         cell = self._classes[0][position]
         return {a: int(self._taxonomy(a).levels[self._column(a)[cell]]) for a in self.quasi_identifiers}
 
     def distribution(self, position: int, sensitive: str) -> dict[str, int]:
-        """The rows of a class by the label of their published sensitive value."""
+        """Return the rows of a class by the label of their published sensitive value."""
         cells = self.class_of == position
         labels = self._taxonomy(sensitive).labels
-        held: dict[str, int] = {}
+        held: Counter[str] = Counter()
         for node, count in zip(self._column(sensitive)[cells].tolist(), self.cells.counts[cells].tolist()):
-            held[labels[node]] = held.get(labels[node], 0) + count
-        return held
-
-    def published_values(self, sensitive: str) -> list[tuple[int, int]]:
-        """The sensitive values that are published, as pairs of level and code, the finer ones first."""
-        taxonomy = self._taxonomy(sensitive)
-        nodes = np.unique(self._column(sensitive))
-        levels = taxonomy.levels[nodes].tolist()
-        return [(level, node - taxonomy.offsets[level]) for level, node in zip(levels, nodes.tolist())]
+            held[labels[node]] += count
+        return dict(held)
 
     def class_counts(self, sensitive: str) -> CountArray:
-        """Rows by published sensitive value, in the order of `published_values`: shape (classes, values)."""
+        """Return rows by published sensitive value, the finer ones first: shape (classes, values)."""
         nodes, place = np.unique(self._column(sensitive), return_inverse=True)
         cells = self.class_of * len(nodes) + place
         counts = np.bincount(cells, self.cells.counts, minlength=len(self) * len(nodes))
         return counts.reshape(len(self), len(nodes)).astype(np.int64)
 
     def requirement_on(self, sensitive: str, requirement: Functional) -> Functional:
-        """A (tau, l) requirement that reads `class_counts`: it knows what the published values induce."""
-        weights = self.weights.get(sensitive)
-        values = self.published_values(sensitive)
-        induction = Induction.of_values(self.domain.hierarchy(sensitive), values, weights)
+        """Return a (tau, l) requirement that reads `class_counts`: it knows what the published values induce."""
+        taxonomy, nodes = self._taxonomy(sensitive), np.unique(self._column(sensitive)).tolist()
+        values = [(level, node - taxonomy.offsets[level]) for node in nodes for level in [int(taxonomy.levels[node])]]
+        induction = Induction.of_values(taxonomy.hierarchy, values, self.weights.get(sensitive))
         return Functional(requirement.tau, requirement.l, induction)
-
-    def induced_frequencies(self, sensitive: str, requirement: Functional) -> FloatArray:
-        """The frequency of each base value that each class induces: shape (classes, base values) (TZ09 Def. 2)."""
-        return self.requirement_on(sensitive, requirement).frequencies(self.class_counts(sensitive))
 
     def satisfies(self, requirement: Diversity) -> bool:
         """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly.
 
         Of sensitive values that are generalized only (tau, l)-diversity knows what they say.
         """
-        return all(
-            bool(
-                satisfies(
-                    self.requirement_on(a, requirement) if isinstance(requirement, Functional) else requirement,
-                    self.class_counts(a),
-                ).all()
-            )
-            for a in self.sensitive
-        )
+
+        def verdicts(attribute: str) -> BoolArray:
+            judge = self.requirement_on(attribute, requirement) if isinstance(requirement, Functional) else requirement
+            return satisfies(judge, self.class_counts(attribute))
+
+        return all(bool(verdicts(attribute).all()) for attribute in self.sensitive)
 
     @property
     def information_utility(self) -> float:
@@ -214,7 +198,7 @@ class LocalRecoding:
         return self.cells.kl_divergence(table.base_counts)
 
     def frame(self) -> "pd.DataFrame":
-        """One row a cell: the published labels, in the domain's order, and `count`. The order tells nothing."""
+        """Return one row a cell: the published labels, in the domain's order, and `count`. The order tells nothing."""
         import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
         columns: dict[str, Any] = {
@@ -224,35 +208,12 @@ class LocalRecoding:
         return pd.DataFrame({**columns, COUNT: self.cells.counts})
 
 
-def weights_by_label(table: Table, given: Mapping[str, Mapping[str, Fraction]]) -> Weights:
-    """The weights of sensitive base values that are given by their labels; of others that occur 1, of the rest 0.
-
-    Raises InputError for a label that is no base value, and for an attribute whose values that occur all have weight 0.
-    """
-    weights = {name: list(occurrence_weight) for name, occurrence_weight in occurrence_weights(table).items()}
-    for attribute, by_label in given.items():
-        labels = table.domain.hierarchy(attribute).labels[0]
-        for label, weight in by_label.items():
-            if label not in labels:
-                raise InputError(f"the weights of {attribute!r} name what is no base value of its hierarchy")
-            weights[attribute][labels.index(label)] = weight
-        held = np.bincount(table.base_counts.column(attribute, 0), minlength=len(labels)) > 0
-        if any(is_held and not weight for is_held, weight in zip(held.tolist(), weights[attribute])):
-            raise InputError(
-                f"the weights of {attribute!r} are 0 for a value that occurs; give each such value a positive one"
-            )
-    return weights
-
-
-def occurrence_weights(table: Table) -> Weights:
-    """Weight 1 for the sensitive base values that occur in a table, 0 for the others (TZ09 after Def. 2)."""
-    weights: dict[str, tuple[int, ...]] = {}
-    for attribute in table.sensitive:
-        present = np.bincount(
-            table.base_counts.column(attribute, 0), minlength=table.domain.hierarchy(attribute).size(0)
-        )
-        weights[attribute] = tuple((present > 0).astype(int).tolist())
-    return weights
+def occurrence_weights(table: Table, attributes: Sequence[str]) -> Weights:
+    """Return weight 1 for the base values of attributes that occur in a table, 0 for the others (TZ09 after Def. 2)."""
+    rows = {
+        a: np.bincount(table.base_counts.column(a, 0), minlength=table.domain.hierarchy(a).size(0)) for a in attributes
+    }
+    return {attribute: (counts > 0).astype(int).tolist() for attribute, counts in rows.items()}
 
 
 def require_rows(rows: int, k: int) -> None:

@@ -18,7 +18,7 @@ Weights = Sequence[Fraction | int]
 def level_information(hierarchy: Hierarchy, level: int, weights: Weights | None = None) -> Fraction:
     """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A).
 
-    weights: of the base values, not all 0; by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
+    weights: by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
     """
     base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
     leaves = hierarchy.leaf_counts(level).tolist()
@@ -31,8 +31,7 @@ def sweep_order(
 ) -> tuple[tuple[int, ...], ...]:
     """All combinations of levels, most mean information first; ties go to the finer level of the earlier attribute.
 
-    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact. A generalization of an entry
-    comes after it. What is swept out of a class of one entry goes to the next (Def. 7).
+    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact.
     """
     nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
     return _by_information(nodes, _retained(hierarchies, weights))
@@ -45,9 +44,8 @@ def sweep_chains(
 ) -> tuple[tuple[int, ...], ...]:
     """Some combinations of levels in the same order, where all are too many: (m + 1) m h at most, of m heights h.
 
-    They are those on chains from all base values to all suppressed. Each step of a chain generalizes the attribute that
-    loses least information by it; in each chain but the first one attribute is kept as it is to the end, the most
-    important first. most: further chains are left out where there would be more combinations than this; the first stays.
+    Each step of a chain, from all base values to all suppressed, generalizes the attribute that loses least information;
+    each chain but the first keeps one attribute as it is to the end. most: no chain goes beyond it but the first.
     """
     retained = _retained(hierarchies, weights)
     nodes = set(_chain(retained, None))
@@ -60,7 +58,6 @@ def sweep_chains(
 
 
 def _chain(retained: Sequence[Sequence[int]], fixed_axis: int | None) -> Iterator[tuple[int, ...]]:
-    """From all base values to all suppressed, the cheapest step first, those of one attribute last of all."""
     levels = [0] * len(retained)
     yield tuple(levels)
     while steps := [
@@ -73,7 +70,6 @@ def _chain(retained: Sequence[Sequence[int]], fixed_axis: int | None) -> Iterato
 
 
 def _retained(hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None) -> list[list[int]]:
-    """The information of each level of each hierarchy, times one number that makes all of them whole: fast and exact."""
     shares = [
         [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
         for hierarchy, own in zip(hierarchies, weights or [None] * len(hierarchies))

@@ -1,11 +1,8 @@
 """Published single tables in CSV files: whether one keeps what it promises, and one as the base of marginals (KG06 7).
 
-A class shares the published values of all quasi-identifiers, each class generalized in its own way. Readers who cannot tell
-in which of several classes a person is know no more than of the worst of them: shares of the k commonest values are convex.
-
-What a generalized sensitive value tells depends on which base values occur at all (TZ09 after Def. 2), and the file shows
-those only that it has as base values. So a verdict is given if it is the same for all possibilities, and is undecided
-otherwise.
+Readers who cannot tell in which of several classes a person is know no more than of the worst of them: shares of the k
+commonest values are convex. What a generalized sensitive value tells depends on which base values occur at all (TZ09 after
+Def. 2), and the file does not show all of these. So a verdict is undecided unless it is the same for all possibilities.
 """
 
 import csv
@@ -27,8 +24,9 @@ from marginals.errors import InputError
 from marginals.files import bounded_content, reading
 from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.table import Table
-from models.arrays import CountArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
+
+Labels = tuple[str, ...]
 
 # A base must hold the rows of the data, each column at one level of its hierarchy: then it is a margin of the data, and a
 # release that contains it is judged with it. Tables with suppressed rows, or with classes that are generalized each in its
@@ -57,10 +55,7 @@ def published_base(table: Table, path: str | Path) -> Mask:
             f"{name} has {published.rows:,} rows where the table has {table.counts.total:,}; only a table of the same rows "
             "can be the base"
         )
-    values = {
-        column: {label: count for (label,), count in published.among([column]).items()} for column in published.columns
-    }
-    levels = {column: _level(table, column, values[column], name) for column in published.columns}
+    levels = {column: _level(table, column, published.among([column]), name) for column in published.columns}
     mask = table.domain.mask(levels)
     margin = table.cube.table(mask)
     if published.among(margin.attributes) != {labels: int(count) for labels, count in margin.cells()}:
@@ -68,26 +63,22 @@ def published_base(table: Table, path: str | Path) -> Mask:
     return mask
 
 
-def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> int:
-    """The level of the hierarchy whose labels a column has, as often as the table. Raises InputError for none."""
+def _level(table: Table, column: str, counts: Mapping[Labels, int], name: str) -> int:
     hierarchy = table.domain.hierarchy(column)
-    for level in range(hierarchy.height + 1):
-        mask = table.domain.mask({column: level})
-        cells = ((labels[0], int(count)) for labels, count in table.cube.table(mask).cells()) if mask else ()
-        if values == (dict(cells) if mask else {SUPPRESSED: table.counts.total}):
+    for level in range(hierarchy.height):
+        cells = table.cube.table(table.domain.mask({column: level})).cells()
+        if counts == {labels: int(count) for labels, count in cells}:
             return level
-    labels_by_level = [set(labels) for labels in hierarchy.labels]
-    finer = values.keys() - {SUPPRESSED}
-    if finer <= set().union(*labels_by_level) and not any(finer <= labels for labels in labels_by_level):
+    if counts == {(SUPPRESSED,): table.counts.total}:
+        return hierarchy.height
+    values = {label for labels in counts for label in labels}
+    if values <= {SUPPRESSED}.union(*hierarchy.labels) and (
+        SUPPRESSED in values or not any(values <= set(labels) for labels in hierarchy.labels)
+    ):
         raise InputError(
-            f"{name} shows the column {column!r} at several levels, as SWEEP and the Hilbert mapping do; such a table is no "
-            "margin of the data, so that what it tells beside a release cannot be judged by the release's claims; publish "
-            "it alone, or take one of the method lattice"
-        )
-    if SUPPRESSED in values:
-        raise InputError(
-            f"{name} suppresses some rows only, in the column {column!r}; such a table is no margin of the data, so that "
-            "what it tells beside a release cannot be judged by the release's claims"
+            f"{name} shows the column {column!r} at several levels, as tables with suppressed rows, SWEEP and the Hilbert "
+            "mapping do; such a table is no margin of the data, so that what it tells beside a release cannot be judged by "
+            "the release's claims; publish it alone, or take one of the method lattice without suppressed rows"
         )
     raise InputError(
         f"{name} has in the column {column!r} no level of its hierarchy, or other rows; give the hierarchy that it was made "
@@ -97,8 +88,6 @@ def _level(table: Table, column: str, values: Mapping[str, int], name: str) -> i
 
 _MOST_BYTES = 1 << 30
 """Of a file."""
-
-Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -152,6 +141,9 @@ def read_published_table(path: str | Path, attributes: Collection[str]) -> Publi
 _MOST_UNSEEN = 10
 """So many base values may occur unseen before their possibilities are too many to go through."""
 
+_UNLISTED = "more values may occur under * than the file shows; give the hierarchy as a file"
+_TOO_MANY = "more base values may occur under the generalized ones, unseen, than can be gone through"
+
 
 def verify_recoded(
     path: str | Path, attributes: Mapping[str, Attribute], claims: Sequence[Claim]
@@ -159,8 +151,8 @@ def verify_recoded(
     """What is found of each claim on the classes of the table in a CSV file: k-link as k-anonymity, diversity, least cell.
 
     attributes: roles of the file's columns, and the hierarchies of the sensitive ones; without one all values must be
-    published as they are. claims: for example those of `Policy(...).requirements(("diagnosis",)).claims`. Raises InputError
-    for a file that is no such table, for a sensitive value in no hierarchy, and for claims that one table does not decide.
+    published as they are. Raises InputError for a file that is no such table, for a sensitive value in no hierarchy, and
+    for claims that one table does not decide.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -185,36 +177,21 @@ def verify_recoded(
         raise InputError(f"{published.name} has no rows")
     if not claims:
         raise InputError(f"nothing is claimed of {published.name}; demand something under [privacy], or with --check")
-    classes = _Classes(
-        published, tuple(column for column in published.columns if roles[column] is Role.QUASI_IDENTIFIER)
-    )
+    public = [column for column in published.columns if roles[column] is Role.QUASI_IDENTIFIER]
     findings: list[Finding] = []
     for claim in claims:  # k-link and k-combinatorial with one k are one question here
-        if (finding := _finding(classes, attributes, claim)) not in findings:
+        if (finding := _finding(published, public, attributes, claim)) not in findings:
             findings.append(finding)
     return tuple(findings)
 
 
-@dataclass(frozen=True)
-class _Classes:
-    """A published table, and its columns that are quasi-identifiers."""
-
-    table: PublishedTable
-    quasi_identifiers: tuple[str, ...]
-
-    def held(self, sensitive: str) -> dict[Labels, Counter[str]]:
-        """For each class its rows by the published value of a sensitive attribute."""
-        result: dict[Labels, Counter[str]] = {}
-        for (*labels, value), count in self.table.among([*self.quasi_identifiers, sensitive]).items():
-            result.setdefault(tuple(labels), Counter())[value] = count
-        return result
-
-
-def _finding(published: _Classes, attributes: Mapping[str, Attribute], claim: Claim) -> Finding:
+def _finding(
+    published: PublishedTable, public: Sequence[str], attributes: Mapping[str, Attribute], claim: Claim
+) -> Finding:
     if isinstance(claim, CountClaim):
         if claim.least_cell is not None:
-            return _counted(published, published.table.columns, "min-cell", claim.least_cell)
-        return _counted(published, published.quasi_identifiers, "k-anonymity", claim.least_count)
+            return _counted(published, published.columns, "min-cell", claim.least_cell)
+        return _counted(published, public, "k-anonymity", claim.least_count)
     if not isinstance(claim, AttributeClaim) or claim.level or claim.class_diversity is None:
         raise InputError(
             f"{claim} is no question of one table by itself; check k-link, min-cell or a diversity of level 0"
@@ -223,15 +200,19 @@ def _finding(published: _Classes, attributes: Mapping[str, Attribute], claim: Cl
     judged, unknown = (whose.plain, whose.labels) if isinstance(whose, LeavingOut) else (whose, ())
     if judged.is_relative:
         raise InputError(f"{judged} compares with the whole table, which a table of local recoding does not show")
-    if claim.about not in published.table.columns:
+    if claim.about not in published.columns:
         return Finding("l-diversity", Verdict.HOLDS, claim.parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    finding = _diverse(published, attributes[claim.about], claim.about, judged, unknown)
-    return replace(finding, parameters=claim.parameters)
+    classes: dict[Labels, Counter[str]] = {}
+    for (*labels, value), count in published.among([*public, claim.about]).items():
+        if value not in unknown:  # a class in which nothing else occurs than what stands for no value tells none
+            classes.setdefault(tuple(labels), Counter())[value] = count
+    verdict, worst, note = _diverse(published.name, public, classes, attributes[claim.about], claim.about, judged)
+    return Finding("l-diversity", verdict, claim.parameters, worst, (Algorithm.EVERY_CLASS,), len(classes), note)
 
 
-def _counted(published: _Classes, columns: Sequence[str], criterion: str, k: int) -> Finding:
+def _counted(published: PublishedTable, columns: Sequence[str], criterion: str, k: int) -> Finding:
     """Whether so many rows share each combination of labels in some columns."""
-    counts = published.table.among(columns)
+    counts = published.among(columns)
     least = min(counts.items(), key=lambda item: (item[1], item[0]), default=None)
     verdict = Verdict.HOLDS if least is None or least[1] >= k else Verdict.FAILS
     worst = None if least is None else WorstClass(cell=dict(zip(columns, least[0])), count=least[1])
@@ -239,95 +220,66 @@ def _counted(published: _Classes, columns: Sequence[str], criterion: str, k: int
 
 
 def _diverse(
-    published: _Classes, attribute: Attribute, sensitive: str, diversity: Diversity, unknown: Collection[str]
-) -> Finding:
-    """unknown: labels that stand for no value; a class in which there is nothing else has none to tell."""
-    known = {
-        labels: Counter({value: rows for value, rows in counted.items() if value not in unknown})
-        for labels, counted in published.held(sensitive).items()
-    }
-    held = {labels: counted for labels, counted in known.items() if counted}
-    labels = sorted(set().union(*held.values()))
-    counts = np.array([[rows[label] for label in labels] for rows in held.values()], dtype=np.int64)
-    counts = counts.reshape(len(held), len(labels))
-    hierarchy = _hierarchy(published, attribute, sensitive, labels)
-    nodes = [_node(published, hierarchy, sensitive, label) for label in labels]
-    algorithms = (Algorithm.EVERY_CLASS,)
-    if not len(counts):
-        return Finding("l-diversity", Verdict.HOLDS, {}, None, algorithms, 0)
+    name: str,
+    public: Sequence[str],
+    classes: Mapping[Labels, Counter[str]],
+    attribute: Attribute,
+    sensitive: str,
+    diversity: Diversity,
+) -> tuple[Verdict, WorstClass | None, str]:
+    labels = sorted(set().union(*classes.values()))
+    hierarchy = attribute.hierarchy
+    if hierarchy is None:
+        values = [label for label in labels if label != SUPPRESSED]
+        if attribute.intervals or attribute.prefixes or attribute.dates or attribute.is_fitted or not values:
+            raise InputError(
+                f"which values of {sensitive!r} lie under the generalized ones of {name}, only the data would tell; give "
+                "its hierarchy as a file"
+            )
+        hierarchy = Hierarchy.from_rows((label, SUPPRESSED) for label in values)
+    nodes = [_node(name, hierarchy, sensitive, label) for label in labels]
+    if not classes:
+        return Verdict.HOLDS, None, ""
+    judges = [diversity]
     if isinstance(diversity, Functional):
-        judges: list[Diversity] = [
-            replace(diversity, induction=induction) for induction in _inductions(hierarchy, nodes)
-        ]
+        judges = [replace(diversity, induction=induction) for induction in _inductions(hierarchy, nodes)]
     elif any(level for level, _ in nodes):
         raise InputError(
-            f"{published.table.name} generalizes values of {sensitive!r}; what these tell is said by functional:tau,l only, "
-            f"not by {diversity}"
+            f"{name} generalizes values of {sensitive!r}; what these tell is said by functional:tau,l only, not by "
+            f"{diversity}"
         )
-    else:
-        judges = [diversity]
-    verdicts = [bool(satisfies(judge, counts).all()) for judge in judges]
-    if len(set(verdicts)) != 1:
-        note = (
+    counts = np.array([[rows[label] for label in labels] for rows in classes.values()], dtype=np.int64)
+    verdicts = [satisfies(judge, counts) for judge in judges]
+    is_held = {bool(passes.all()) for passes in verdicts}
+    if len(is_held) != 1:
+        decides = (
             f"which base values of {sensitive} occur under the generalized ones decides, and the file does not tell it"
         )
-        return Finding(
-            "l-diversity", Verdict.UNDECIDED, {}, None, algorithms, len(counts), note if verdicts else _TOO_MANY
-        )
-    if not verdicts[0] and attribute.hierarchy is None and SUPPRESSED in labels:
+        return Verdict.UNDECIDED, None, decides if verdicts else _TOO_MANY
+    if is_held == {False} and attribute.hierarchy is None and SUPPRESSED in labels:
         # Each value more under * takes shares from all others, so that what holds without one holds with any number.
-        return Finding("l-diversity", Verdict.UNDECIDED, {}, None, algorithms, len(counts), _UNLISTED)
-    worst = _worst(published, [*held], labels, counts, judges[verdicts.index(verdicts[0])])
-    return Finding("l-diversity", Verdict.HOLDS if verdicts[0] else Verdict.FAILS, {}, worst, algorithms, len(counts))
-
-
-def _hierarchy(published: _Classes, attribute: Attribute, sensitive: str, labels: Sequence[str]) -> Hierarchy:
-    """That which is given, or none above the values. Raises InputError where the file alone does not tell what is below."""
-    if attribute.hierarchy is not None:
-        return attribute.hierarchy
-    generalized = attribute.intervals or attribute.prefixes or attribute.dates or attribute.is_fitted
-    values = [label for label in labels if label != SUPPRESSED]
-    if generalized or not values:
-        raise InputError(
-            f"which values of {sensitive!r} lie under the generalized ones of {published.table.name}, only the data would "
-            "tell; give its hierarchy as a file"
-        )
-    return Hierarchy.from_rows((label, SUPPRESSED) for label in values)
-
-
-_UNLISTED = "more values may occur under * than the file shows; give the hierarchy as a file"
-_TOO_MANY = "more base values may occur under the generalized ones, unseen, than can be gone through"
-
-
-def _worst(
-    published: _Classes, classes: Sequence[Labels], labels: Sequence[str], counts: CountArray, judge: Diversity
-) -> WorstClass:
-    passes, slack = satisfies(judge, counts), judge.slack(counts)
-    suspects = np.flatnonzero(~passes) if not passes.all() else np.arange(len(counts))
-    worst = int(suspects[slack[suspects].argmin()])
+        return Verdict.UNDECIDED, None, _UNLISTED
+    suspects = np.flatnonzero(~verdicts[0]) if is_held == {False} else np.arange(len(counts))
+    worst = int(suspects[judges[0].slack(counts)[suspects].argmin()])
     distribution = {label: int(count) for label, count in zip(labels, counts[worst].tolist()) if count}
-    return WorstClass(
-        cell=dict(zip(published.quasi_identifiers, classes[worst])),
-        count=int(counts[worst].sum()),
-        distribution=distribution,
-    )
+    cell = dict(zip(public, [*classes][worst]))
+    found = WorstClass(cell=cell, count=int(counts[worst].sum()), distribution=distribution)
+    return Verdict.HOLDS if is_held == {True} else Verdict.FAILS, found, ""
 
 
-def _node(published: _Classes, hierarchy: Hierarchy, sensitive: str, label: str) -> tuple[int, int]:
-    """The finest level of a hierarchy that has a label, and its code there. A level that merges nothing repeats labels."""
+def _node(name: str, hierarchy: Hierarchy, sensitive: str, label: str) -> tuple[int, int]:
     result = [(level, labels.index(label)) for level, labels in enumerate(hierarchy.labels) if label in labels]
     under = {tuple(np.flatnonzero(hierarchy.lift(0, level) == code).tolist()) for level, code in result}
     if len(under) != 1:
         problem = "no value" if not under else "several values"
         raise InputError(
-            f"{published.table.name} shows in the column {sensitive!r} a label that is {problem} of its hierarchy; give the "
-            "hierarchy that it was made with, as a file"
+            f"{name} shows in the column {sensitive!r} a label that is {problem} of its hierarchy; give the hierarchy that "
+            "it was made with, as a file"
         )
     return result[0]
 
 
 def _inductions(hierarchy: Hierarchy, nodes: Sequence[tuple[int, int]]) -> Iterator[Induction]:
-    """What the published values induce, for each set of base values that may occur; none where these are too many."""
     under = [set(np.flatnonzero(hierarchy.lift(0, level) == code).tolist()) for level, code in nodes]
     seen = {code for level, code in nodes if not level}.union(*(leaves for leaves in under if len(leaves) == 1))
     unseen = sorted(set().union(*under) - seen)

@@ -1,8 +1,7 @@
 """Leaving out rows until the rest is diverse: full-domain tables with the fewest rows left out (MKGV07, end of section 5).
 
-Each class loses as few rows as it can, or all of them. What is diverse then are the rows that are shown. A reader who knows
-that a person is in the table, and how many in all share its published values, counts those that are left out as well; and
-they have the values that are frequent. So this is no protection from such readers.
+Each class loses as few rows as it can, or all of them. This does not protect from readers who know that a person is in the
+table, and how many share its published values: they count the rows that are left out, which have frequent values.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from checks.diversity.criterion import Diversity, satisfies
 from checks.errors import CriterionError
 from checks.requirements import Requirements
 from marginals.errors import InputError
-from marginals.recoding.lattice import Progress, minimal_levels, no_progress
+from marginals.recoding.lattice import Progress, minimal_levels, named_table, no_progress
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.results import plain
 from marginals.tables.table import Table
@@ -23,13 +22,6 @@ from models.arrays import CountArray, IndexArray
 from models.tables.contingency_table import ContingencyTable
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, nodes_of
 from models.tables.hierarchy import Margin
-
-# The fewest rows that a class must lose.
-#
-# The criteria here hold the better the more even the shares are: what majorizes a class that fails fails, too. Of all ways
-# to keep s rows the most even one lowers the most frequent values to one height, so only heights are tried. Whole heights t
-# pass up to some T; between T and T + 1 each number of values that are one higher is tried, since a few may fail where more
-# pass.
 
 _EVEN = (Distinct, Simple, Entropy, Recursive, Functional)
 """Criteria that depend on the shares alone, and hold the better the more even these are."""
@@ -53,7 +45,11 @@ def kept_rows(counts: CountArray, diversity: Diversity | None, k: int = 1) -> Co
 
 
 def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
-    """Failing classes with their most frequent values lowered as little as will do."""
+    """Failing classes with their most frequent values lowered as little as will do.
+
+    What majorizes a class that fails fails, too, and of all ways to keep s rows the most even one lowers the most frequent
+    values to one height. Whole heights pass up to some T; above it each number of values that are one higher is tried.
+    """
     low, high = np.zeros(len(counts), dtype=np.int64), counts.max(axis=1, initial=0)
     while (low + 1 < high).any():
         middle = np.maximum((low + high) // 2, 1)
@@ -74,9 +70,8 @@ def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
 class ThinnedTable:
     """One full-domain table of which some rows are left out, and what remains satisfies the requirements.
 
-    levels: of the quasi-identifiers. left_out: rows that it does not show. thinned: classes that lost some rows, dropped:
-    those that lost all. recoding: what it shows. information_utility, kl_divergence: where rows that are left out count as
-    rows of which nothing is known, in nats the latter.
+    left_out: rows that it does not show. thinned: classes that lost some rows, dropped: those that lost all.
+    information_utility, kl_divergence: rows that are left out count as rows of which nothing is known.
     """
 
     levels: Margin
@@ -107,8 +102,7 @@ def thinned_tables(
     """All minimal full-domain tables with at most a share of the rows left out, best KL divergence first.
 
     Exact: merging two classes never makes more rows be left out, as what is left of both is diverse together. Raises
-    InputError for requirements that rows cannot be left out for: a least count of cells, a criterion about certain values or
-    on people of several rows, or several sensitive attributes.
+    InputError for requirements that rows cannot be left out for.
     """
     diversity, k = _judged(requirements), requirements.class_size or 1
     spare = int(share * table.rows)
@@ -128,24 +122,16 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
     counts = _class_counts(_shown(table, levels), table)
     remaining = kept_rows(counts, diversity, k)
     left_out = int(counts.sum() - remaining.sum())
-    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
-    table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
-    named = table.names({**heights, **table_levels}, requirements.least_count + left_out)
-    table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
+    table = named_table(table, {**levels, **dict.fromkeys(table.sensitive, 0)}, requirements.least_count + left_out)
     margin = _shown(table, levels)
     rows = remaining[_places(margin, table)]
-    nodes = nodes_of(margin)
-    recoding = LocalRecoding(
-        GeneralizedCells.from_rows(table.domain, nodes[rows > 0], rows[rows > 0]),
-        table.quasi_identifiers,
-        table.sensitive,
-    )
+    missing, nodes = margin.counts - rows, nodes_of(margin)
+    shown = GeneralizedCells.from_rows(table.domain, nodes[rows > 0], rows[rows > 0])
     roots = np.array([Taxonomy(hierarchy).root for hierarchy in table.domain.hierarchies], dtype=np.intp)
-    unknown = np.broadcast_to(roots, nodes.shape)
-    missing = margin.counts - rows
+    unknown = np.broadcast_to(roots, nodes.shape)[missing > 0]
     both = GeneralizedCells.from_rows(
         table.domain,
-        np.concatenate([nodes[rows > 0], unknown[missing > 0]]),
+        np.concatenate([nodes[rows > 0], unknown]),
         np.concatenate([rows[rows > 0], missing[missing > 0]]),
     )
     sizes = remaining.sum(axis=1)
@@ -154,7 +140,7 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
         left_out=left_out,
         thinned=int(((sizes > 0) & (sizes < counts.sum(axis=1))).sum()),
         dropped=int((sizes == 0).sum()),
-        recoding=recoding,
+        recoding=LocalRecoding(shown, table.quasi_identifiers, table.sensitive),
         information_utility=both.information_utility,
         kl_divergence=both.kl_divergence(table.base_counts),
     )
@@ -165,7 +151,6 @@ def _shown(table: Table, levels: Mapping[str, int]) -> ContingencyTable:
 
 
 def _places(counted: ContingencyTable, table: Table) -> tuple[IndexArray, IndexArray]:
-    """The class and the value of each cell, two arrays of shape (cells,)."""
     public = {name: level for name, level in counted.margin.items() if name in table.quasi_identifiers}
     class_of = counted.positions_in(counted.rolled_up(public))
     value = counted.column(table.sensitive[0], 0) if table.sensitive else np.zeros(len(counted), dtype=np.intp)
@@ -173,7 +158,6 @@ def _places(counted: ContingencyTable, table: Table) -> tuple[IndexArray, IndexA
 
 
 def _class_counts(counted: ContingencyTable, table: Table) -> CountArray:
-    """Rows by class and sensitive value, shape (classes, values)."""
     class_of, value = _places(counted, table)
     values = table.domain.hierarchy(table.sensitive[0]).size(0) if table.sensitive else 1
     counts = np.zeros((int(class_of.max(initial=-1)) + 1, values), dtype=np.int64)
@@ -182,7 +166,6 @@ def _class_counts(counted: ContingencyTable, table: Table) -> CountArray:
 
 
 def _judged(requirements: Requirements) -> Diversity | None:
-    """What is demanded of each class. Raises InputError for what rows cannot be left out for."""
     if requirements.register:
         raise InputError(
             "register = true is about readers who know who is in the table; they count the rows that are left out, too, so "
@@ -200,16 +183,11 @@ def _judged(requirements: Requirements) -> Diversity | None:
     except CriterionError:
         raise InputError("rows are left out for one diversity, at level 0; demand one alone") from None
     plain = [claim.class_diversity for claim in requirements.diversity_claims] or [None]
-    if diversity is not None and (plain != [diversity] or not _is_even(diversity)):
+    is_even = isinstance(diversity, _EVEN) and not getattr(diversity, "dont_care", None)
+    if isinstance(diversity, Functional):
+        is_even = diversity.induction is None
+    if diversity is not None and (plain != [diversity] or not is_even):
         raise InputError(
             f"rows are left out for distinct, simple, entropy, recursive or functional diversity, and not for {diversity}"
         )
     return diversity
-
-
-def _is_even(diversity: Diversity) -> bool:
-    if isinstance(diversity, Recursive):
-        return not diversity.dont_care
-    if isinstance(diversity, Functional):
-        return diversity.induction is None
-    return isinstance(diversity, _EVEN)

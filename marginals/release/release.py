@@ -1,11 +1,9 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ from checks.claims import Claim
 from marginals import averages, comparisons, estimates, plausible
 from marginals.arguments import kind_of, path_of, require, require_whole_number
 from marginals.averages import Limits, Scale
-from marginals.bundle.content import FORMAT, BundleContent, Verification
+from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
@@ -24,11 +22,10 @@ from marginals.conditions import Where
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.estimates import MOST_ROWS, Attributes, Estimate, Quantity, free_name, told
-from marginals.messages import installing
 from marginals.named_rules import NamedRule, rules_of
 from marginals.names import assumed_independences
 from models.arrays import smallest_code_dtype
-from models.graphs.basis import Basis, Kind
+from models.graphs.basis import Basis
 from models.graphs.junction_tree import Collection
 from models.inference.log_linear import u_terms
 from models.inference.marginal_model import MarginalModel
@@ -38,7 +35,6 @@ from models.tables.hierarchy import Domain, InducedAttribute, Margin
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from marginals.bundle.writing import Entering
 
@@ -88,33 +84,6 @@ class Release:
             f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
         )
 
-    def plot(self, axes: "Axes | None" = None) -> "Axes":
-        """Draw which pairs of attributes published tables show, by matplotlib. axes: by default a new figure.
-
-        Dark: published as they are; lighter: coarser values of both; white: shown by no table. Raises InputError without
-        matplotlib.
-
-        >>> from marginals.example import release
-        >>> release.plot().get_title()  # doctest: +SKIP
-        'pairs: published (dark), supported, assumed (white)'
-        """
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
-        names = list(self.domain.attributes)
-        shades = {Kind.PUBLISHED: 1.0, Kind.SUPPORTED: 0.5, Kind.ASSUMED: 0.0}
-        shown = np.full((len(names), len(names)), np.nan)
-        for (row, first), (column, second) in combinations(enumerate(names), 2):
-            shown[row, column] = shown[column, row] = shades[estimates.supported(self.model, [first, second]).kind]
-        if axes is None:
-            _, axes = pyplot.subplots()
-        axes.imshow(shown, cmap="Blues", vmin=0, vmax=1.2)
-        axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
-        axes.set_yticks(range(len(names)), names)
-        axes.set_title("pairs: published (dark), supported, assumed (white)", fontsize=10)
-        return axes
-
     def marginal(self, margin: Mapping[str, int]) -> "pd.Series[Any]":
         """Counts over any attributes at any levels, indexed by label, without cells of (expected) count 0.
 
@@ -149,7 +118,7 @@ class Release:
         ...     print(release.supports(["age", "sex", "diagnosis"]).assumed)
         (('age', 'sex'),)
         """
-        return estimates.supported(self.model, attributes)
+        return estimates.basis_by(self.model, estimates.as_margin(self.model, attributes))
 
     def counts(self, attributes: Attributes) -> "pd.DataFrame":
         """The possible cells of a margin: columns expected, lower, upper, exact.
@@ -489,7 +458,7 @@ class Release:
         0  48  Female    Asthma
         1  39  Female       Flu
         """
-        return told(estimates.drawn_base_values(self.model, rows, _generator(rows, seed)))
+        return told(estimates.drawn(self.model, rows, _generator(rows, seed), base_values=True))
 
     @property
     def path(self) -> Path | None:
@@ -680,33 +649,6 @@ class Release:
         from marginals.release.verification import demanded  # slow to import, and few need it
 
         return demanded(self.published, claims or (), rules_of(rules))
-
-    def cite(self, doi: str | None = None) -> str:
-        """A citation of the release: title, rows, tables, the hash of its descriptor if it is in a folder, and the program.
-
-        doi: of the place where the bundle is kept.
-
-        >>> from marginals.example import release
-        >>> print(release.cite("10.1234/abc"))  # doctest: +ELLIPSIS
-        Anonymized marginals. 2 tables of counts of 48 rows (bundle format 1). Read with anonymized-marginals ... https://doi.org/10.1234/abc
-        """
-        from marginals import __version__  # known once the package is imported
-
-        require(doi, str | None, "doi", '"10.5281/zenodo.1234567"')
-        if doi is not None and not re.fullmatch(r"10\.\S+/\S+", doi):
-            raise InputError("a DOI begins with 10., such as 10.5281/zenodo.1234567")
-        tables = "1 table" if len(self.margins) == 1 else f"{len(self.margins):,} tables"
-        part = f" where {self.published.where}" if self.published.where else ""
-        identity = f", descriptor {self.source.identity}" if self.source is not None else ""
-        place = f" https://doi.org/{doi}" if doi is not None else ""
-        told = self.published.imprint
-        publisher = f"{told.publisher}. " if told.publisher else ""
-        date = f"{told.date}. " if told.date else ""
-        return (
-            f"{publisher}{date}{self.published.title}. {tables} of counts of {self.rows:,} rows{part} "
-            f"(bundle format {FORMAT}{identity}). "
-            f"Read with anonymized-marginals {__version__}.{place}"
-        )
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.

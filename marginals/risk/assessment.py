@@ -1,10 +1,9 @@
 """Disclosure risk of a table, and of releases: the harm that attackers with some dictionary could do to people (LSFB09)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from math import fsum, inf, isclose, log, prod
+from math import fsum, isclose, log, prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from checks.risk.attackers import (
     Dictionary,
     Records,
     RecordSpace,
-    approximate_counts,
+    consistent_counts,
     distance_from_root,
     identification_probability,
 )
@@ -27,7 +26,6 @@ from checks.risk.disclosure import (
     best_on_average,
     frontier,
     require_bound,
-    selected_disclosure,
     unwatched,
 )
 from checks.risk.harm import (
@@ -53,11 +51,11 @@ from marginals.errors import InputError
 from marginals.published_values import matched_levels
 from marginals.results import plain
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
-from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose, generalize
+from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Rows
 from marginals.tables.values import BLANKS
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
@@ -88,6 +86,12 @@ class TableRisk:
     linked: FloatArray | None = None
     weights: FloatArray | None = None
 
+    def _means(self, by_dictionary: FloatArray) -> FloatArray:
+        return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
+
+    def _expected(self, by_dictionary: FloatArray) -> float:
+        return float(product(self.prior, by_dictionary).sum())
+
     @property
     def expected_losses(self) -> FloatArray:
         """The loss of each record expected over the dictionaries: shape (records,)."""
@@ -113,18 +117,15 @@ class TableRisk:
         """The mean probability that a person is identified, by dictionary."""
         return self._means(np.stack([identification_probability(counts) for counts in self.counts]))
 
-    def _means(self, by_dictionary: FloatArray) -> FloatArray:
-        return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
-
     @property
     def bayes_risk(self) -> float:
         """The risk expected over the dictionaries."""
-        return float(product(self.prior, self.risks).sum())
+        return self._expected(self.risks)
 
     @property
     def linked_bayes_risk(self) -> float | None:
         """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
-        return None if self.linked_risks is None else float(product(self.prior, self.linked_risks).sum())
+        return None if self.linked is None else self._expected(self._means(self.linked))
 
     @property
     def worst_case_risk(self) -> float:
@@ -139,17 +140,11 @@ class TableRisk:
     @property
     def right_fits(self) -> tuple[int | None, ...]:
         """The number of these records whose entry is the person's own; None if it is not known which that is."""
-        return tuple(
-            None if is_own is None else int(np.count_nonzero((counts == 1) & is_own))
-            for counts, is_own in zip(self.counts, self.own_fits)
-        )
+        pairs = zip(self.counts, self.own_fits)
+        return tuple(None if own is None else int(np.count_nonzero((counts == 1) & own)) for counts, own in pairs)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; null stands for infinite, and for the risk by linkage without linkage.
-
-        identified: records that one entry fits; identified_right: those of them whose entry is the person's own, null if
-        it is not known which that is.
-        """
+        """Plain values; null stands for infinite, for what linkage adds without it, and where own entries are not known."""
         columns = {
             "name": self.names,
             "risk": self.risks,
@@ -198,30 +193,10 @@ class HarmModel:
         if self.weights is None and (self.interactions or self.personal is not None):
             raise InputError("interactions and personal weights are added to the weights of attributes; give these too")
 
-    def with_personal(self, personal: PeopleTable | None) -> "HarmModel":
-        """The same with a table of personal weights. Raises InputError if columns of one are named and there is none."""
-        columns = [weight for weight in (self.missed, *(w for _, w in self.interactions)) if isinstance(weight, str)]
-        if columns and personal is None:
-            raise InputError(
-                f"section [risk] names the column {columns[0]!r} for people's own harm, and no table that has it; "
-                "risk.personal_weights names that table"
-            )
-        return replace(self, personal=personal)
-
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that weights and interactions name."""
         return (*(self.weights or {}), *(name for names, _ in self.interactions for name in names))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What can be computed, but is hardly meant."""
-        if self.missed != inf:
-            return ()
-        return (
-            "risk.missed is inf: to be missed is infinitely harmful, so the risk is infinite wherever an attacker can be "
-            "wrong; what must never be disclosed is said by an infinite weight in risk.weights",
-        )
 
     def weight_of(self, attribute: str) -> float:
         """The factor of the shares of an attribute's values."""
@@ -263,27 +238,25 @@ class HarmModel:
         interactions = [(names, weight) for names, weight in self.interactions if set(names) <= set(attributes)]
         terms: list[tuple[int, ...]] = [(axis,) for axis in range(len(space))]
         terms += [tuple(space.domain.index(name) for name in names) for names, _ in interactions]
-        columns: list[float | FloatArray] = [self._weights_for(name, people) for name in attributes]
+        columns: list[float | FloatArray] = [self.weight_of(name) for name in attributes]
+        if self.personal is not None:  # they take the place of these weights for the people that have a row
+            row = _rows_about(self.personal, people)
+            for axis, name in enumerate(attributes):
+                if name in self.personal.frame.columns:
+                    columns[axis] = np.where(row < 0, columns[axis], _numbers(self.personal, name)[row])
         columns += [self._own(w, people) if isinstance(w, str) else float(w) for _, w in interactions]
         if any(isinstance(column, np.ndarray) for column in columns):
             columns = [np.broadcast_to(column, len(people)) for column in columns]
         shares = tuple(map(self.shares_of, attributes, space.taxonomies))
         return self.family(Weights(shares, tuple(terms), np.stack(columns, axis=-1).astype(np.float64)))
 
-    def _weights_for(self, attribute: str, people: PeopleTable) -> float | FloatArray:
-        """The weight of an attribute for everybody, or for each person, shape (people,), if it can differ."""
-        default = self.weight_of(attribute)
-        if self.personal is None:
-            return default
-        row = _rows_about(self.personal, people)
-        if attribute not in self.personal.frame.columns:
-            return default
-        return np.where(row < 0, default, _numbers(self.personal, attribute)[row])
-
     def _own(self, column: str, people: PeopleTable) -> FloatArray:
         """What a column of the personal weights holds for each person. Raises InputError if it holds nothing."""
         if self.personal is None:
-            raise InputError(f"the column {column!r} of people's own harm needs a table of personal weights")
+            raise InputError(
+                f"section [risk] names the column {column!r} for people's own harm, and no table that has it; "
+                "risk.personal_weights names that table"
+            )
         if column not in self.personal.frame.columns:
             raise InputError(
                 f"{self.personal.name} has no column {column!r}, which section [risk] names for people's harm"
@@ -342,30 +315,26 @@ def are_comparable(risks: Sequence[BundleRisk]) -> bool:
 def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
     """A collection over the hierarchies of the table, which name the base values that a bundle keeps to itself.
 
-    A published hierarchy that is no part of the table's stays as it is.
+    A published hierarchy that is no part of the table's stays as it is. Of the levels that may be those of a published one,
+    those come first whose values in the rows are all published, since a release of these rows shows each.
     """
     hierarchies, levels = {}, {}
     for name, published in collection.domain.items():
-        hierarchy = rows.domain.hierarchy(name) if name in rows.domain.attributes else published
-        places = _places(published, hierarchy, rows.codes[name]) if hierarchy is not published else None
-        hierarchies[name] = published if places is None else hierarchy
-        levels[name] = tuple(range(published.height + 1)) if places is None else places
+        hierarchies[name], levels[name] = published, tuple(range(published.height + 1))
+        if name not in rows.domain.attributes:
+            continue
+        whole, occurring = rows.domain.hierarchy(name), np.unique(rows.codes[name])
+
+        def fits(level: int, place: int, published: Hierarchy = published, whole: Hierarchy = whole) -> bool:
+            seen = {whole.labels[place][code] for code in whole.lift(0, place)[occurring].tolist()}  # noqa: B023
+            return seen <= set(published.labels[level])
+
+        places = matched_levels(published, whole, fits) or matched_levels(published, whole)
+        if places is not None:
+            hierarchies[name], levels[name] = whole, places
     domain = Domain.of(hierarchies)
     tables = [recoded(table, domain, levels) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
-
-
-def _places(published: Hierarchy, hierarchy: Hierarchy, codes: CodeArray) -> tuple[int, ...] | None:
-    """The levels of the table's hierarchy that are those of a published one: rather levels whose values in the rows are all
-    published, since a release of these rows shows each.
-    """
-    occurring = np.unique(codes)
-
-    def fits(level: int, place: int) -> bool:
-        seen = {hierarchy.labels[place][code] for code in hierarchy.lift(0, place)[occurring].tolist()}
-        return seen <= set(published.labels[level])
-
-    return matched_levels(published, hierarchy, fits) or matched_levels(published, hierarchy)
 
 
 MAX_VECTORS = 10_000
@@ -380,11 +349,10 @@ class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 
     table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
-    table is disclosed. step_utility: the worth of a step below `*`, by attribute, 1 by default. row_weight: the column of
+    table is disclosed. row_weight: the column of
     the table that says how often each row counts in means, once by default; dictionaries stay as they are. minimax: whether
     levels are chosen against the worst dictionary and not the expected one: with a bound on the loss of each row under the
-    one that is worst for it, else for the least of the largest risk over the dictionaries. clusters: attributes that depend
-    on each other in the dictionaries, while the others are taken to be independent.
+    one that is worst for it, else for the least of the largest risk over the dictionaries.
     Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.harm import Linear
@@ -403,17 +371,14 @@ class RiskAssessment:
     attackers: Attackers
     harm: HarmModel
     rules: tuple[DisclosureRule, ...] = ()
-    step_utility: Mapping[str, float] = field(default_factory=dict)
     row_weight: str | None = None
     minimax: bool = False
-    clusters: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
         enlarged = [*domain.attributes, *self.attackers.added_columns]
-        named = [(name, enlarged) for name in (*self.harm.attributes, *self.attackers.similarity.attributes)]
-        named += [(name, [*domain.attributes]) for name in (*self.step_utility, *chain(*self.clusters))]
+        named = [(name, enlarged) for name in self.harm.attributes]
         for name, known in named:
             if name not in known:
                 raise InputError(
@@ -428,18 +393,15 @@ class RiskAssessment:
         harm: HarmModel,
         rules: Sequence[DisclosureRule] = (),
         levels: Mapping[str, int] | None = None,
-        step_utility: Mapping[str, float] | None = None,
     ) -> "RiskAssessment":
         """The rows disclosed under some rules, with some attributes at levels throughout.
 
         Raises InputError for attackers, a harm or conditions that do not fit the table, DomainMismatchError or
         DisclosureRuleError for attributes and levels that do not exist.
         """
-        table = disclose(rows, rules)
         _ = rows.domain.mask(levels or {})
-        for attribute, level in (levels or {}).items():
-            table = generalize(table, attribute, None, level)
-        return cls(table, attackers, harm, tuple(rules), step_utility or {})
+        table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in (levels or {}).items())])
+        return cls(table, attackers, harm, tuple(rules))
 
     @property
     def originals(self) -> Records:
@@ -453,21 +415,31 @@ class RiskAssessment:
         dictionaries = tuple(Dictionary(people.records(space)) for people in self.attackers.dictionaries)
         harm = self.harm.harm(space, self._people)
         prior = None if self.minimax else self.attackers.prior
-        return DecisionProblem(self.originals, dictionaries, harm, prior, self._steps, self.weights)
+        return DecisionProblem(self.originals, dictionaries, harm, prior, weights=self.weights)
 
     @cached_property
     def weights(self) -> FloatArray | None:
         """How often each row counts in means, shape (rows,); None if each counts once. Raises InputError."""
-        return None if self.row_weight is None else _row_weights(self.table.rows, self.row_weight)
-
-    @property
-    def _steps(self) -> tuple[float, ...]:
-        return tuple(float(self.step_utility.get(name, 1.0)) for name in self.originals.space.domain.attributes)
+        rows, column = self.table.rows, self.row_weight
+        if column is None:
+            return None
+        if column not in rows.frame.columns:
+            raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
+        weights = reals(rows.frame[column])
+        wrong = ~((weights >= 0) & np.isfinite(weights))
+        if wrong.any():
+            raise InputError(
+                f"column {column!r}, named by risk.row_weight: the weight in row {int(np.argmax(wrong)) + 1} is no finite "
+                "number of 0 or more"
+            )
+        if not weights.any():
+            raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
+        return weights
 
     @property
     def most_utility(self) -> float:
         """The utility of a record with base values everywhere."""
-        return float(self.originals.space.heights @ np.array(self._steps))
+        return float(self.originals.space.heights.sum())
 
     @cached_property
     def _people(self) -> PeopleTable:
@@ -476,16 +448,16 @@ class RiskAssessment:
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
-        dictionaries, similarity = self.problem.dictionaries, self.attackers.similarity
+        dictionaries = self.problem.dictionaries
         own_entries = [self._own_entries(table) for table in self.attackers.dictionaries]
-        counts = [approximate_counts(records, d, similarity.alike(records, d)) for d in dictionaries]
+        counts = [consistent_counts(records, d) for d in dictionaries]
         people, linkage = np.arange(len(records)), self.attackers.linkage
         return TableRisk(
             names=tuple(table.name for table in self.attackers.dictionaries),
             prior=np.array(self.attackers.prior),
             losses=np.stack([self.problem.harm.loss(records, people, fitting) for fitting in counts]),
             counts=np.stack(counts),
-            utility=distance_from_root(records, self._steps),
+            utility=distance_from_root(records),
             bounds=tuple(self._is_bound(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             own_fits=tuple(_own_fits(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
             linked=None if linkage is None else self._linked_losses(records, linkage),
@@ -493,12 +465,7 @@ class RiskAssessment:
         )
 
     def _own_entries(self, dictionary: PeopleTable) -> IndexArray | None:
-        """For each record the entry of its person, -1 for none; None if entries are not known by person.
-
-        They are not if values may agree that are only similar, either: the person's own entry may be misspelled.
-        """
-        if self.attackers.similarity.attributes:
-            return None
+        """For each record the entry of its person, -1 for none; None if entries are not known by person."""
         try:
             return dictionary.rows_about(self._people)
         except InputError:
@@ -506,14 +473,13 @@ class RiskAssessment:
 
     def _is_bound(self, records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> bool:
         """Whether LSFB09 Proposition 1 makes the risk an upper bound of that under more general dictionaries."""
-        if own_entries is None:
-            return False
         numbered = Dictionary(dictionary.entries, np.arange(len(dictionary)))
         try:
-            require_bound(records, self.originals, own_entries, numbered, self.problem.harm)
+            if own_entries is not None:
+                require_bound(records, self.originals, own_entries, numbered, self.problem.harm)
         except IncomparableError:
             return False
-        return True
+        return own_entries is not None
 
     def _linked_losses(self, disclosed: Records, linkage: Linkage) -> FloatArray:
         """The losses of records that are linked with public ones first: shape (dictionaries, records)."""
@@ -522,21 +488,17 @@ class RiskAssessment:
         records, public = Records(space, np.hstack([disclosed.nodes, unknown])), linkage.public.records(space)
         links = linkage.links(records, public, self._people)
         harm = self.harm.harm(space, self._people)
-        looked_up = Records(space, np.vstack([records.nodes, public.nodes]))
         losses = []
         for people in self.attackers.dictionaries:
             dictionary = Dictionary(people.records(space))
-            alike = self.attackers.similarity.alike(looked_up, dictionary)
-            losses.append(linkage_losses(records, public, links, dictionary, harm, alike))
+            losses.append(linkage_losses(records, public, links, dictionary, harm))
         return np.stack(losses)
 
     def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
         """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4), without linkage.
 
-        progress: told of combinations of levels, row by row. Raises InputError for a utility that no row can have, or if
-        values agree that are only similar.
+        progress: told of combinations of levels, row by row. Raises InputError for a utility that no row can have.
         """
-        self.attackers.similarity.require_none("optimal disclosures")
         rows, levels = np.arange(len(self.originals)), 0 * self.originals.space.heights
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
@@ -547,33 +509,21 @@ class RiskAssessment:
             return least_worst_risk(self.problem, objective, progress)
         return best_of_each(self.problem, objective, progress)
 
-    def optimum_of_attributes(self, count: int) -> Optimum:
-        """So many attributes of each row, as they are, for the least loss if attributes are independent.
-
-        Attributes of one cluster may depend on each other (LSFB09 section 4.2). Raises InputError for several dictionaries,
-        for a harm that is no product over the attributes, for another number of attributes than there are, and if values
-        agree that are only similar.
-        """
-        self.attackers.similarity.require_none("optimal disclosures")
-        attributes = self.originals.space.domain.attributes
-        clusters = [[attributes.index(name) for name in cluster] for cluster in self.clusters]
-        try:
-            return selected_disclosure(self.problem, clusters, count)
-        except DisclosureRuleError as error:
-            raise InputError(str(error)) from None
-
     def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> Optimum:
         """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
 
         progress: told of combinations of levels. Raises InputError without a frontier, or if no disclosure with a finite
         risk is allowed.
         """
-        if self.no_frontier:
-            raise InputError(self.no_frontier)
+        self._require_frontier()
         try:
             return best_on_average(self.problem, objective, progress)
         except DisclosureRuleError as error:
             raise InputError(str(error)) from None
+
+    def _require_frontier(self) -> None:
+        if self.no_frontier:
+            raise InputError(self.no_frontier)
 
     @property
     def is_quick(self) -> bool:
@@ -587,10 +537,6 @@ class RiskAssessment:
     @property
     def no_frontier(self) -> str | None:
         """Why there is no frontier; None if there is one."""
-        try:
-            self.attackers.similarity.require_none("a frontier")
-        except InputError as error:
-            return str(error)
         if self.minimax:
             return "a frontier and means are of the risk expected over the dictionaries, not of the worst"
         if self._vector_count > MAX_VECTORS:
@@ -605,8 +551,7 @@ class RiskAssessment:
 
         points: how many of its vertices to keep at most; without it, all. progress: told of combinations of levels.
         """
-        if self.no_frontier:
-            raise InputError(self.no_frontier)
+        self._require_frontier()
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)
 
@@ -615,7 +560,6 @@ class RiskAssessment:
 
         Raises InputError for attackers or a harm that have no meaning for a release, or if hierarchies differ.
         """
-        self.attackers.similarity.require_none("releases")
         if self.harm.missed:
             raise InputError("risk.missed has no meaning for a release; leave it out")
         if release.everything is not release.collection:
@@ -644,21 +588,6 @@ class RiskAssessment:
             total_information=MarginalModel(collection).total_information if collection.is_decomposable else None,
             log_base_cells=fsum(log(hierarchy.size(0)) for hierarchy in collection.domain.hierarchies),
         )
-
-
-def _row_weights(rows: Rows, column: str) -> FloatArray:
-    if column not in rows.frame.columns:
-        raise InputError(f"risk.row_weight names {column!r}, which is no column of the table")
-    weights = reals(rows.frame[column])
-    wrong = ~((weights >= 0) & np.isfinite(weights))
-    if wrong.any():
-        raise InputError(
-            f"column {column!r}, named by risk.row_weight: the weight in row {int(np.argmax(wrong)) + 1} is no finite "
-            "number of 0 or more"
-        )
-    if not weights.any():
-        raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
-    return weights
 
 
 def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:

@@ -3,15 +3,14 @@
 They look a disclosed record up in their dictionary, or first link it with public records and look up what both say together.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib import import_module
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.risk.attackers import AlikeValues, Dictionary, Records, RecordSpace
+from checks.risk.attackers import Records, RecordSpace
 from checks.risk.harm import Links, as_distribution, uniform_links
 from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Role
@@ -123,63 +122,6 @@ def _nodes(taxonomy: Taxonomy, labels: Sequence[str], decimal: str) -> IndexArra
     return np.fromiter(spelled, dtype=np.intp, count=len(nodes))
 
 
-THRESHOLD = 0.8
-"""The similarity from which on the paper takes two values for consistent."""
-
-_BLOCK = 512
-"""Labels that are compared with all others at a time."""
-
-
-@dataclass(frozen=True)
-class Similarity:
-    """Attributes whose base values agree if their Jaro similarity is at least a threshold, in (0, 1].
-
-    Raises InputError for another threshold.
-    """
-
-    attributes: tuple[str, ...] = ()
-    threshold: float = THRESHOLD
-
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise InputError(f"a threshold of similarity lies above 0 and at most at 1, not at {self.threshold}")
-
-    def require_none(self, analysis: str) -> None:
-        """Raise InputError if values agree that are only similar, which an analysis does not know."""
-        if self.attributes:
-            raise InputError(f"risk.similar goes with the risk of a table only, not with {analysis}; leave it out")
-
-    def alike(self, records: Records, dictionary: Dictionary) -> Mapping[int, AlikeValues]:
-        """By axis of the attribute the pairs of base values of records and of a dictionary that are alike, or equal.
-
-        O(values * values). Raises InputError without rapidfuzz.
-        """
-        alike = {}
-        for attribute in (name for name in self.attributes if name in records.space.domain.attributes):
-            axis = records.space.domain.index(attribute)
-            labels = records.space.taxonomies[axis].labels
-            nodes = [np.unique(r.nodes[r.levels[:, axis] == 0, axis]) for r in (records, dictionary.entries)]
-            spellings = [[labels[node] for node in column.tolist()] for column in nodes]
-            first, second = _alike_labels(spellings[0], spellings[1], self.threshold)
-            alike[axis] = nodes[0][first], nodes[1][second]
-        return alike
-
-
-def _alike_labels(left: Sequence[str], right: Sequence[str], threshold: float) -> tuple[IndexArray, IndexArray]:
-    try:
-        process, distance = import_module("rapidfuzz.process"), import_module("rapidfuzz.distance")
-    except ImportError:
-        raise InputError("Jaro similarity needs rapidfuzz: pip install rapidfuzz") from None
-    firsts, seconds = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
-    for start in range(0, len(left), _BLOCK):
-        block = left[start : start + _BLOCK]
-        scores = process.cdist(block, right, scorer=distance.Jaro.similarity, dtype=np.float64, workers=-1)
-        first, second = np.nonzero(scores >= threshold)
-        firsts.append(first + start)
-        seconds.append(second)
-    return np.concatenate(firsts), np.concatenate(seconds)
-
-
 @dataclass(frozen=True)
 class Linkage:
     """Public records that attackers link with disclosed ones. columns: those of its columns that enlarge the records."""
@@ -225,14 +167,12 @@ class Attackers:
     """Attackers who hold one of some dictionaries.
 
     dictionaries: tables of people. prior: the probability of each. linkage: what attackers link with disclosed records
-    before they look for people. similarity: which values they take for the same. Raises DisclosureRuleError unless the prior
-    is one probability for each dictionary, 1 in all.
+    before they look for people. Raises DisclosureRuleError unless the prior is one probability for each dictionary.
     """
 
     dictionaries: tuple[PeopleTable, ...]
     prior: tuple[float, ...] = (1.0,)
     linkage: Linkage | None = None
-    similarity: Similarity = field(default_factory=Similarity)
 
     def __post_init__(self) -> None:
         as_distribution(np.asarray(self.prior, dtype=np.float64), len(self.dictionaries), "dictionary")

@@ -1,4 +1,4 @@
-"""Conditions on the rows of one table: bound to the values that its columns have, and evaluated block by block.
+"""Conditions on the rows of one table: bound to the values that its columns have, and evaluated.
 
 A column in which every value is a number, as the column writes numbers, is compared with numbers, any other with texts in
 quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, because a rule that
@@ -6,9 +6,8 @@ silently holds for nobody discloses what it should hide. A missing value equals 
 != and not in hold for it, as does the negation of the rest.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -37,150 +36,124 @@ from marginals.conditions import (
     unquoted,
 )
 from marginals.errors import InputError
+from marginals.tables.distinct_rows import factorized
 from marginals.tables.intervals import Range
-from marginals.tables.values import POINT, NumberFormat, missing_among
+from marginals.tables.table import Rows
+from marginals.tables.values import POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.tables.hierarchy import Hierarchy
 
+_NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"
+"""Kinds of the values of a column, besides missing ones. A column of nothing fits everything."""
 
-class ColumnKind(Enum):
-    """What the values of a column are, besides missing ones. NOTHING: there are none, which fits everything."""
+_COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
-    NOTHING = "nothing"
-    NUMBERS = "numbers"
-    TEXTS = "texts"
+
+def rows_that_meet(rows: Rows, condition: Where) -> BoolArray:
+    """Return for each row whether a condition holds: shape (rows,).
+
+    Raises InputError for a column that the table lacks or has twice, for a choice of values that a column cannot have, and
+    for a condition that would hold for nobody, or for other rows than meant, because of the values that the table has.
+    """
+    names = [str(name) for name in rows.frame.columns]
+    formula, columns = formula_of(condition, names), {}
+    for name in columns_of(formula):
+        if names.count(name) != 1:
+            problem = "two columns of the table have" if name in names else "no column of the table has"
+            raise InputError(f"the condition {in_message(condition)} names {name!r}, a name that {problem}")
+        column = rows.frame.iloc[:, names.index(name)].rename(name)
+        # A column of numbers has a point before their fraction, whatever the texts of the table have.
+        decimal = "." if column.dtype.kind in "iufb" else rows.decimal
+        codes, texts = factorized(column, rows.no_value, decimal)
+        columns[name] = _Values(codes, tuple(texts), decimal)
+    return _BoundCondition(condition, columns, dict(rows.domain.items()), rows.no_value).holds(formula)
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnTexts:
-    """The different texts of a column that are not missing. decimal: the sign before the fraction of a number."""
+class _Values:
+    """A column. codes: of each row the position in its texts, -1 for a missing value. decimal: before a fraction."""
 
+    codes: IndexArray
     texts: tuple[str, ...]
-    decimal: str = "."
+    decimal: str
 
     @cached_property
-    def format(self) -> NumberFormat | None:
+    def _written(self) -> NumberFormat | None:
+        return NumberFormat.of([text for text in self.texts if text], self.decimal)
+
+    @cached_property
+    def _format(self) -> NumberFormat | None:
         """The format in which all values are numbers, the empty text being none; None if there is no such format."""
-        values = [text for text in self.texts if text]
-        found = NumberFormat.of(values, self.decimal)
-        return found if found is not None and all(map(found.is_number, values)) else None
+        written = self._written
+        return written if written is not None and all(written.is_number(text) for text in self.texts if text) else None
 
     @cached_property
-    def kind(self) -> ColumnKind:
-        """Numbers, texts, or nothing."""
-        if not any(self.texts):
-            return ColumnKind.NOTHING
-        return ColumnKind.TEXTS if self.format is None else ColumnKind.NUMBERS
+    def kind(self) -> str:
+        return _NOTHING if not any(self.texts) else _TEXTS if self._format is None else _NUMBERS
+
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The number of each row, NaN for what is missing: shape (rows,)."""
+        return np.array([*map((self._format or POINT).real, self.texts), np.nan])[self.codes]
 
     @cached_property
     def spellings(self) -> dict[str, list[str]]:
         """The texts for each label that a table of the column has: a number has one label, however it is spelled."""
-        written = NumberFormat.of([text for text in self.texts if text], self.decimal)
         result: dict[str, list[str]] = {}
         for text in self.texts:
-            result.setdefault(text if written is None else written.canonical(text), []).append(text)
+            result.setdefault(text if self._written is None else self._written.canonical(text), []).append(text)
         return result
 
 
 @dataclass(frozen=True, eq=False)
-class CodedColumn:
-    """A column of some rows. codes: positions in its texts, -1 for a missing value; shape (rows,)."""
-
-    codes: IndexArray
-    texts: tuple[str, ...]
-
-    @classmethod
-    def of(cls, codes: IndexArray, texts: Sequence[str | None], marks: Collection[str], decimal: str) -> "CodedColumn":
-        """The column whose values None, and the marks, stand for missing ones."""
-        absent = missing_among(texts, marks, decimal)
-        present = [text for text in dict.fromkeys(texts) if text is not None and text not in absent]
-        places = {text: place for place, text in enumerate(present)}
-        recode = np.array([-1 if text is None else places.get(text, -1) for text in texts], dtype=np.intp)
-        return cls(recode[codes], tuple(present))
-
-    def among(self, rows: BoolArray) -> "CodedColumn":
-        """The column of some of the rows."""
-        return CodedColumn(self.codes[rows], self.texts)
-
-
-def read_condition(condition: Where, columns: Sequence[str]) -> Formula:
-    """Return the formula of a condition. Raises InputError if it names a column that a table lacks, or has twice."""
-    formula = formula_of(condition, columns)
-    for name in columns_of(formula):
-        if columns.count(name) != 1:
-            problem = "two columns of the table have" if name in columns else "no column of the table has"
-            raise InputError(f"the condition {in_message(condition)} names {name!r}, a name that {problem}")
-    return formula
-
-
-@dataclass(frozen=True, eq=False)
-class BoundCondition:
-    """A condition on the rows of a table.
-
-    columns: of those that the condition names. hierarchies: of the attributes of the table. missing: texts that stand for no
-    value. Raises InputError for a choice of values that a column cannot have, and for a condition that would hold for
-    nobody, or for other rows than meant, because of the values that the table has.
-    """
+class _BoundCondition:
+    """A condition with its columns, the hierarchies of the table's attributes, and the texts that stand for no value."""
 
     condition: Where
-    formula: Formula
-    columns: Mapping[str, ColumnTexts]
+    columns: Mapping[str, _Values]
     hierarchies: Mapping[str, Hierarchy]
     missing: frozenset[str]
-    bound: Formula = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", self._bind(self.formula))
-        for atom in atoms(self.bound):
+    def holds(self, formula: Formula) -> BoolArray:
+        bound = self._bind(formula)
+        for atom in atoms(bound):
             self._check(atom)
+        return self._truth(bound)
 
-    def holds(self, rows: Mapping[str, CodedColumn]) -> BoolArray:
-        """For each of some rows whether the condition holds: shape (rows,). rows: at least the columns of the condition."""
-        numbers = {
-            name: np.array([*map((column.format or POINT).real, rows[name].texts), np.nan])[rows[name].codes]
-            for name, column in self.columns.items()
-            if column.kind is not ColumnKind.TEXTS
-        }
+    def _truth(self, formula: Formula) -> BoolArray:
+        match formula:
+            case Negation(term=term):
+                return ~self._truth(term)
+            case Conjunction(terms=terms):
+                return np.asarray(np.logical_and.reduce(list(map(self._truth, terms))))
+            case Disjunction(terms=terms):
+                return np.asarray(np.logical_or.reduce(list(map(self._truth, terms))))
+            case Membership(column=column, values=values):
+                places = self._places(formula)
+                return np.isin(places[column], [places[value] for value in values])
+            case Comparison(left=left, sign=sign, right=right):
+                places = self._places(formula)
+                return np.asarray(_COMPARED[sign](places[left], places[right]))
+        raise TypeError("choices must be bound before")
 
-        def truth(formula: Formula) -> BoolArray:
-            match formula:
-                case Negation(term=term):
-                    return ~truth(term)
-                case Conjunction(terms=terms):
-                    return np.asarray(np.logical_and.reduce(list(map(truth, terms))))
-                case Disjunction(terms=terms):
-                    return np.asarray(np.logical_or.reduce(list(map(truth, terms))))
-                case Membership(column=column, values=values):
-                    places = self._places(formula, rows, numbers)
-                    return np.isin(places[column], [places[value] for value in values])
-                case Comparison(left=left, sign=sign, right=right):
-                    places = self._places(formula, rows, numbers)
-                    return np.asarray(_COMPARED[sign](places[left], places[right]))
-            raise TypeError("choices must be bound before")
-
-        return truth(self.bound)
-
-    def _places(
-        self, atom: Atom, rows: Mapping[str, CodedColumn], numbers: Mapping[str, FloatArray]
-    ) -> dict[Operand, FloatArray]:
+    def _places(self, atom: Atom) -> dict[Operand, FloatArray]:
         """Numbers that compare as the operands of an atom do: of a column shape (rows,), NaN for what is missing."""
-        columns = [operand for operand in operands(atom) if isinstance(operand, Column)]
+        columns = {operand: self.columns[operand.name] for operand in operands(atom) if isinstance(operand, Column)}
         constants = [operand for operand in operands(atom) if not isinstance(operand, Column)]
-        if ColumnKind.NUMBERS in map(self._kind, operands(atom)):
-            places: dict[Operand, FloatArray] = {column: numbers[column.name] for column in columns}
+        if _NUMBERS in map(self._kind, operands(atom)):
+            places: dict[Operand, FloatArray] = {column: values.numbers for column, values in columns.items()}
             return places | {constant: np.asarray(constant, dtype=float) for constant in constants}
-        texts = {str(constant) for constant in constants}.union(*(rows[column.name].texts for column in columns))
+        texts = {str(constant) for constant in constants}.union(*(values.texts for values in columns.values()))
         rank = {text: float(place) for place, text in enumerate(sorted(texts))}
         places = {constant: np.asarray(rank[str(constant)]) for constant in constants}
-        for column in columns:
-            coded = rows[column.name]
-            places[column] = np.array([*(rank[text] for text in coded.texts), np.nan])[coded.codes]
+        for column, values in columns.items():
+            places[column] = np.array([*(rank[text] for text in values.texts), np.nan])[values.codes]
         return places
 
-    def _kind(self, operand: Operand) -> ColumnKind:
+    def _kind(self, operand: Operand) -> str:
         if isinstance(operand, Column):
             return self.columns[operand.name].kind
-        return ColumnKind.TEXTS if isinstance(operand, str) else ColumnKind.NUMBERS
+        return _TEXTS if isinstance(operand, str) else _NUMBERS
 
     def _bind(self, formula: Formula) -> Formula:
         match formula:
@@ -195,7 +168,7 @@ class BoundCondition:
         return formula
 
     def _chosen(self, column: Column, text: str) -> Formula:
-        kind, labels = self.columns[column.name].kind, self._labels(column)
+        kind, labels = self._kind(column), self._labels(column)
         if labels is not None and (inside := labels.labelled(text)) is not None:
             return self._among(column, labels, inside)
         divided = parts(text) if labels is None else labels.parts(text)
@@ -203,7 +176,7 @@ class BoundCondition:
             return _either([self._chosen(column, part) for part in divided])
         if (exact := unquoted(text)) is not None:
             return Membership(column, (self._constant(exact, kind),))
-        if kind is ColumnKind.NUMBERS:
+        if kind == _NUMBERS:
             return self._compared(column, text, labels)
         if labels is None:  # it has no value
             return Membership(column, (text,))
@@ -223,16 +196,16 @@ class BoundCondition:
 
     def _labels(self, column: Column) -> Labels | None:
         """The labels of an attribute; of another column of texts those that occur, flat."""
-        hierarchy, values = self.hierarchies.get(column.name), self.columns[column.name]
-        if hierarchy is None and values.kind is ColumnKind.TEXTS:
-            hierarchy = Hierarchy.flat(values.texts)
+        hierarchy = self.hierarchies.get(column.name)
+        if hierarchy is None and self._kind(column) == _TEXTS:
+            hierarchy = Hierarchy.flat(self.columns[column.name].texts)
         return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
 
     def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
         """The values under a label; of several, those that do not stand for no value."""
         values = self.columns[column.name]
         named = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
-        if values.kind is ColumnKind.TEXTS and column.name in self.hierarchies:
+        if values.kind == _TEXTS and column.name in self.hierarchies:
             named = [text for label in named for text in values.spellings.get(label, [label])]
         if len(named) > 1:
             named = [text for text in named if text not in self.missing]
@@ -243,7 +216,7 @@ class BoundCondition:
         if POINT.is_number(text):
             if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
                 raise self._not_chosen(column, "that it does not have")
-            return Comparison(column, "==", self._constant(text, ColumnKind.NUMBERS))
+            return Comparison(column, "==", self._constant(text, _NUMBERS))
         numbers = Range.of(text)
         if numbers is None or numbers.is_empty:
             raise self._not_chosen(column, "that is neither a number nor a range of numbers, such as 20-39 or >=65")
@@ -254,8 +227,8 @@ class BoundCondition:
             ends.append(Comparison(column, "<=" if numbers.with_high else "<", self._exact(float(numbers.high))))
         return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
 
-    def _constant(self, text: str, kind: ColumnKind) -> Constant:
-        return self._exact(POINT.real(text)) if kind is ColumnKind.NUMBERS and POINT.is_number(text) else text
+    def _constant(self, text: str, kind: str) -> Constant:
+        return self._exact(POINT.real(text)) if kind == _NUMBERS and POINT.is_number(text) else text
 
     def _exact(self, number: float) -> int | float:
         if not abs(number) < EXACT:
@@ -268,17 +241,17 @@ class BoundCondition:
         constants = [o for o in operands(atom) if not isinstance(o, Column)]
         kinds = set(map(self._kind, constants))
         for name, kind in columns.items():
-            if kind is ColumnKind.NUMBERS and ColumnKind.TEXTS in kinds:
+            if kind == _NUMBERS and _TEXTS in kinds:
                 raise self._refusal(
                     f"compares column {name!r}, in which every value is a number, with a text; write the number "
                     "without quotes"
                 )
-            if kind is ColumnKind.TEXTS and ColumnKind.NUMBERS in kinds:
+            if kind == _TEXTS and _NUMBERS in kinds:
                 raise self._refusal(
                     f"compares column {name!r}, in which not every value is a number, with a number (codes with leading "
                     "zeros are none); write it as a text in quotes, or name in data.missing what stands for no value"
                 )
-        if {ColumnKind.NUMBERS, ColumnKind.TEXTS} <= set(columns.values()):
+        if {_NUMBERS, _TEXTS} <= set(columns.values()):
             raise self._refusal(f"compares columns {' and '.join(map(repr, columns))}, numbers and texts")
         if isinstance(atom, Membership) or (isinstance(atom, Comparison) and atom.sign == "=="):
             missing = {POINT.real(text) for text in self.missing} | self.missing
@@ -298,29 +271,5 @@ class BoundCondition:
         )
 
 
-_COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-
-
 def _either(terms: Sequence[Formula]) -> Formula:
     return terms[0] if len(terms) == 1 else Disjunction(tuple(terms))
-
-
-def column_texts(
-    blocks: Iterable[Mapping[str, CodedColumn]], decimals: Mapping[str, str], most: int
-) -> tuple[int, dict[str, ColumnTexts]]:
-    """Return the number of rows of some blocks, and the texts of some columns that occur there. decimals: by column.
-
-    most: texts of a column that may be held. Raises InputError, naming the column, if there are more.
-    """
-    count, seen = 0, {name: dict[str, None]() for name in decimals}
-    for block in blocks:
-        count += len(next(iter(block.values())).codes)
-        for name, texts in seen.items():
-            column = block[name]
-            texts.update((column.texts[code], None) for code in np.unique(column.codes).tolist() if code >= 0)
-            if len(texts) > most:
-                raise InputError(
-                    f"a condition is about {name!r}, which has more than {most:,} different values: more than data.memory "
-                    "holds; raise it, or leave the condition out"
-                )
-    return count, {name: ColumnTexts(tuple(texts), decimals[name]) for name, texts in seen.items()}

@@ -39,7 +39,6 @@ given what its tables share; that is no finding about the data'
 
 
 def _shown(basis: Basis, domain: Domain) -> str:
-    """The finest tables that show what is asked about, with the names of their levels."""
     margins = [margin_in_words(margin, domain) for margin in basis.shown]
     rest = len(margins) - _LISTED
     return "; or ".join(margins[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))

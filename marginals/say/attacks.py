@@ -88,7 +88,6 @@ def _unmeasured(attacks: "Attacks") -> list[Sentence]:
 
 
 def _published(published: "PublishedCounts") -> Sentence:
-    """The small counts that anybody can read off; of each sensitive attribute also the classes of one value."""
     least, detail = published.least, []
     for attribute, of in published.sensitive.items():
         largest = "" if of.shared is None else f"; the largest, with {number_of(of.rows, 'row')}: {_cell(of.shared)}"
@@ -110,7 +109,6 @@ def _cell(cell: Mapping[str, str]) -> str:
 
 
 def _nonsensitive(result: "NonsensitiveSmall") -> Sentence:
-    """Whether a combination of nonsensitive attributes certainly has few rows."""
     few, mark = few_rows(result.below), NOT_EXAMINED
     if result.proven_by:
         mark, said = NOTHING_FOUND, f"no combination certainly has {few}, since {result.proven_by} holds"
@@ -137,7 +135,6 @@ def _reconstruction(measures: "DisclosureMeasures") -> Sentence:
 
 
 def _certain(attribute: str, certain: "CertainCells") -> Sentence:
-    """How many cells are certain."""
     least, detail = "" if certain.is_complete else "at least ", []
     said = (
         f"{attribute}: in the tables of up to {certain.attributes} attributes with it, each at its finest published level, "
@@ -157,7 +154,6 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
 
 
 def _threshold(threshold: "Threshold") -> Sentence:
-    """What follows from how close a threshold is."""
     of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
     claim, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", LOOK
     smallest = (
@@ -216,7 +212,6 @@ def register_in_words(readers: RegisterReaders) -> str:
 
 
 def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
-    """What readers guess who use the model, and who learn across classes."""
     skewed = _cell(measures.skewed_class) if measures.skewed_class else "of all"
     yield Sentence(
         LOOK,
@@ -251,7 +246,6 @@ def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
 
 
 def _likely(likely: "LikelySmall | None") -> str:
-    """How often a reader is right who takes the combinations for small that the model does."""
     if likely is None:
         return "not examined; the tables form no junction tree."
     if not likely.tops:
@@ -300,7 +294,6 @@ def _minimality(minimality: "Minimality") -> Sentence:
 
 
 def _steps(steps: "Sequence[Refinement]", in_words: InWords) -> Iterator[str]:
-    """The steps that tell something one by one, then the others, those with the same reason on one line."""
     tells = [step for step in steps if step.possible_claims is not None and not step.is_certain]
     yield from (f"  {_step(step, in_words)}: {refusal_in_words(step)}" for step in tells)
     others = ((refusal_in_words(step), _step(step, in_words)) for step in steps if step not in tells)
@@ -315,7 +308,6 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _step(step: "Refinement", in_words: InWords) -> str:
-    """A refused step: `age in 10-year bands in place of age in 20-year bands, beside sex`."""
     published = in_words(step.attribute, step.margin[step.attribute])
     others = ", ".join(in_words(name, level) for name, level in step.margin.items() if name != step.attribute)
     return f"{in_words(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
@@ -412,7 +404,6 @@ def _first_of(items: Sequence[str]) -> str:
 
 
 def _missing(addition: "Addition", in_words: InWords) -> str:
-    """What is missing: "age with ill, beside sex"."""
     added = addition.added
     names = " with ".join(in_words(attribute, level) for attribute, level in added.items())
     others = listing([in_words(a, level) for a, level in addition.margin.items() if a not in added])
@@ -420,7 +411,6 @@ def _missing(addition: "Addition", in_words: InWords) -> str:
 
 
 def _outcome(addition: "Addition", least: int) -> str:
-    """What one addition tells by itself."""
     few = f"it would show a group of {few_rows(least)}"
     match addition.outcome:
         case Outcome.PROVES:
@@ -443,7 +433,6 @@ def _range(cell: "CertainRange") -> str:
 
 
 def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
-    """What the finest published level of each attribute tells whose levels are fitted."""
     finest = {level.attribute: level for level in reversed(told)}
     if finest:
         yield "Steps that are fitted to the table:"
@@ -457,7 +446,6 @@ def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iter
 
 
 def _change_sentence(change: "TableChange") -> Sentence:
-    """What two tables tell of the change between them."""
     before, after = (number_of(rows, "row") for rows in change.rows)
     lines = [f"But {change.parts}."] if change.parts else []
     for told in change.told:

@@ -180,7 +180,6 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
 
 
 def _reached(claim: Claim, worst: WorstClass) -> str:
-    """What the worst class of a finding reaches, compared with the limit; empty if that is unknown."""
     if isinstance(claim, CountClaim):
         if worst.count is None:
             return ""
@@ -241,7 +240,6 @@ def _how(finding: Finding) -> str:
 
 
 def _slack(finding: Finding) -> float:
-    """How far the worst class is from the limit, relative to it; infinity where that is unknown."""
     slack = finding.worst_class.slack
     return inf if slack is None else slack
 
@@ -355,7 +353,6 @@ def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) ->
 
 
 def _worst(finding: Finding) -> str:
-    """The class closest to the limit; empty where there is none."""
     if finding.worst is None:
         return ""
     worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}

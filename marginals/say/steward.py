@@ -120,7 +120,6 @@ def removed_in_words(report: "StewardReport") -> str:
 
 
 def _all_sensitive(report: "StewardReport") -> str:
-    """What else the table shows that is compared with, where several attributes are sensitive."""
     return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
 
 
@@ -129,7 +128,6 @@ def _removes(share: float) -> str:
 
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
-    """How far tables and counts are off, and the pair of attributes whose association is lost most."""
     release, others = comparison.release, comparison.yardsticks
     if release.two_way.by_table:
         beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())

@@ -1,6 +1,6 @@
 """Tables in words: whose rows count, which were left out, what a table gives away, and single tables made of it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite
 from pathlib import Path
@@ -47,6 +47,18 @@ def unit_in_words(rows_per_person: RowsPerPerson) -> str:
     if rows_per_person == 1:
         return "Each row is a person of its own, so whatever is counted and claimed is of people."
     return f"No person has more than {rows_per_person:,} of these rows. Counts are of rows, claims are of people."
+
+
+def whose_lines(table: "Table") -> Iterator[str]:
+    """Yield what comes before all else: that claims count rows, not people, and that rows stand in a table several times."""
+    if table.rows_per_person == ANY:
+        yield f"Warning: {unit_in_words(ANY)}"
+    if table.copies > 1:
+        of = "people" if table.rows_per_person == 1 else "rows"
+        yield (
+            f"Warning: each row stands {table.copies} times in the table, or a multiple of it. If they were entered "
+            f"{table.copies} times, {table.copies} {of} of a count are one."
+        )
 
 
 def part_in_words(where: str) -> str:
@@ -100,6 +112,11 @@ def left_out_lines(table: "Table") -> Iterator[str]:
                 f"{name} is no number in {number_of(numbers.unreadable, 'row')}: ranges cannot be judged of it; list what "
                 "stands for no value under data.missing."
             )
+    for name, texts in table.respelled.items():
+        yield (
+            f"{name}: {number_of(texts, 'text')} read as another spelling of a value; if these are values of their own, "
+            "write one_spelling = false."
+        )
 
 
 _MANY = 0.05
@@ -110,12 +127,12 @@ _NAMED = 5
 
 
 def dropped_lines(
-    complete: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None, person: str | None = None
+    complete: int, dropped: int, dropped_in: Mapping[str, int], least: int | None = None, people: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield how many rows were dropped, by column, and warnings if they are many, or few enough to be a small count.
 
     complete: rows that lack nothing, also those beyond what counts of a person. least: the smallest count that may be
-    published or derived; None if there is none. person: the column that says whose row it is, if there is one.
+    published or derived; None if there is none. people: the columns that say whose row it is.
 
     >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
     ['Dropped 300 of 7,300 rows with missing values: 200 lack cause, 110 age.']
@@ -131,24 +148,24 @@ def dropped_lines(
     yield (
         f"Dropped {dropped:,} of {complete + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
     )
-    many = dropped_warning(complete, dropped, dropped_in, person)
-    few = few_dropped_warning(dropped, dropped_in, least, person)
+    many = dropped_warning(complete, dropped, dropped_in, people)
+    few = few_dropped_warning(dropped, dropped_in, least, people)
     yield from (f"Warning: {warning}" for warning in (many, few) if warning)
 
 
 def few_dropped_warning(
-    dropped: int, dropped_in: Mapping[str, int], least: int | None, person: str | None = None
+    dropped: int, dropped_in: Mapping[str, int], least: int | None, people: Collection[str] = ()
 ) -> str:
     """Return what readers who know how many rows there were can compute, if fewer were dropped than a count may have."""
     if least is None or not 0 < dropped < least or not dropped_in:
         return ""
     return (
         f"fewer than {least:,} rows are dropped. A reader who knows how many rows the table has can compute how many lack a "
-        f"value; the release does not say it, and no check covers it. {_count_missing(dropped_in, person, 'Count')}"
+        f"value; the release does not say it, and no check covers it. {_count_missing(dropped_in, people, 'Count')}"
     )
 
 
-def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int], person: str | None = None) -> str:
+def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int], people: Collection[str] = ()) -> str:
     """Return what is wrong with a release of the rows that are left if more than a twentieth was dropped, and what to do.
 
     complete: rows that lack nothing, also those beyond what counts of a person.
@@ -158,13 +175,13 @@ def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int], 
     return (
         f"{100 * dropped / (complete + dropped):.1f} percent of the rows are dropped, and those that are left may be of "
         f"another kind. Most lack {next(iter(dropped_in))}. "
-        f"{_count_missing(dropped_in, person, 'Ignore that column, or count')}"
+        f"{_count_missing(dropped_in, people, 'Ignore that column, or count')}"
     )
 
 
-def _count_missing(dropped_in: Mapping[str, int], person: str | None, what: str) -> str:
+def _count_missing(dropped_in: Mapping[str, int], people: Collection[str], what: str) -> str:
     column = next(iter(dropped_in))
-    if column == person:
+    if column in people:
         return (
             "Find out whose rows these are: they can be more rows of the people who count, so no setting counts them."
         )
@@ -222,7 +239,6 @@ def _reached_lines(attribute: str, reached: "StrongestRequirements") -> Iterator
 
 
 def _none_will_do(criterion: str, parameter: str, finite: int, of: int) -> Iterator[str]:
-    """That from some l on no value of a parameter is large enough."""
     if finite < of:
         last = f" to ({parameter}, {of + 1})" if of > finite + 1 else ""
         yield f"  {criterion} ({parameter}, {finite + 2}){last}: no {parameter} will do"

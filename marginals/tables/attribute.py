@@ -17,6 +17,8 @@ from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
+from marginals.tables.scales import in_order, known_order
+from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing
 from marginals.tables.values import (
     UNITS,
     NumberFormat,
@@ -24,8 +26,7 @@ from marginals.tables.values import (
     consecutive,
     date_hierarchy,
     date_text,
-    in_order,
-    known_order,
+    missing_among,
     number_text,
 )
 from models.arrays import CountArray
@@ -35,13 +36,10 @@ from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, c
 
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
-
 FITTED = ("fitted", "alike")
 """Ladders that the table decides: by how often each value occurs, or also by which are alike."""
-
 LABEL_FORMS = ("numbers", "names")
 """Whether labels that look like numbers or intervals are such, or plain names."""
-
 COUNT = "count"
 """What published tables call their column of counts; no attribute can have this name."""
 
@@ -78,10 +76,6 @@ def _pass(check: Callable[[Any], None], values: object) -> bool:
     return True
 
 
-def _have_words(values: object) -> bool:
-    return isinstance(values, Mapping) and all(map(is_words, values.values()))
-
-
 def _are_counts(population: object) -> bool:
     if not isinstance(population, Mapping):
         return population is None
@@ -107,7 +101,11 @@ class Attribute:
     these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
     single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`). order:
     the values lowest first, where they are words that lie in an order; numbers and dates have theirs. label_form: "names"
-    where labels that look like intervals, such as 60-64, are plain names, which no query takes for numbers.
+    where labels that look like intervals, such as 60-64, are plain names, which no query takes for numbers. marks: texts of
+    this column that stand for no value, besides those of the table. If none are given, sensitive columns and those of
+    numbers or dates take words such as "Unknown" for no value, and codes that `values` calls so. one_spelling: whether
+    spellings that differ by case, accents, blanks or signs only are one value, named as the most frequent one is;
+    sensitive columns are read so unless it is false, others if it is true.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -145,9 +143,21 @@ class Attribute:
         ),
     )
     labels: str = setting("private", one_of(("private", "public")))
-    missing: str = setting("drop", one_of(("drop", "as a value")))
+    missing: str = setting(
+        "drop",
+        Key(
+            lambda said: said in ("drop", "as a value") or are(is_text)(said),
+            'be "drop" or "as a value", or a list of texts that stand for no value',
+        ),
+    )
     description: str = setting("", WORDS)
-    values: Mapping[str, str] = setting({}, Key(_have_words, f'{WORDS.must} for each value, {{ "1" = "yes" }}'))
+    values: Mapping[str, str] = setting(
+        {},
+        Key(
+            lambda values: isinstance(values, Mapping) and all(map(is_words, values.values())),
+            f'{WORDS.must} for each value, {{ "1" = "yes" }}',
+        ),
+    )
     dates: tuple[str, ...] = setting(
         (),
         Key(
@@ -171,6 +181,10 @@ class Attribute:
     apart: tuple[int, ...] | tuple[Decimal, ...] = setting(
         (), Key(are(is_finite), "be a list of finite numbers such as [40]")
     )
+    marks: tuple[str, ...] | None = setting(
+        None, Key(lambda marks: marks is None or are(is_text)(marks), 'be a list of texts such as ["99", "Refused"]')
+    )
+    one_spelling: bool | None = setting(None, Key(lambda one: one is None or FLAG.takes(one), FLAG.must))
 
     def __init__(
         self,
@@ -180,7 +194,7 @@ class Attribute:
         start: int | float | Decimal = 0,
         prefixes: Iterable[int] = (),
         labels: str = "private",
-        missing: str = "drop",
+        missing: str | Iterable[str] = "drop",
         description: str = "",
         values: Mapping[str, str] | None = None,
         dates: Iterable[str] = (),
@@ -190,33 +204,52 @@ class Attribute:
         order: Iterable[str] = (),
         label_form: str = "numbers",
         apart: Iterable[int | float | Decimal] = (),
+        marks: Iterable[str] | None = None,
+        one_spelling: bool | None = None,
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         given = {name: value for name, value in locals().items() if name != "self"}
-        for name in ("intervals", "prefixes", "dates", "order", "apart"):
-            given[name] = tuple(elements_of(given[name], name, "a list"))
+        if not isinstance(missing, str):
+            given |= {"missing": "drop", "marks": missing}
+        for name in ("intervals", "prefixes", "dates", "order", "apart", "marks"):
+            if name != "marks" or given[name] is not None:
+                given[name] = tuple(elements_of(given[name], name, "a list"))
         if role in [part.value for part in Role]:
             given["role"] = Role(role)
         given["values"] = {} if values is None else values
         for name, value in given.items():
             object.__setattr__(self, name, value)
         check_settings(self)
-        self._make_exact()
+        self._normalize()
         self._check_together()
 
-    def _make_exact(self) -> None:
-        """Have whole numbers as they are where all are, else all numbers as decimals, a float as it is written."""
+    def _normalize(self) -> None:
+        """Bring texts to their normal form; have numbers whole where all are, else all as decimals, a float as written."""
         numbers = (self.start, *self.intervals, *self.apart)
         is_exact = all(map(is_whole, numbers))
 
         def exact(number: Any) -> Any:
             return int(number) if is_exact else Decimal(str(number))
 
-        object.__setattr__(self, "start", exact(self.start))
-        object.__setattr__(self, "intervals", tuple(map(exact, self.intervals)))
-        object.__setattr__(self, "apart", tuple(sorted({*map(exact, self.apart)})))
-        object.__setattr__(self, "values", dict(self.values))
-        object.__setattr__(self, "population", None if self.population is None else dict(self.population))
+        normal: dict[str, Any] = {
+            "start": exact(self.start),
+            "intervals": tuple(map(exact, self.intervals)),
+            "apart": tuple(sorted({*map(exact, self.apart)})),
+            "values": {cell_text(value): words for value, words in self.values.items()},
+            "order": tuple(map(cell_text, self.order)),
+            "marks": self.marks and tuple(map(cell_text, self.marks)),
+        }
+        if self.population is not None:
+            population: Counter[str] = Counter()
+            for value, count in self.population.items():
+                population[cell_text(value)] += count
+            normal["population"] = dict(population)
+        if self.hierarchy is not None:
+            labels = tuple(tuple(map(cell_text, level)) for level in self.hierarchy.labels)
+            same = labels == self.hierarchy.labels
+            normal["hierarchy"] = self.hierarchy if same else replace(self.hierarchy, labels=labels)
+        for name, value in normal.items():
+            object.__setattr__(self, name, value)
 
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
@@ -272,11 +305,6 @@ class Attribute:
         return self.ladder in FITTED
 
     @property
-    def is_by_likeness(self) -> bool:
-        """Whether other attributes decide which of its values are merged."""
-        return self.ladder == "alike"
-
-    @property
     def first_merged(self) -> int:
         """The level whose values a fitted ladder merges: the first bands of intervals or dates, else the values."""
         return 1 if self.intervals or self.dates else 0
@@ -285,6 +313,23 @@ class Attribute:
     def has_decimals(self) -> bool:
         """Whether its intervals are of numbers with decimals."""
         return isinstance(self.start, Decimal)
+
+    def absent(self, texts: Collection[str | None], missing: Collection[str], decimal: str = ".") -> frozenset[str]:
+        """Return those of the values of its column that stand for no value. missing: marks of the whole table."""
+        if self.marks is not None:
+            return missing_among(texts, {*missing, *self.marks}, decimal)
+        if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
+            return missing_among(texts, missing, decimal)
+        labelled = [value for value, words in self.values.items() if words and says_nothing(words)]
+        present = [text for text in texts if text is not None]
+        return missing_among(present, {*missing, *labelled}, decimal) | nothing_among(present)
+
+    def respelled(self, rows_of: Mapping[str, int]) -> dict[str, str]:
+        """Return for values of its column that are spelled in another way than a more frequent one that one."""
+        if not (self.role is Role.SENSITIVE if self.one_spelling is None else self.one_spelling):
+            return {}
+        given = () if self.hierarchy is None else self.hierarchy.labels[0]
+        return respelled(rows_of, {*given, *self.order, *self.values, *(self.population or ())})
 
     def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
         """How its values are written as numbers; None where they are no numbers, but words, codes or dates.
@@ -384,9 +429,6 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
     """The hierarchy with the order that its base values have as numbers, dates or bands; as it is where they have none.
 
     One that stands for missing values has no place in it.
-
-    >>> in_known_order(Hierarchy.flat(["100", "20", "missing"])).order, in_known_order(Hierarchy.flat(["mild", "bad"])).order
-    ((1, 0), None)
     """
     if not hierarchy.height:  # of an attribute of which nothing is told
         return hierarchy
@@ -427,17 +469,9 @@ class Column:
 
     @cached_property
     def numbers(self) -> tuple[Decimal, ...] | None:
-        """The numbers that its values are, where all are numbers.
-
-        >>> Column("bmi", ("21,5", "30", "1.234"), np.array([2, 1, 1]), 0, ",").numbers
-        (Decimal('21.5'), Decimal('3E+1'), Decimal('1234'))
-        """
-        number_format = self.format
-        read = (
-            ()
-            if number_format is None
-            else tuple(n for value in self.values if (n := number_format.number(value)) is not None)
-        )
+        """The numbers that its values are, where all are numbers."""
+        written = self.format
+        read = () if written is None else tuple(n for value in self.values if (n := written.number(value)) is not None)
         return read if read and len(read) == len(self.values) else None
 
     @cached_property
@@ -447,11 +481,7 @@ class Column:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of the name of a column, without accents.
-
-    >>> sorted(words_of("personId"))
-    ['id', 'person']
-    """
+    """The words of the name of a column, without accents."""
     return frozenset(words_in_order(name))
 
 
@@ -460,11 +490,7 @@ _WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": 
 
 
 def words_in_order(name: str) -> list[str]:
-    """The words of the name of a column as they follow each other, without accents.
-
-    >>> words_in_order("num_openAccounts")
-    ['num', 'open', 'accounts']
-    """
+    """The words of the name of a column as they follow each other, without accents."""
     split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
     plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
     return re.findall(r"[a-z]+", plain.lower())
@@ -472,12 +498,7 @@ def words_in_order(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Codebook:
-    """A description of some attributes, and what some of their values mean, by label.
-
-    >>> book = Codebook({"smokes": "smoked in the last month"}, {"smokes": {"1": "yes"}})
-    >>> book.meaning("smokes", "1"), book.meaning("smokes", "2")
-    ('yes', '')
-    """
+    """A description of some attributes, and what some of their values mean, by label."""
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -500,10 +521,8 @@ class Codebook:
             }
             for name, hierarchy in domain.items()
         }
-        return Codebook(
-            {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions},
-            {name: meanings for name, meanings in told.items() if meanings},
-        )
+        descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
+        return Codebook(descriptions, {name: meanings for name, meanings in told.items() if meanings})
 
     def description(self, attribute: str) -> str:
         """What an attribute is; empty where nobody says it."""
@@ -520,9 +539,5 @@ class Codebook:
 
     def as_json(self, attribute: str) -> dict[str, object]:
         """What a bundle says of an attribute; nothing where nobody says anything."""
-        described: dict[str, object] = {}
-        if attribute in self.descriptions:
-            described["description"] = self.descriptions[attribute]
-        if attribute in self.values:
-            described["values"] = dict(self.values[attribute])
-        return described
+        said = {"description": self.descriptions, "values": self.values}
+        return {key: words[attribute] for key, words in said.items() if attribute in words}

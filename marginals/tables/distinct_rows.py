@@ -1,17 +1,20 @@
 """Distinct rows with counts, every value as text: what a source gives, of tables in memory as pandas or Arrow holds them."""
 
 import sys
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Collection as AnyCollection
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
+from marginals.tables.spellings import cell_text
 from marginals.tables.values import NumberFormat, missing_among
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
@@ -31,13 +34,16 @@ Recoding = IndexArray
 def text_of(value: Any) -> str | None:
     """The text that a value of any type is taken as, the same from every source; None for null and NaN.
 
-    Floats that are whole numbers look as such; times with a zone are the local time that is written, and midnight its day.
+    Texts are in their normal form. Floats that are whole numbers look as such; times with a zone are the local time that is
+    written, and midnight its day.
 
     >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
-    ['37', '37', '0.5', 'True', ' 037', None]
+    ['37', '37', '0.5', 'True', '037', None]
     """
     if value is None or value != value:
         return None
+    if isinstance(value, str):
+        return cell_text(value)
     if isinstance(value, float | np.floating):
         return str(int(value)) if value.is_integer() else str(value)
     if isinstance(value, datetime):
@@ -91,28 +97,20 @@ class DistinctRows:
         is_kept = counts > 0
         return DistinctRows(self.values, {c: codes[is_kept] for c, codes in self.codes.items()}, counts[is_kept])
 
-    def without(self, column: str) -> "DistinctRows":
+    def without(self, columns: Collection[str]) -> "DistinctRows":
         """The distinct rows of the other columns."""
-        values, codes = dict(self.values), dict(self.codes)
-        del values[column], codes[column]
-        return DistinctRows.of(values, codes, self.counts)
+        values = {column: texts for column, texts in self.values.items() if column not in columns}
+        return DistinctRows.of(values, {column: self.codes[column] for column in values}, self.counts)
 
 
 def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
-    """The distinct rows of several parts of one table. Only two are held at a time. Raises ValueError without a part."""
-    parts = iter(parts)
-    try:
-        whole = next(parts)
-    except StopIteration:
-        raise ValueError("there is nothing to merge") from None
-    for part in parts:
-        whole = _merged(whole, part)
-    return whole
+    """Return the distinct rows of several parts of one table, one at least. Only two are held at a time."""
 
+    def both(first: DistinctRows, second: DistinctRows) -> DistinctRows:
+        rows = concatenated(first, second)
+        return DistinctRows.of(rows.values, rows.codes, rows.counts)
 
-def _merged(first: DistinctRows, second: DistinctRows) -> DistinctRows:
-    whole = concatenated(first, second)
-    return DistinctRows.of(whole.values, whole.codes, whole.counts)
+    return reduce(both, parts)
 
 
 def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
@@ -149,23 +147,34 @@ class Source(Protocol):
         """Where a value stands first, such as "row 3" (from 1); None for a source without an order."""
 
 
-@runtime_checkable
-class InOrder(Source, Protocol):
-    """A source whose rows have an order, the same each time."""
+class InOrder(ABC):
+    """A source whose rows have an order, the same each time: they are read in parts."""
+
+    @abstractmethod
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns in order, alike ones not put together, each part after the name of its file.
+
+        The name is empty if there is one file. Raises InputError if a part cannot be read.
+        """
 
     def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """All rows of some columns in parts, both in order, alike ones not put together."""
+        """Read all rows of some columns in parts."""
+        return (rows for _, rows in self.parts(columns))
 
+    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
+        """Return the distinct rows of some columns."""
+        return merged(DistinctRows.of(rows.values, rows.codes, rows.counts) for rows in self.rows_in_order(columns))
 
-@runtime_checkable
-class Divisible(Source, Protocol):
-    """A source that can give the rows of some people after those of others."""
-
-    def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
-        """The distinct rows of a column and others in parts, equal values of the column in one part.
-
-        most: rows that fit into memory, beyond which a source makes parts if it can.
-        """
+    def place(self, column: str, text: str) -> str | None:
+        """Return the first row with a value, and the file if there are several."""
+        begins = Counter[str]()
+        for file, part in self.parts([column]):
+            sought = [code for code, other in enumerate(part.values[column]) if other == text]
+            rows = np.flatnonzero(np.isin(part.codes[column], sought))
+            if len(rows):
+                return f"row {begins[file] + int(rows[0]) + 1}" + (f" of {file}" if file else "")
+            begins[file] += len(part)
+        return None
 
 
 @runtime_checkable
@@ -180,6 +189,9 @@ class Engine(Source, Protocol):
 
     def occurrences(self, column: str, missing: Collection[str]) -> tuple[int, int]:
         """How many different values a column has, and how many rows have one; `missing` and null are none."""
+
+    def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
+        """The distinct rows of a column and others in parts of about `most` rows, equal values of the column in one."""
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
         """About how many distinct rows the columns have, recoded."""
@@ -197,37 +209,43 @@ def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
+LONGEST_BLANK = 8
+_BLANKS = ("", "\t", *(" " * length for length in range(1, LONGEST_BLANK + 1)))
+
+
+def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of a frame that have some value: one without any, as a line of commas, is about nobody."""
+    blank = np.ones(len(frame), dtype=bool)
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        blank &= (column.isna() | (column.isin(_BLANKS) if column.dtype.kind == "O" else False)).to_numpy()
+        if not blank.any():
+            return frame
+    return frame[~blank] if frame.shape[1] > 1 else frame
+
+
 @dataclass(frozen=True, eq=False)
-class PandasFrame:
+class PandasFrame(InOrder):
     """A DataFrame; name: what messages call it."""
 
     frame: "pd.DataFrame"
     name: str = "the table"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", without_blank_rows(self.frame))
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
         return list(map(str, self.frame.columns))
 
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """The distinct rows of some columns."""
-        rows = self.rows(columns)
-        return DistinctRows.of(rows.values, rows.codes, rows.counts)
-
     def rows(self, columns: Sequence[str]) -> DistinctRows:
         """All rows of some columns in order, alike ones not yet put together."""
         return DistinctRows.each_once({column: self._coded(column) for column in columns}, len(self.frame))
 
-    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """All rows of some columns, in one part."""
-        yield self.rows(columns)
-
-    def place(self, column: str, text: str) -> str | None:
-        """The first row with a value."""
-        codes, texts = self._coded(column)
-        sought = [i for i, other in enumerate(texts) if other == text]
-        rows = np.flatnonzero(np.isin(codes, sought))
-        return f"row {rows[0] + 1}" if len(rows) else None
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns, in one part."""
+        yield "", self.rows(columns)
 
     def _coded(self, column: str) -> tuple[CodeArray, Values]:
         import pandas as pd
@@ -251,9 +269,7 @@ class PandasFrame:
             return narrow, [*map(text_of, listed), None]
 
 
-def factorized(
-    column: "pd.Series[Any]", missing: AnyCollection[str], decimal: str = "."
-) -> tuple[IndexArray, list[str]]:
+def factorized(column: "pd.Series[Any]", missing: Collection[str], decimal: str = ".") -> tuple[IndexArray, list[str]]:
     """Codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a fraction."""
     name = str(column.name)
     rows = PandasFrame(column.to_frame(name)).rows([name])
@@ -289,14 +305,6 @@ def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRow
     return DistinctRows.each_once(coded, table.num_rows)
 
 
-def counted(table: "pa.Table", columns: Sequence[str], name: str) -> "pa.Table":
-    """A table of the distinct rows of some columns, with a column `COUNT`."""
-    import pyarrow as pa
-
-    plain = pa.table({column: decoded(table.column(column), f"column {column!r} of {name}") for column in columns})
-    return plain.group_by(list(columns)).aggregate([([], "count_all")]).rename_columns([*columns, COUNT])
-
-
 def check_kind(kind: "pa.DataType", where: str) -> None:
     """Raise InputError for lists and the like, and for a type whose values engines read differently."""
     import pyarrow as pa
@@ -318,7 +326,6 @@ def check_kind(kind: "pa.DataType", where: str) -> None:
 
 
 def _is_zone(kind: "pa.DataType") -> bool:
-    """Whether the zone of a type of times is known here."""
     import pyarrow as pa
 
     try:
@@ -364,7 +371,7 @@ def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | Non
 
 
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
-    encoded = decoded(column, where).combine_chunks().dictionary_encode()
-    missing = len(encoded.dictionary)
-    codes = numbers_of(encoded.indices.fill_null(missing))
-    return codes.astype(smallest_code_dtype(missing + 1)), [*texts_of(encoded.dictionary, where), None]
+    # Filling in for null would make Arrow load pandas.
+    encoded = decoded(column, where).combine_chunks().dictionary_encode(null_encoding="encode")
+    texts = texts_of(encoded.dictionary, where)
+    return numbers_of(encoded.indices).astype(smallest_code_dtype(len(texts) + 1)), [*texts, None]

@@ -8,80 +8,27 @@ from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import finalize
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.files import in_memory, on_disk
-from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas, texts_of
-from marginals.tables.files import (
-    LONGEST_HEADER,
-    CsvFiles,
-    Files,
-    ParquetFiles,
-    ProgramFile,
-    broken_row,
-    decompressed,
-    engine_refusals,
-    not_in_utf8,
-    reading,
-    require,
-)
+from marginals.tables.counts import is_called_a_count, likely_counts
+from marginals.tables.csv_text import broken_row
+from marginals.tables.distinct_rows import PandasFrame, Source, is_of_pandas
+from marginals.tables.files import CsvFiles, Files, ParquetFiles, ProgramFile
 from marginals.tables.frames import DuckRows, EagerFrame, LazyFrame, sql_name, sql_text
+from marginals.tables.layout import Layout
+from marginals.tables.opening import engine_refusals, not_in_utf8, require
+from marginals.tables.spellings import OUTER, SPACES
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
+    import pandas as pd
 
 
 _NO_TEXT = "\x01"
 """What is taken for null in a CSV file instead of the empty text."""
-
-
-def beyond_duckdb(files: Files) -> str:
-    """Why DuckDB cannot read files, in words; empty where it can.
-
-    It knows no compression but gzip and no encoding but UTF-8, takes the first line as header, and tells no names apart by
-    their case.
-    """
-    if isinstance(files, ProgramFile):
-        return f"{files.name} is read by pandas only"
-    if _differ_by_case(files):
-        return f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart"
-    if isinstance(files, ParquetFiles):
-        return ""
-    for path in files.paths:
-        if not (path.suffix.lower() == ".gz" or _is_unpacked(path)):
-            return f"{path.name} is compressed, and DuckDB unpacks gzip only"
-        if (encoding := files.form.recoded_from(path)) is not None:
-            return f"{path.name} is in {encoding}, and DuckDB reads UTF-8 only"
-        if _begins_empty(path):
-            return f"{path.name} begins with an empty line, where DuckDB needs the header"
-    return ""
-
-
-def _differ_by_case(files: CsvFiles | ParquetFiles) -> bool:
-    if isinstance(files, ParquetFiles):
-        names = {name for schema in files.schemas.values() for name in schema.names}
-    else:
-        names = {name for header in files.headers.values() for name in header}
-    return len({name.lower() for name in names}) < len(names)
-
-
-def require_duckdb(files: Files, purpose: str) -> CsvFiles | ParquetFiles:
-    """The files. Raises InputError where DuckDB is missing, or lacks the means to read them."""
-    require("duckdb", "duckdb", purpose)
-    require("pyarrow", "duckdb", purpose)
-    if isinstance(files, ProgramFile):
-        raise InputError(f"{files.name} is read by pandas only, and DuckDB is needed here; save it as CSV")
-    if reason := beyond_duckdb(files):
-        raise InputError(f'{reason}; read it with engine = "pandas", or change the file')
-    return files
-
-
-def _begins_empty(path: Path) -> bool:
-    with reading(path), decompressed(path) as lines:
-        return not lines.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf").strip()
 
 
 def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> DuckRows:
@@ -92,18 +39,28 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
     files. What needs more memory is counted a part at a time, never put on disk. Raises InputError where DuckDB is missing
     or refuses the files.
     """
-    require_duckdb(files, 'engine = "duckdb"')
+    for library in ("duckdb", "pyarrow"):
+        require(library, "duckdb", 'engine = "duckdb"')
     import duckdb
 
     files.check(columns)
+    names = (
+        columns if isinstance(files, CsvFiles) else [name for schema in files.schemas.values() for name in schema.names]
+    )
+    if len({name.lower() for name in names}) < len({*names}):
+        raise InputError(
+            f"{files.name} has columns whose names differ by case only, which DuckDB cannot tell apart; read it with "
+            'engine = "pandas", or rename one'
+        )
     held = ExitStack()
     connection = held.enter_context(connected(memory))
     connection.execute("SET preserve_insertion_order = false")  # counting needs no order, which would take memory
     with engine_refusals(files.name):
         try:
-            query = rows_query(files, columns, memory)
             if isinstance(files, CsvFiles):
                 query = _parsed_once(connection, held, files, columns, memory)
+            else:
+                query = _parquet_query(files.paths, columns, _zones(files))
             rows = DuckRows(connection.sql(query), files.name, files)
         except BaseException as error:
             held.close()
@@ -117,20 +74,43 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
 def _parsed_once(
     connection: "duckdb.DuckDBPyConnection", held: ExitStack, files: CsvFiles, columns: Sequence[str], memory: int
 ) -> str:
-    """The query that reads the rows of CSV files, which DuckDB has then parsed. held: what lives as long as the rows."""
-    rows = rows_query(files, columns, memory)
+    """The query that reads the rows of CSV files, which DuckDB or pandas has then parsed.
+
+    held: what lives as long as the rows.
+    """
+    rows, is_plain = _csv_query(files, columns, memory), all(_is_plain(files, path) for path in files.paths)
     try:
         copy = held.enter_context(in_memory() if 2 * unpacked_bytes(files) <= memory else on_disk())
     except OSError:
+        if not is_plain:
+            raise InputError(f'{files.name} cannot be read by DuckDB here; read it with engine = "pandas"') from None
         connection.execute(
             f"SELECT count(*) FROM ({rows})"
         ).fetchall()  # refuses the files now, not in the middle of the work
         return rows
+    if not is_plain:
+        _write_parsed(files, columns, copy)
+        return _parquet_query([copy], columns)
     threads = connection.execute("SELECT current_setting('threads')").fetchall()[0][0]
     group = max(_VECTOR, min(60 * _VECTOR, memory // (_BYTES_OF_FIELD * threads * len(columns)) // _VECTOR * _VECTOR))
     form = f"FORMAT parquet, ROW_GROUP_SIZE {group}, USE_TMP_FILE false"
     connection.execute(f"COPY ({rows}) TO {sql_text(copy)} ({form})")
     return _parquet_query([copy], columns)
+
+
+def _is_plain(files: CsvFiles, path: Path) -> bool:
+    is_unpacked = path.suffix.lower() == ".gz" or _is_unpacked(path)
+    return is_unpacked and files.form.recoded_from(path) is None and not files.scans[path].has_mixed_ends
+
+
+def _write_parsed(files: CsvFiles, columns: Sequence[str], copy: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(column, pa.string()) for column in columns])
+    with pq.ParquetWriter(copy, schema) as writer:
+        for chunk in (chunk for path in files.paths for chunk in files.chunks(path)):
+            writer.write_table(pa.table([pa.array(chunk[column], pa.string()) for column in columns], schema=schema))
 
 
 def unpacked_bytes(files: CsvFiles | ParquetFiles) -> int:
@@ -167,50 +147,6 @@ def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
         yield connection
 
 
-def rows_query(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> str:
-    """All rows of some columns of files, as a query for DuckDB; values of CSV files are texts, empty ones too.
-
-    memory: bytes that DuckDB may take.
-    """
-    if isinstance(files, CsvFiles):
-        return _csv_query(files, columns, memory)
-    return _parquet_query(files.paths, columns, _zones(files))
-
-
-def texts_query(
-    connection: "duckdb.DuckDBPyConnection", files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int
-) -> str:
-    """All rows of some columns of files, spelled as every source spells values, as a query for one connection.
-
-    memory: bytes that DuckDB may take. The files were checked before.
-    """
-    rows = rows_query(files, columns, memory)
-    relation = connection.sql(rows)
-    selected = []
-    for number, (column, kind) in enumerate(zip(columns, relation.types)):
-        spelled = f"CAST({sql_name(column)} AS VARCHAR)"
-        if kind.id not in _SPELLED_ALIKE:
-            function = f"spelled{number}"
-            # DuckDB evaluates the annotations of what it is given, and pyarrow is known to type checkers only.
-            spell = lambda values: _spelled(values)  # noqa: E731
-            connection.create_function(function, spell, [kind], "VARCHAR", type="arrow", null_handling="special")
-            spelled = f"{function}({sql_name(column)})"
-        selected.append(f"{spelled} AS {sql_name(column)}")
-    return f"SELECT {', '.join(selected)} FROM ({rows})"
-
-
-_SPELLED_ALIKE = (
-    "varchar", "enum", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
-)  # fmt: skip
-"""Types of DuckDB whose values it spells as `text_of` does."""
-
-
-def _spelled(values: "pa.ChunkedArray") -> "pa.Array":
-    import pyarrow as pa
-
-    return pa.array(texts_of(values, "a column"), pa.string())
-
-
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 """A zone that is the same all the year."""
 
@@ -241,14 +177,12 @@ def _parquet_query(
 
 
 def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
-    """All rows of the files as texts; files whose headers differ are read one header at a time."""
     buffer = max(_SMALLEST_BUFFER, min(16 * _SMALLEST_BUFFER, memory // 16))
-    headers: dict[tuple[str, ...], list[Path]] = {}
-    for path, header in files.headers.items():
-        headers.setdefault(tuple(header), []).append(path)
+    alike: dict[tuple[object, ...], list[Path]] = {}
+    for path, layout in files.layouts.items():
+        alike.setdefault((layout.names, layout.skipped, layout.separator), []).append(path)
     return " UNION ALL ".join(
-        _query_of_header(header, paths, columns, f"delim = {sql_text(files.form.separator)}, buffer_size = {buffer}")
-        for header, paths in headers.items()
+        _query_of_layout(files.layouts[paths[0]], paths, columns, f"buffer_size = {buffer}") for paths in alike.values()
     )
 
 
@@ -256,12 +190,18 @@ _SMALLEST_BUFFER = 2 << 20
 """Bytes of a CSV file that DuckDB reads at a time, at least: a row may be as long."""
 
 
-def _query_of_header(header: Sequence[str], paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
-    selected = ", ".join(f"c{header.index(column)} AS {sql_name(column)}" for column in columns)
-    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(header)))
-    form = f"header = true, {settings}, quote = '\"', escape = '\"', nullstr = {sql_text(_NO_TEXT)}"
-    files = ", ".join(map(sql_text, paths))
-    return f"SELECT {selected} FROM read_csv([{files}], auto_detect = false, {form}, columns = {{{types}}})"
+def _query_of_layout(layout: Layout, paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
+    places = range(len(layout.names))
+    selected = ", ".join(f"c{layout.names.index(column)} AS {sql_name(column)}" for column in columns)
+    types = ", ".join(f"'c{place}': 'VARCHAR'" for place in places)
+    rows = (
+        f"read_csv([{', '.join(map(sql_text, paths))}], auto_detect = false, header = false, skip = {layout.skipped}, "
+        f"delim = {sql_text(layout.separator)}, {settings}, quote = '\"', escape = '\"', "
+        f"nullstr = {sql_text(_NO_TEXT)}, columns = {{{types}}})"
+    )
+    # A row without any value, as a line of commas, is about nobody.
+    some = " OR ".join(f"trim(c{place}, {sql_text(SPACES + OUTER)}) <> ''" for place in places)
+    return f"SELECT {selected} FROM {rows}" + (f" WHERE {some}" if len(places) > 1 else "")
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
@@ -326,6 +266,33 @@ def frame_source(frame: object, most: float = inf) -> Source:
     return DuckRows(opened.to_native()) if opened.implementation.is_duckdb() else LazyFrame(opened, most)
 
 
+def counts_column(origin: object) -> str | None:
+    """Return the column of files, or of a frame, that most likely says how many people a row stands for; else None."""
+    if isinstance(origin, CsvFiles | ParquetFiles | ProgramFile):
+        origin = origin.first_rows(_ROWS_OF_COUNTS) if any(map(is_called_a_count, origin.columns)) else None
+    if origin is None:
+        return None
+    if not is_of_pandas(origin):
+        import narwhals as nw
+
+        frame: Any = nw.from_native(cast("Any", origin))
+        if not any(map(is_called_a_count, frame.collect_schema().names())):
+            return None
+        first = frame.head(_ROWS_OF_COUNTS)
+        table = (first.collect(backend="pyarrow") if isinstance(first, nw.LazyFrame) else first).to_arrow()
+        origin = table.to_pandas()
+    rows = cast("pd.DataFrame", origin)
+    source = PandasFrame(rows.loc[:, ~rows.columns.duplicated()].head(_ROWS_OF_COUNTS))
+    if any(map(is_called_a_count, source.columns)):
+        with suppress(InputError):  # lists and the like
+            return likely_counts(source.rows(source.columns))
+    return None
+
+
+_ROWS_OF_COUNTS = 10_000
+"""Rows by which it is told whether a table is one of counts."""
+
+
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
     """The categories of each column of a frame that has them in an order, lowest first, where all are texts.
 
@@ -353,32 +320,10 @@ def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
 _EXTRAS = ("duckdb", "polars", "ibis")
 
 
-def left_to_pandas(files: Files, engine: str, memory: int) -> str:
-    """Why "auto" had pandas read files though they are DuckDB's, which takes less time and memory; empty where not so.
-
-    files: read by pandas. memory: bytes that DuckDB might have taken.
-    """
-    if engine != "auto" or isinstance(files, ProgramFile) or not _for_duckdb(files, memory):
-        return ""
-    return beyond_duckdb(files) or f"{files.name} has rows that DuckDB's strict CSV reader refuses"
-
-
-def _for_duckdb(files: CsvFiles | ParquetFiles, memory: int) -> bool:
-    """Whether files are large, of themselves or for the memory, and DuckDB is installed: small ones pandas reads sooner."""
-    size = unpacked_bytes(files)
-    return size > min(LARGE, memory // _TIMES_IN_MEMORY) and has_duckdb()
-
-
-def has_duckdb() -> bool:
-    """Whether DuckDB is installed, with what it hands rows over by."""
-    return find_spec("duckdb") is not None and find_spec("pyarrow") is not None
-
-
 def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
     """The source for some columns of files. memory: bytes that DuckDB may take.
 
-    Small files and what DuckDB's strict CSV reader refuses, "auto" leaves to pandas, which gives the same table. Raises
-    InputError.
+    Small files, and what DuckDB refuses, "auto" leaves to pandas, which gives the same table. Raises InputError.
     """
     if isinstance(files, ProgramFile):
         if engine == "duckdb":
@@ -386,7 +331,8 @@ def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) 
         return files
     if engine == "duckdb":
         return with_duckdb(files, columns, memory)
-    if engine == "pandas" or not _for_duckdb(files, memory) or beyond_duckdb(files):
+    is_large = unpacked_bytes(files) > min(LARGE, memory // _TIMES_IN_MEMORY)
+    if engine == "pandas" or not is_large or not all(map(find_spec, ("duckdb", "pyarrow"))):
         return files
     try:
         return with_duckdb(files, columns, memory)

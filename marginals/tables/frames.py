@@ -6,10 +6,10 @@ distinct rows, which must fit.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, prod
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,9 @@ from marginals.files import on_disk
 from marginals.tables.distinct_rows import (
     COUNT,
     DistinctRows,
+    InOrder,
     Recoding,
     Values,
-    concatenated,
-    counted,
     decoded,
     distinct_rows_of,
     numbers_of,
@@ -30,7 +29,9 @@ from marginals.tables.distinct_rows import (
     texts_of,
     unread,
 )
-from marginals.tables.files import CsvFiles, ParquetFiles, engine_refusals
+from marginals.tables.files import CsvFiles, ParquetFiles
+from marginals.tables.opening import engine_refusals
+from marginals.tables.spellings import OUTER, SPACES, UNSEEN
 from models.arrays import CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import last_digit
 
@@ -41,31 +42,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class EagerFrame:
+class EagerFrame(InOrder):
     """A frame in memory."""
 
     frame: "nw.DataFrame[Any]"
     name: str = "the table"
+
+    def __post_init__(self) -> None:
+        import narwhals as nw
+
+        kinds = self.frame.collect_schema()
+        if len(kinds) > 1:  # a row without any value is about nobody
+            values = (
+                nw.col(c).str.strip_chars() != "" if kinds[c] == nw.String else ~nw.col(c).is_null() for c in kinds
+            )
+            some = nw.any_horizontal(*values, ignore_nulls=True)
+            object.__setattr__(self, "frame", self.frame.filter(some))
 
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
         return self.frame.columns
 
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """Return the distinct rows of some columns."""
-        table = self.frame.select(list(columns)).to_arrow()
-        return distinct_rows_of(counted(table, columns, self.name), columns, self.name)
-
-    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """Return all rows of some columns, in one part."""
-        yield rows_of(self.frame.select(list(columns)).to_arrow(), columns, self.name)
-
-    def place(self, column: str, text: str) -> str | None:
-        """Return the first row with a value."""
-        where = f"column {column!r} of {self.name}"
-        texts = texts_of(decoded(self.frame.select(column).to_arrow().column(0), where), where)
-        return f"row {texts.index(text) + 1}" if text in texts else None
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns, in one part."""
+        yield "", rows_of(self.frame.select(list(columns)).to_arrow(), columns, self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,12 @@ def sql_text(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def normal_sql(text: str) -> str:
+    """Return the normal form of a text (`cell_text`), as an expression of DuckDB."""
+    one_blank = f"translate({text}, {sql_text(SPACES + UNSEEN)}, {sql_text(' ' * len(SPACES))})"
+    return f"trim(nfc_normalize({one_blank}), {sql_text(OUTER)})"
+
+
 @dataclass(frozen=True, eq=False)
 class DuckRows:
     """Rows in DuckDB, which counts them; an `Engine`. files: those that it reads, where it reads files."""
@@ -137,47 +144,39 @@ class DuckRows:
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return the distinct rows of some columns.
 
-        DuckDB groups by one number instead of texts, which takes it a third of the memory and two thirds of the time.
+        DuckDB groups by one number instead of texts, which takes it a third of the memory.
         """
-        values, recodings = self._by_number(columns)
-        return DistinctRows(values, *self.count(recodings))
+        values = {column: texts for column, (texts, _) in self.values(columns).items()}
+        return DistinctRows(values, *self.count({column: np.arange(len(texts)) for column, texts in values.items()}))
 
     def distinct_rows_up_to(self, most: int, columns: Sequence[str]) -> DistinctRows | None:
-        """Return the distinct rows of some columns, None where there are more than `most`, or about so many.
-
-        DuckDB counts them and stops, which takes it hardly longer than to estimate how many there are.
-        """
-        with suppress(TooLittleMemoryError, _OtherValuesError):
-            return counted_by_first_values(self._renamed(columns), columns, most, self.name)
-        values, recodings = self._by_number(columns)
-        keyed, packs = self._keyed(recodings)
+        """Return the distinct rows of some columns, None where there are more than `most`, or about so many."""
+        rows = self._renamed(columns)
         try:
-            table = _collected(_counted(keyed).limit(most + 1), self.name)
+            table = _collected(_counted(rows).limit(most + 1), self.name)
         except TooLittleMemoryError:
-            is_enough = self._estimate(self._renamed(columns)) <= most
-            return self.distinct_rows(columns) if is_enough else None
-        return DistinctRows(values, *self._unpacked(table, packs)) if len(table) <= most else None
+            return self.distinct_rows(columns) if self._estimate(rows) <= most else None
+        if len(table) > most:
+            return None
+        return distinct_rows_of(table.rename_columns([*columns, COUNT]), columns, self.name)
 
     def place(self, column: str, text: str) -> str | None:
         """Return the first row with a value where files are read, else None: the rows have no order."""
         return self.files.place(column, text) if self.files else None
 
-    def _by_number(self, columns: Sequence[str]) -> tuple[Mapping[str, Values], Mapping[str, Recoding]]:
-        """The values of columns, and a recoding of each by their numbers."""
-        values = {column: texts for column, (texts, _) in self.values(columns).items()}
-        return values, {column: np.arange(len(texts)) for column, texts in values.items()}
-
     def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
         """Return the distinct rows of a column and others, in parts without a value of the column in common.
 
-        Values that are the same number are in the same part, however they are spelled.
+        Values that may be one key are in the same part, however they are spelled: their letters and digits but 0 tell which.
         """
         chosen = [column, *columns]
         rows = self._renamed(chosen)
         parts = max(-(-_first_number(rows.aggregate("count(*)")) // max(most, 1)), 1)
-        number = "coalesce(CAST(TRY_CAST(CAST(v0 AS VARCHAR) AS DOUBLE) AS VARCHAR), CAST(v0 AS VARCHAR))"
+        text = f"lower(strip_accents({normal_sql('CAST(v0 AS VARCHAR)')}))"
+        plain = rf"regexp_replace({text}, '^([-+0-9., ]+)e[-+]?[0-9]+$', '\1')"
+        signs = f"regexp_replace({plain}, 'urn:uuid:|^0x|[^1-9a-z]', '', 'g')"
         for part in range(parts):
-            table = _collected(_counted(rows.filter(f"hash({number}) % {parts} = {part}")), self.name)
+            table = _collected(_counted(rows.filter(f"hash({signs}) % {parts} = {part}")), self.name)
             yield distinct_rows_of(table.rename_columns([*chosen, COUNT]), chosen, self.name)
 
     def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
@@ -188,10 +187,15 @@ class DuckRows:
         }
 
     def occurrences(self, column: str, missing: AnyCollection[str]) -> tuple[int, int]:
-        """Return how many different values a column has, and how many rows have one; `missing` and null are none."""
-        absent = ", ".join(map(sql_text, missing)) or "NULL"
-        rows = self._renamed([column]).filter(f"v0 IS NOT NULL AND CAST(v0 AS VARCHAR) NOT IN ({absent})")
-        sizes, values = self._counts_of_counts(rows if missing else self._renamed([column]).filter("v0 IS NOT NULL"))
+        """Return how many different values a column has, and how many rows have one; `missing` and null are none.
+
+        Blanks around a value and the spelling of a number make no other value.
+        """
+        absent = ", ".join(map(sql_text, ("", *missing)))
+        text = normal_sql("CAST(v0 AS VARCHAR)")
+        spelled = f"coalesce(CAST(TRY_CAST({text} AS DOUBLE) AS VARCHAR), {text}) AS v0"
+        rows = self._renamed([column]).filter(f"v0 IS NOT NULL AND {text} NOT IN ({absent})").project(spelled)
+        sizes, values = self._counts_of_counts(rows)
         return int(values.sum()), int((sizes * values).sum())
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
@@ -207,11 +211,7 @@ class DuckRows:
         import pyarrow as pa
 
         keyed, packs = self._keyed(recodings)
-        return self._unpacked(pa.concat_tables(self._counted_parts(keyed)), packs)
-
-    def _unpacked(self, counts: "pa.Table", packs: "Sequence[_Pack]") -> tuple[Mapping[str, CodeArray], CountArray]:
-        """The codes that keys were made of, and their counts."""
-        codes = {}
+        counts, codes = pa.concat_tables(self._counted_parts(keyed)), {}
         for number, pack in enumerate(packs):
             if counts.column(f"key{number}").null_count:
                 raise InputError(
@@ -283,7 +283,6 @@ class DuckRows:
         return {}
 
     def _distinct(self, column: str) -> "pa.Table":
-        """The distinct values of a column, null included, with counts; asked once, for their order must stay."""
         import pyarrow as pa
 
         if column not in self._known:
@@ -302,8 +301,7 @@ class DuckRows:
             terms = []
             for column, stride, _ in pack:
                 lookup = self._lookup(column, place, recodings[column], stride)
-                kind = str(rows.types[place])
-                terms.append(in_place(kind, lookup) or _by_join(kind, lookup, joins))
+                terms.append(lookup.sql(str(rows.types[place]), joins))
                 leaves_out |= lookup.leaves_out
                 place += 1
             keys.append(f"{' + '.join(terms)} AS key{number}")
@@ -314,7 +312,6 @@ class DuckRows:
         return keyed, packs
 
     def _lookup(self, column: str, place: int, recoding: Recoding, stride: int) -> "Lookup":
-        """What the code of each value of a column adds to the key."""
         import pyarrow as pa
 
         values = self._distinct(column).column("v0").combine_chunks()
@@ -341,51 +338,49 @@ class Lookup(NamedTuple):
         """Whether some rows are left out for their value."""
         return bool((self.summands < 0).any()) or (self.has_null and self.of_null < 0)
 
-    @property
-    def sql_of_null(self) -> str:
-        """The summand of null in SQL."""
-        return "NULL" if self.of_null < 0 else str(self.of_null)
+    def sql(self, kind: str, joins: list[str]) -> str:
+        """The summand as an expression of DuckDB, null for rows to leave out; a join that it needs is added to the others.
+
+        kind: the type of the column.
+        """
+        if not len(self.values):
+            return f"CAST({_summand(self.of_null)} AS BIGINT)"
+        value = f"v{self.place}"
+        many = len(self.values) > (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST)
+        result = self._joined(kind, value, joins) if many else self._listed(kind, value)
+        return f"CASE WHEN {value} IS NULL THEN {_summand(self.of_null)} ELSE {result} END"
+
+    def _listed(self, kind: str, value: str) -> str:
+        texts = ", ".join(map(sql_text, self._texts(self.values)))
+        if len(self.values) <= _MOST_IN_LIST:
+            position = f"list_position(CAST([{texts}] AS {kind}[]), {value})"
+        else:
+            # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
+            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts}))) AS INTEGER) + 1"
+        return f"list_extract(CAST([{', '.join(map(_summand, self.summands.tolist()))}] AS BIGINT[]), {position})"
+
+    def _joined(self, kind: str, value: str, joins: list[str]) -> str:
+        """The summand by a join with a table that has no source, so that any connection can have it."""
+        kept, found = np.flatnonzero(self.summands >= 0), f"found{self.place}"
+        listed = f"SELECT unnest({_list_as_sql(self._texts(self.values.take(kept)))})::{kind} AS value"
+        summands = _list_as_sql(list(map(str, self.summands[kept].tolist())))
+        joins.append(
+            f"LEFT JOIN ({listed}, unnest({summands}::BIGINT[]) AS summand) AS {found} ON {value} = {found}.value"
+        )
+        return f"{found}.summand"
+
+    @staticmethod
+    def _texts(values: "pa.Array") -> list[str]:
+        texts: list[str] = values.cast("string").to_pylist()
+        return texts
+
+
+def _summand(number: int) -> str:
+    return "NULL" if number < 0 else str(number)
 
 
 _MOST_IN_LIST, _MOST_IN_ENUM = 24, 1000
 """Values that DuckDB finds in a list, or in a type made of them, as quickly as by a join."""
-
-
-def in_place(kind: str, lookup: Lookup) -> str:
-    """Return what is looked up as an expression of DuckDB, null for rows to leave out; empty where values are too many.
-
-    kind: the type of the column.
-    """
-    import pyarrow as pa
-
-    count = len(lookup.values)
-    if count > (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST):
-        return ""
-    if not count:
-        return f"CAST({lookup.sql_of_null} AS BIGINT)"
-    value = f"v{lookup.place}"
-    texts = ", ".join(map(sql_text, lookup.values.cast(pa.string()).to_pylist()))
-    if count <= _MOST_IN_LIST:
-        position = f"list_position(CAST([{texts}] AS {kind}[]), {value})"
-    else:
-        # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
-        position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts}))) AS INTEGER) + 1"
-    summands = ", ".join("NULL" if summand < 0 else str(summand) for summand in lookup.summands.tolist())
-    result = f"list_extract(CAST([{summands}] AS BIGINT[]), {position})"
-    return result if lookup.of_null < 0 else f"CASE WHEN {value} IS NULL THEN {lookup.sql_of_null} ELSE {result} END"
-
-
-def _by_join(kind: str, lookup: Lookup, joins: list[str]) -> str:
-    """The same by a join, which is added to the others. Its table has no source, so that any connection can have it."""
-    import pyarrow as pa
-
-    kept = np.flatnonzero(lookup.summands >= 0)
-    value, texts = f"v{lookup.place}", lookup.values.take(pa.array(kept)).cast(pa.string()).to_pylist()
-    listed = f"SELECT unnest({_list_as_sql(texts)})::{kind} AS value"
-    summands = _list_as_sql(list(map(str, lookup.summands[kept].tolist())))
-    found = f"found{lookup.place}"
-    joins.append(f"LEFT JOIN ({listed}, unnest({summands}::BIGINT[]) AS summand) AS {found} ON {value} = {found}.value")
-    return f"CASE WHEN {value} IS NULL THEN {lookup.sql_of_null} ELSE {found}.summand END"
 
 
 def _list_as_sql(texts: list[str]) -> str:
@@ -421,7 +416,6 @@ def _packs(recodings: Mapping[str, Recoding]) -> list[_Pack]:
 
 
 def _counted(rows: "Relation") -> "Relation":
-    """The distinct rows, with a column `COUNT`."""
     listed = ", ".join(map(sql_name, rows.columns))
     return rows.aggregate(f"{listed}, count(*) AS {sql_name(COUNT)}", listed)
 
@@ -450,65 +444,3 @@ def _first_number(rows: "Relation") -> int:
 def _collected(rows: "Relation", name: str) -> "pa.Table":
     with engine_refusals(name):
         return rows.to_arrow_table()
-
-
-# Distinct rows by the values that the first rows have; the few rows with other values are counted beside.
-#
-# To ask for all values of all columns before takes half as long as the count itself.
-
-
-_FIRST = 1 << 17
-"""Rows whose values are looked at."""
-
-_FEW = 1 / 8
-"""Rows that have other values, as a share of all, up to which they are counted beside."""
-
-
-class _OtherValuesError(Exception):
-    """Too many rows have other values than the first ones, or a column has more than are looked up quickly."""
-
-
-def counted_by_first_values(rows: "Relation", columns: Sequence[str], most: int, name: str) -> DistinctRows | None:
-    """Return the distinct rows of a relation with the columns v0, v1 and so on; None where they are more than so many.
-
-    columns: what these are called. Raises TooLittleMemoryError, and _OtherValuesError where it cannot tell.
-    """
-    first = _collected(rows.limit(_FIRST), name)
-    values = [first.column(place).combine_chunks().unique() for place in range(len(columns))]
-    if prod(map(len, values)) > _MAX_KEY:
-        raise _OtherValuesError
-    texts: dict[str, Values] = {}
-    terms, stride = [], 1
-    for place, (column, value) in enumerate(zip(columns, values)):
-        known = value.drop_null()
-        has_null = len(known) < len(value)
-        # Null comes after the other values of a column, if it is one.
-        texts[column] = [*texts_of(known, f"column {column!r} of {name}"), *[None] * has_null]
-        lookup = Lookup(place, known, np.arange(len(known)) * stride, len(known) * stride if has_null else -1, has_null)
-        terms.append(in_place(str(rows.types[place]), lookup))
-        stride *= max(len(value), 1)
-    if not all(terms):
-        raise _OtherValuesError
-    key = " + ".join(terms)
-    counts = _collected(_counted(rows.project(f"{key} AS key")).limit(most + 1), name)
-    if len(counts) > most:
-        return None
-    known = _of_keys(counts.filter(counts.column("key").is_valid()), texts)
-    if len(known) == len(counts):
-        return known
-    total = int(numbers_of(counts.column(COUNT)).sum())
-    if total - int(known.counts.sum()) > _FEW * total:
-        raise _OtherValuesError
-    others = _collected(_counted(rows.filter(f"{key} IS NULL")).limit(most - len(known) + 1), name)
-    if len(known) + len(others) > most:
-        return None
-    return concatenated(known, distinct_rows_of(others.rename_columns([*columns, COUNT]), columns, name))
-
-
-def _of_keys(counts: "pa.Table", texts: Mapping[str, Values]) -> DistinctRows:
-    """The rows that keys were made of."""
-    codes = {}
-    keys = numbers_of(counts.column("key"))
-    for column, text in texts.items():
-        keys, codes[column] = last_digit(keys, max(len(text), 1))
-    return DistinctRows(texts, codes, _numbers(counts, COUNT))

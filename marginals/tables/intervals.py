@@ -1,4 +1,7 @@
-"""The numbers that labels stand for: `37`, `20-24`, `18.5-<25`, `90+`, `under 30`.
+"""Ranges of numbers as people write them: one grammar for labels, conditions, hierarchies and published tables.
+
+`18-24`, `18 to 24`, `18 bis unter 25`, `[18, 25[`, `Y25T34`, `75 and over`, `85 ans et plus`, `<5`, `$10,000-$19,999`: words
+become signs, and a text of numbers and signs is a range. Whether each end belongs to it is kept.
 
 A label reads as numbers only after each base value that its hierarchy puts under it was found among these (design 4.19): a
 file that puts 65 under `60-64` would have a range counted wrong and called exact. Codes are no numbers: `98102-5783` runs
@@ -6,24 +9,23 @@ backwards, and of `555-1234` and `555-9876` each would lie in the other. Whoever
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from typing import NamedTuple
+from unicodedata import normalize
 
+import numpy as np
+
+from marginals.arguments import kind_of
 from marginals.errors import InputError
-from marginals.tables.values import PLAIN, POINT
-from models.tables.hierarchy import MISSING, Hierarchy
+from marginals.tables.values import PLAIN, POINT, has_digit, number_in
+from models.arrays import BoolArray, FloatArray
+from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
-_RANGE = re.compile(rf"\s*({PLAIN})\s*(?:[-\u2013\u2014]|\.\.|\bto\b)(<?)\s*({PLAIN})\s*")
-_BRACKETED = re.compile(rf"\s*([\[\](])\s*({PLAIN})\s*[,;]\s*({PLAIN})\s*([\[\])])\s*")
-_BEYOND = re.compile(rf"\s*(<=|>=|<|>|\u2264|\u2265)\s*({PLAIN})\s*")
-_ABOVE = "(?:and|or) (?:over|older|more|above)"
-_OPEN = re.compile(rf"\s*({PLAIN})\s*(?:\+| {_ABOVE})\s*")
-_UNDER = re.compile(rf"\s*(?:under|below|less than) ({PLAIN})\s*")
-_MAY_BE_RANGE = re.compile(r"[-\u2013\u2014,;]|\.\.|\bto\b")
 _INFINITY = Decimal("Infinity")
 
 
@@ -37,45 +39,58 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Range | None":
-        """Return the range that a text is: two numbers, of which a < leaves out the second, or one behind a sign.
-
-        Between two numbers stands a hyphen, a dash, `..` or `to`.
+        """Return the range that a text is, in any spelling; of a number that with both ends the same. It may be empty.
 
         >>> Range.of("20-39")
         Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
-        >>> Range.of("18.5-<25") == Range.of("18.5..<25"), Range.of("young")
+        >>> Range.of("18.5-<25") == Range.of("18,5 bis unter 25") == Range.of("[18.5, 25["), Range.of("young")
         (True, None)
-        >>> Range.of("20\u201339") == Range.of("20 to 39") == Range.of("20-39")
+        >>> Range.of("20\u201339") == Range.of("aged 20 to 39 years") == Range.of("20 a 39 a\u00f1os") == Range.of("Y20T39")
+        True
+        >>> Range.of("75 and over") == Range.of("Y_GE75") == Range.of("ab 75 Jahren") == Range.of("75 ans et plus")
         True
         """
-        if match := _RANGE.fullmatch(text):
-            return cls(Decimal(match[1]), Decimal(match[3]), True, not match[2])
-        if match := _BEYOND.fullmatch(text):
-            closed, end = match[1] not in "<>", Decimal(match[2])
-            is_below = match[1][0] in "<\u2264"
-            return cls(-_INFINITY, end, False, closed) if is_below else cls(end, _INFINITY, closed, False)
-        return None
+        return _range_in(text)
 
     @property
     def is_empty(self) -> bool:
         """Whether no number lies in it."""
         return self.low > self.high or (self.low == self.high and not (self.with_low and self.with_high))
 
-    def meets(self, other: "Range") -> bool:
-        """Whether some number lies in both."""
+    @property
+    def is_point(self) -> bool:
+        """Whether it is a single number."""
+        return self.low == self.high and not self.is_empty
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is from one whole number to another, both of which belong to it."""
+        ends = (self.low, self.high)
+        return self.with_low and self.with_high and all(end.is_finite() and end == end // 1 for end in ends)
+
+    @property
+    def half_open(self) -> tuple[Decimal, Decimal]:
+        """The first of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
+        first = max(self.low + (not self.with_low and self.low.is_finite()), Decimal(0))
+        return first, self.high + 1 if self.with_high else self.high
+
+    def and_of(self, other: "Range") -> "Range":
+        """Return what lies in both."""
         low = max((self.low, not self.with_low), (other.low, not other.with_low))
         high = min((self.high, self.with_high), (other.high, other.with_high))
-        return not Range(low[0], high[0], not low[1], high[1]).is_empty
+        return Range(low[0], high[0], not low[1], high[1])
+
+    def meets(self, other: "Range") -> bool:
+        """Whether some number lies in both."""
+        return not self.and_of(other).is_empty
 
     def holds(self, other: "Range") -> bool:
         """Whether all of another one lies in it."""
-        low = max((self.low, not self.with_low), (other.low, not other.with_low))
-        high = min((self.high, self.with_high), (other.high, other.with_high))
-        return (low, high) == ((other.low, not other.with_low), (other.high, other.with_high))
+        return self.and_of(other) == other
 
     def share_in(self, other: "Range") -> float:
         """The share of it that lies in another one which it meets: of its whole numbers where these are its ends, else of
-        its length; a half where it has no end. 0 only where they share one point of many.
+        its length; a half where it has no end. 0 where they share one point of many.
 
         >>> ages = Range.of("30-39")
         >>> ages.share_in(Range.of(">=35")), ages.share_in(Range.of("<30.5")), Range.of(">=95").share_in(Range.of("90-99"))
@@ -83,57 +98,254 @@ class Range(NamedTuple):
         """
         if not (self.low.is_finite() and self.high.is_finite()):
             return 0.5
-        low, high = max(self.low, other.low), min(self.high, other.high)
-        if self.with_high and self.low == self.low.to_integral_value() and self.high == self.high.to_integral_value():
-            first, last = ceil(low), floor(high)
-            first += low == first and low == other.low and not other.with_low
-            last -= high == last and high == other.high and not other.with_high
+        both = self.and_of(other)
+        if self.is_whole:
+            first = ceil(both.low) + (not both.with_low and both.low % 1 == 0)
+            last = floor(both.high) - (not both.with_high and both.high % 1 == 0)
             if last >= first:
                 return (last - first + 1) / (int(self.high) - int(self.low) + 1)
-        return float((high - low) / (self.high - self.low))
+        return float((both.high - both.low) / (self.high - self.low)) if self.low < self.high else 1.0
+
+
+# The grammar. Words become signs: "75 ans et plus" is 75+, and "18 bis unter 25" is 18<=<25.
+
+_SAME_SIGN = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | {"\u2264": "<=", "\u2a7d": "<=", "\u2265": ">=", "\u2a7e": ">=", "\u2019": "'", "\u221e": "inf"}
+)
+_AND = r"(?:and|&|or|und|oder|et|ou|y|o|ed?|en|of|och|og|eller) "
+_SIGNS = {
+    "+": rf"{_AND}(?:over|older|more|above|up(?:wards?)?|greater|higher|mehr|älter|darüber|plus|m[aá]s|mayor(?:es)?|più"
+    "|oltre|ouder|meer|mais|äldre|eldre)|plus(?! de )",
+    "!": rf"{_AND}(?:under|younger|less|below|fewer|lower|jünger|weniger|darunter|moins|menos|menor(?:es)?|meno|jonger"
+    "|minder|yngre)(?! (?:than|als|de|dan|di) | ?[0-9])",
+    "<=": "up to|at most|not? (?:more than|over)|max(?:imal|imum)?|bis(?: zu)?|höchstens|jusqu'[àa]|au plus|hasta|fino a"
+    "|until|till",
+    ">=": "from|at least|ab|mindestens|à partir de|a partir d[ei]|au moins|desde|al menos|almeno|vanaf|minstens|min",
+    "<": "under|below|(?:less|fewer|lower|younger) than|unter|(?:weniger|jünger|kleiner) als|(?:moins|menos|menor(?:es)?) de"
+    "|meno di|(?:minder|jonger) dan|onder|tot",
+    ">": "over|above|(?:more|older|greater|higher) than|über|(?:mehr|älter|größer) als|plus de|(?:m[aá]s|mayor(?:es)?) de"
+    "|oltre|più di|(?:meer|ouder) dan",
+    "-": "to|through|thru|(?<= )(?:al?|à)(?= )|t/m",
+    "": r"^(?:aged?|ages|age group|im alter von)|years?(?: old| of age)?|yrs?|y\.?o|old|jahren?|jahre|j|ans?|años?|anos?"
+    "|anni|jaar|år|de|da|dai|von|y$",
+    "$": "eur(?:os?)?|usd|chf|gbp|dollars?",
+}
+_WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?")
+_SDMX = re.compile(r"^y_(ge|gt|le|lt)(?=[0-9])|^y([0-9]+)[t-](?=[0-9])")
+_SDMX_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+_LETTERS = re.compile(r"[^\W\d_]+")
+_JOINTS = ("and", "und", "et")
+_AROUND_SIGNS = re.compile(r"\s*([-<>=+!~]|\.{2,3})\s*")
+_BETWEEN_WORDS = re.compile(r"(?:between|entre|zwischen|tra|fra|tussen) (.+) (?:and|y|et|und|ed?|en) (.+)")
+
+_MONEY = "$€£"
+_AMOUNT = (
+    rf"([{_MONEY}]? ?[-+]?(?:[0-9]{{1,3}}(?:[,.' ][0-9]{{3}})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?|\.[0-9]+)"
+    rf"(?:e[-+]?[0-9]{{1,3}})?(?: ?[km])?(?: ?[{_MONEY}%])?)"
+)
+_POINT = re.compile(_AMOUNT)
+_BETWEEN = re.compile(
+    rf"(>=?|){_AMOUNT}(-|\.{{2,3}}|~|(?:-|\.{{2,3}}|<=| (?:{'|'.join(_JOINTS)}|[&ye])|,|)<=?){_AMOUNT}"
+)
+_FROM = re.compile(rf"(>=?){_AMOUNT}|{_AMOUNT}\+")
+_BELOW = re.compile(rf"((?:<=)?<|<=){_AMOUNT}|{_AMOUNT}!")
+_END = rf"(?:{_AMOUNT}|[-+]?inf(?:inity)?|)"
+_BRACKETED = re.compile(rf"([\[\](])\s*{_END}\s*(;|,|-|\.\.)\s*{_END}\s*([\[\])])")
+_FACTORS = {"k": 1000, "m": 1_000_000}
+_GROUPED_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+_LONGEST = 60
+"""Characters of a range; longer texts are sentences."""
 
 
 @lru_cache(maxsize=1 << 14)  # each condition reads all labels of its attribute
-def interval(label: str) -> Range | None:
-    """The numbers that a label looks like by itself, None where it looks like none.
+def _range_in(text: str) -> Range | None:
+    if not has_digit(text) or len(text) > _LONGEST:
+        return None
+    plain = text if text.isascii() else normalize("NFKC", text).translate(_SAME_SIGN)
+    plain = " ".join(plain.lower().split()).rstrip(";,")
+    if match := _BRACKETED.fullmatch(plain):
+        opening, low, sign, high, closing = match.groups()
+        is_loose = opening + closing == "()" and sign == "-"  # parentheses around a range
+        with_ends = (opening == "[" or is_loose, closing == "]" or is_loose)
+        return _between(low, high, with_ends[0] and low is not None, with_ends[1] and high is not None)
+    plain = _SDMX.sub(lambda code: f"{code[2]}-" if code[2] else _SDMX_SIGNS[code[1]], plain)
+    if _LETTERS.search(plain):
+        plain = _WORD.sub(_sign_of, _BETWEEN_WORDS.sub(r"\1-\2", plain))
+        if any(len(letters) > 1 for letters in _LETTERS.findall(plain) if letters not in _JOINTS):
+            return None
+    plain = _AROUND_SIGNS.sub(r"\1", " ".join(plain.split()))
+    if _POINT.fullmatch(plain):
+        return _between(plain, plain)
+    if (match := _BETWEEN.fullmatch(plain)) and (match[1] or " " not in match[3]):
+        return _between(match[2], match[4], match[1] != ">", not match[3].endswith("<"))
+    if match := _FROM.fullmatch(plain):
+        return _between(match[2] or match[3], None, match[1] != ">", False)
+    if match := _BELOW.fullmatch(plain):
+        return _between(None, match[2] or match[3], False, match[1] in ("<=", None))
+    return None
 
-    Such labels are `37`, `20-24`, `18.5-<25`, `[20, 25[`, `90+`, `90 and over`, `<30`, `under 30`. What a label of a
-    hierarchy stands for, `numbers_of` says.
+
+def _sign_of(word: re.Match[str]) -> str:
+    return f" {[*_SIGNS][word.lastindex - 1]} " if word.lastindex else ""
+
+
+def _between(low: str | None, high: str | None, with_low: bool = True, with_high: bool = True) -> Range | None:
+    written = (low or "") + (high or "")
+    is_money = any(sign in written for sign in _MONEY)
+    least = -_INFINITY if low is None else _number_in(low, is_money)
+    most = _INFINITY if high is None else _number_in(high, is_money)
+    if least is None or most is None:
+        return None
+    factor = next((number for letter, number in _FACTORS.items() if letter in (high or "")), 1)
+    if low and not low.endswith(tuple(_FACTORS)) and least < 1000 and least * factor <= most:
+        least *= factor
+    return Range(least, most, with_low, with_high)
+
+
+def _number_in(amount: str, is_money: bool) -> Decimal | None:
+    """The number of an amount. 10.000 is none, since it may be ten or ten thousand; of money it is ten thousand."""
+    text = amount.strip(f"{_MONEY}% ")
+    factor = _FACTORS.get(text[-1], 1)
+    text = text.rstrip("km ")
+    if factor == _FACTORS["m"] and not is_money:
+        return None  # meters
+    if _GROUPED_BY_POINT.fullmatch(text) and (is_money or text.endswith(("000", "999"))):
+        return Decimal(text.replace(".", "")) * factor if is_money else None
+    number = Decimal(text) if _PLAIN.fullmatch(text) else number_in(text) or number_in(text, ",")
+    return None if number is None else number * factor
+
+
+_PLAIN = re.compile(PLAIN)
+
+
+def interval(label: str) -> Range | None:
+    """Return the numbers that a label looks like by itself, None where it looks like none.
+
+    What a label of a hierarchy stands for, `numbers_of` says. An amount such as `$5` is a number beside bands only.
     """
     if (number := POINT.number(label)) is not None:
         return Range(number, number)
-    if match := _OPEN.fullmatch(label):
-        return Range(Decimal(match[1]), _INFINITY, True, False)
-    if match := _UNDER.fullmatch(label):
-        return Range(-_INFINITY, Decimal(match[1]), False, False)
-    numbers = _looks_like(label)
-    return None if numbers is None or numbers.is_empty else numbers
+    numbers = _range_in(label)
+    return None if numbers is None or numbers.low >= numbers.high else numbers
 
 
-def _looks_like(label: str) -> Range | None:
-    """Return the range that a label is written as, which may be empty; brackets may be half-open: `[20, 25[`, `[20, 25)`."""
-    if match := _BRACKETED.fullmatch(label):
-        return Range(Decimal(match[2]), Decimal(match[3]), match[1] == "[", match[4] == "]")
-    return Range.of(label)
+_MONTHS = re.compile(r"(?i)\b(?:months?|mos?|monate?n?|mois|meses|mesi|maanden)\b\.?")
+_YEARS = re.compile(r"(?i)\b(?:years?|yrs?|jahren?|jahre|ans?|años?|anni)\b")
+_THOUSANDS, _MILLIONS = re.compile(r"(?i)[0-9] ?k\b"), re.compile(r"(?i)(?<=[0-9]) ?m\b")
+
+
+def intervals(labels: Sequence[str]) -> list[Range | None]:
+    """Return the numbers that the labels of a column look like.
+
+    Months among labels without are parts of years, and m beside k are millions, which by itself may be meters.
+
+    >>> [str(numbers.high) for numbers in intervals(["0-5 months", "6-11 months"])]
+    ['5', '11']
+    >>> [str(numbers.high) for numbers in intervals(["0-6 months", "1-4 years", "5+"])]
+    ['0.5', '4', 'Infinity']
+    """
+    if any(map(_THOUSANDS.search, labels)):
+        labels = [_MILLIONS.sub("e6", label) for label in labels]
+    in_months = [_MONTHS.search(label) is not None and not _YEARS.search(label) for label in labels]
+    read = [interval(_MONTHS.sub("", label) if is_month else label) for is_month, label in zip(in_months, labels)]
+    if None in read and any(numbers is not None and not numbers.is_point for numbers in read):
+        amounts = (_range_in(label) for label in labels)
+        read = [own or (amount if amount and amount.is_point else None) for own, amount in zip(read, amounts)]
+    if not any(in_months):
+        return read
+    unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
+    return [
+        numbers._replace(low=numbers.low / unit, high=numbers.high / unit) if numbers and is_month else numbers
+        for is_month, numbers in zip(in_months, read)
+    ]
+
+
+def whole_ends(text: str) -> tuple[int | None, int | None] | None:
+    """Return the first and the last whole number of a range, None without an end; None for a text that is no range of such.
+
+    >>> whole_ends("10-14"), whole_ends("< 5"), whole_ends("10 or more"), whole_ends("12"), whole_ends("1.5-2")
+    ((10, 14), (None, 4), (10, None), None, None)
+    """
+    numbers = _range_in(text)
+    if numbers is None or numbers.low >= numbers.high or any(end.is_finite() and end % 1 for end in numbers[:2]):
+        return None
+    first = int(numbers.low) + (not numbers.with_low) if numbers.low.is_finite() else None
+    return first, int(numbers.high) - (not numbers.with_high) if numbers.high.is_finite() else None
+
+
+def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels of ranges of whole numbers that hold others, as groups of the pieces that all cut each other into.
+
+    Empty where a label is no such range.
+
+    >>> pieces_of(["0-17", "18+", "18 to 24", "65 and over"])
+    {'18+': ('18 to 24', '25-64', '65 and over')}
+    """
+    ranges = {label: numbers.half_open for label, numbers in zip(labels, intervals(labels)) if numbers is not None}
+    ends = sorted({end for pair in ranges.values() for end in pair})
+    if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
+        return {}
+    pieces = {}
+    for low, high in pairwise(ends):
+        if any(pair[0] <= low and high <= pair[1] for pair in ranges.values()):
+            written = f"{low}+" if not high.is_finite() else f"{low}" if high - low == 1 else f"{low}-{high - 1}"
+            pieces[low, high] = next((label for label, pair in ranges.items() if pair == (low, high)), written)
+    return {
+        label: tuple(name for (low, high), name in pieces.items() if pair[0] <= low and high <= pair[1])
+        for label, pair in ranges.items()
+        if pieces.get(pair) != label
+    }
+
+
+class Neighbours(NamedTuple):
+    """Two labels of a column whose ranges follow each other. is_gap: whether numbers lie between; else they overlap."""
+
+    below: str
+    above: str
+    is_gap: bool
+
+
+def gaps_and_overlaps(labels: Sequence[str]) -> list[Neighbours]:
+    """Return the neighbours among ranges that leave numbers out, or share some; between whole numbers there is no gap.
+
+    >>> gaps_and_overlaps(["18-24", "25-34", "36-44"]), gaps_and_overlaps(["[18, 25[", "[25, 35]", "35+"])
+    ([Neighbours(below='25-34', above='36-44', is_gap=True)], [Neighbours(below='[25, 35]', above='35+', is_gap=False)])
+    """
+    known = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
+    ends = [end for numbers, _ in known for end in numbers[:2] if end.is_finite()]
+    if sum(not numbers.is_point for numbers, _ in known) < 2 or all(1800 < end < 2200 for end in ends):
+        return []  # years of schools and seasons share one
+    found = []
+    step = 1 if all(end % 1 == 0 for end in ends) else 0
+    for (low, below), (high, above) in pairwise(known):
+        room = high.low - low.high - (step if low.with_high and high.with_low else 0)
+        is_gap = room > 0 or (room == 0 and not low.with_high and not high.with_low)
+        if is_gap or low.meets(high):
+            found.append(Neighbours(below, above, is_gap))
+    return found
 
 
 _OR_MISSING = f" or {MISSING}"
-_AND = re.compile(r", | and (?!(?:over|older|more|above)\b)")
+_BETWEEN_NAMES, _BETWEEN_BRACKETS = re.compile(r", | and (?=other )"), re.compile(r"(?<=[\[\])]), ")
 
 
-@lru_cache(maxsize=4096)  # each condition reads all labels of its attribute
-def named_numbers(label: str) -> Range | None:
-    """From the least to the largest number that a label names, of several, too; None where it names what is none.
+def named_numbers(labels: Sequence[str]) -> list[Range | None]:
+    """Return from the least to the largest number that each label names, of several, too; None for what is none.
 
-    >>> named_numbers("17, 19 or missing") == Range.of("17-19"), named_numbers("other age"), named_numbers("missing")
-    (True, None, None)
-    >>> named_numbers("[18, 25[, [25, 35[") == interval("[18, 35[") == Range.of("18-<35")
+    >>> labels = ["17, 19 or missing", "other age", "[18, 25[, [25, 35["]
+    >>> named_numbers(labels) == [Range.of("17-19"), None, Range.of("18-<35")]
     True
     """
-    together = _BRACKETED.sub(lambda match: match[0].replace(", ", ","), label.removesuffix(_OR_MISSING))
-    read = [interval(part) for part in _AND.split(together)]
-    known = [numbers for numbers in read if numbers is not None]
-    if len(known) < len(read):
+    plain = [label.removesuffix(_OR_MISSING) for label in labels]
+    names = [(_BETWEEN_BRACKETS if text[:1] in "[](" else _BETWEEN_NAMES).split(text) for text in plain]
+    read = iter(intervals([name for parts in names for name in parts]))
+    return [_around([next(read) for _ in parts]) for parts in names]
+
+
+def _around(ranges: Sequence[Range | None]) -> Range | None:
+    known = [numbers for numbers in ranges if numbers is not None]
+    if len(known) < len(ranges):
         return None
     least = min(known, key=lambda numbers: (numbers.low, not numbers.with_low))
     most = max(known, key=lambda numbers: (numbers.high, numbers.with_high))
@@ -145,15 +357,10 @@ def names_missing(label: str) -> bool:
     return label == MISSING or label.endswith(_OR_MISSING)
 
 
-_Read = list[list[Range | None]]
-"""For each level below `*` what each label reads as by itself."""
-
-
 def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
     """For each value of a level the numbers that its label stands for, None for one that is a name.
 
-    All are names where the hierarchy says so, where a label does not hold what is under it, and where the base values are
-    codes.
+    All are names where the hierarchy says so, and where `are_names` does.
 
     >>> ages = Hierarchy.from_rows([("64", "60-64", "*"), ("65", "65+", "*")])
     >>> numbers_of(ages, 1)[0] == Range(Decimal(60), Decimal(64))
@@ -163,7 +370,16 @@ def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
     """
     if level == hierarchy.height or hierarchy.has_names or are_names(hierarchy):
         return [None] * hierarchy.size(level)
-    return list(map(interval, hierarchy.labels[level]))
+    return intervals(hierarchy.labels[level])
+
+
+@lru_cache(64)  # asked again by each condition
+def base_numbers(hierarchy: Hierarchy, of_table: bool = False) -> list[Range | None]:
+    """The numbers that the label of each base value names, None for a name. of_table: whatever labels are above them."""
+    judged = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
+    if judged.height == 0 or judged.has_names or are_names(judged):
+        return [None] * hierarchy.size(0)
+    return named_numbers(hierarchy.labels[0])
 
 
 def are_names(hierarchy: Hierarchy) -> bool:
@@ -174,8 +390,6 @@ def are_names(hierarchy: Hierarchy) -> bool:
     >>> are_names(Hierarchy.from_rows([("112", "11", "*"), ("113", "11", "*")])), are_names(Hierarchy.flat(["0-9", "10+"]))
     (True, False)
     """
-    if hierarchy.height < 2 and not any(map(_MAY_BE_RANGE.search, hierarchy.labels[0])):
-        return False
     read = _read(hierarchy)
     return _are_codes(hierarchy, read) or next(_outside(hierarchy, read), None) is not None
 
@@ -204,7 +418,7 @@ def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:
     if not any(read[0]):
         return []
     outside = (
-        (base, level, code) for base, level, code in _outside(hierarchy, read) if not _is_number(read[level][code])
+        (base, level, code) for base, level, code in _outside(hierarchy, read) if not _is_point(read[level][code])
     )
     return sorted((base, level, hierarchy.labels[level][code]) for base, level, code in outside)
 
@@ -213,16 +427,15 @@ _SHOWN = 3
 """Rows that a message names at most."""
 
 
-def _read(hierarchy: Hierarchy) -> _Read:
-    return [list(map(interval, labels)) for labels in hierarchy.labels[:-1]]
+def _read(hierarchy: Hierarchy) -> list[list[Range | None]]:
+    return [intervals(labels) for labels in hierarchy.labels[:-1]]
 
 
-def _is_number(numbers: Range | None) -> bool:
-    return numbers is not None and numbers.low == numbers.high
+def _is_point(numbers: Range | None) -> bool:
+    return numbers is not None and numbers.is_point
 
 
-def _outside(hierarchy: Hierarchy, read: _Read) -> Iterator[tuple[int, int, int]]:
-    """The base values that are not among the numbers over them, each with the level and the code of these."""
+def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[tuple[int, int, int]]:
     for level in range(1, hierarchy.height):
         if not any(read[level]):
             continue
@@ -232,10 +445,85 @@ def _outside(hierarchy: Hierarchy, read: _Read) -> Iterator[tuple[int, int, int]
                 yield base, level, code
 
 
-def _are_codes(hierarchy: Hierarchy, read: _Read) -> bool:
-    """Whether base values look like ranges and run backwards, or lie in each other."""
-    backwards = (reading is None and _looks_like(label) for reading, label in zip(read[0], hierarchy.labels[0]))
+def _are_codes(hierarchy: Hierarchy, read: list[list[Range | None]]) -> bool:
+    backwards = (reading is None and _range_in(label) for reading, label in zip(read[0], hierarchy.labels[0]))
     if any(backwards):
         return True
     ascending = sorted(reading for reading in read[0] if reading is not None)
     return any(low.high > high.low for low, high in pairwise(ascending))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNumbers:
+    """Of each base value of an attribute which numbers its rows may have. Shape (size(0),) each.
+
+    low, high: infinite without an end. may_count: whether its rows may have a number. may_miss: whether they may have none.
+    whole: whether the numbers are whole.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    may_count: BoolArray
+    may_miss: BoolArray
+    whole: BoolArray
+
+    @classmethod
+    def of(cls, attribute: str, hierarchy: Hierarchy) -> "LabelNumbers":
+        """As the labels say. Raises InputError where no label of the attribute is a number or an interval."""
+        told = base_numbers(hierarchy)
+        if not any(told):
+            raise InputError(
+                f"the values of {attribute!r} are no numbers; give a number for each label of one level, "
+                "values={label: number}"
+            )
+        missing = list(map(names_missing, hierarchy.labels[0]))
+        ranges = [numbers or _ANY for numbers in told]
+        return cls(
+            np.array([float(numbers.low) for numbers in ranges]),
+            np.array([float(numbers.high) for numbers in ranges]),
+            np.array([label != MISSING for label in hierarchy.labels[0]]),
+            np.array(missing, dtype=np.bool_),
+            np.array([numbers.is_whole for numbers in ranges], dtype=np.bool_),
+        )
+
+    @classmethod
+    def given(cls, attribute: str, hierarchy: Hierarchy, values: Mapping[str, float]) -> "LabelNumbers":
+        """Those given for each label of one level. Raises InputError where a label of every level has none."""
+        for level, labels in enumerate(hierarchy.labels):
+            numbered = [label for label in labels if label != MISSING]
+            if numbered and set(numbered) <= set(values) and labels != (SUPPRESSED,):
+                numbers = [_finite(attribute, label, values.get(label, 0.0)) for label in labels]
+                base_numbers = np.array(numbers)[hierarchy.lift(0, level)]
+                is_missing = np.array([label == MISSING and label not in values for label in labels])
+                is_missing = is_missing[hierarchy.lift(0, level)]
+                return cls(base_numbers, base_numbers, ~is_missing, is_missing, np.ones_like(is_missing))
+        raise InputError(f"values must give a number for each label of {attribute!r} at one level")
+
+    def within(self, low: FloatArray | float, high: FloatArray | float) -> "LabelNumbers":
+        """Those that lie between other numbers, too, where any do."""
+        bottom, top = np.maximum(self.low, low), np.minimum(self.high, high)
+        meets = bottom <= top
+        return LabelNumbers(
+            np.where(meets, bottom, self.low),
+            np.where(meets, top, self.high),
+            self.may_count,
+            self.may_miss,
+            self.whole & (np.ceil(bottom) <= np.floor(top)),
+        )
+
+    @property
+    def points(self) -> FloatArray:
+        """A number for each value: the middle, where there is one end that end, nan where nothing is told."""
+        middle = np.where(np.isinf(self.low), self.high, self.low)
+        both = np.isfinite(self.low) & np.isfinite(self.high)
+        middle[both] = (self.low[both] + self.high[both]) / 2
+        return np.where(np.isinf(middle) | ~self.may_count, np.nan, middle)
+
+
+_ANY = Range(Decimal("-Infinity"), Decimal("Infinity"), False, False)
+
+
+def _finite(attribute: str, label: str, number: object) -> float:
+    if not isinstance(number, int | float | np.number) or not isfinite(number):
+        raise InputError(f"values must give {label!r} of {attribute!r} a number, such as 1.0, not {kind_of(number)}")
+    return float(number)

@@ -3,20 +3,20 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError, TooLittleMemoryError
-from marginals.keys import Key, check_settings, is_text, setting
+from marginals.keys import Key, are, check_settings, is_text, setting
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
-    Divisible,
     Engine,
     InOrder,
     Source,
@@ -24,38 +24,45 @@ from marginals.tables.distinct_rows import (
     concatenated,
     merged,
 )
+from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
 from marginals.tables.words import people_words
-from models.arrays import BoolArray, CountArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
-
-# Whether a table has the columns that are described, and its first line names them.
-#
-# The first line of a CSV file without a header is a record, and its "names" are a person's values. Such a file must
-# not be read any further: names of columns are printed, written into configs and published.
-
 
 _NO_PEOPLE = ("others", "strata_and_units", "sampling")
 """Keys of the words for what is no person, though it may be numbered."""
-
 _MANY = 10
 """Different values of a column that is called after people."""
-
 _ROWS_OF_FEW = 10
 """Rows of each value on average, at most, of a column with fewer values: a scale of a few steps is nobody's number."""
 
 
+Person = str | tuple[str, ...] | None
+"""The column that says whose row it is, or several that do together."""
+
+
+def columns_of(person: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns that say whose row it is."""
+    return () if person is None else (person,) if isinstance(person, str) else tuple(person)
+
+
 @dataclass(frozen=True)
 class RepeatingKey:
-    """A column that looks like a key and repeats.
+    """A column that looks like a key and repeats, or several columns together.
 
     values: different ones. rows: those that have one. sign: what else says so.
     """
 
-    column: str
+    columns: tuple[str, ...]
     values: int
     rows: int
     sign: str = ""
+
+    @property
+    def person(self) -> str | tuple[str, ...]:
+        """What a config says as person."""
+        return self.columns[0] if len(self.columns) == 1 else self.columns
 
     @property
     def why(self) -> str:
@@ -64,66 +71,57 @@ class RepeatingKey:
         return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows{beside}"
 
     def __str__(self) -> str:
-        return f"{self.column!r} {self.why}"
+        return f"{' with '.join(map(repr, self.columns))} {self.why}"
 
 
 def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
     """The sentence for a table of which nobody has said whose rows these are. repeating: its keys, one at least."""
-    person = json.dumps(repeating[0].column, ensure_ascii=False)
+    person = json.dumps(repeating[0].person, ensure_ascii=False)
     return InputError(
         f"{'; '.join(map(str, repeating))}. k rows may then be fewer than k people, so say in [data] whose rows these are: "
-        f'person = {person} with one_row = "first", or with rows_per_person = 5 to keep so many rows of each; '
-        'rows_per_person = 1 if each row is a person of its own; rows_per_person = "any" if claims shall count rows'
+        f'person = {person} with one_row = "first", or with rows_per_person = 5 to keep so many '
+        'rows of each; rows_per_person = 1 if each row is a person of its own; rows_per_person = "any" if claims shall '
+        "count rows"
     )
 
 
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
-    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described.
-
-    >>> possible_keys(["patientId", "hospital_id", "age", "name", "customer_calls"], {"name": Attribute("identifier")})
-    ['patientId']
-    """
+    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described."""
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
     return [
         column
         for column in dict.fromkeys(columns)
         if columns.count(column) == 1
         and not is_called_otherwise(column)
-        and (column in identifiers or _is_number_of_somebody(column) or _is_called_after_people(column))
+        and (
+            column in identifiers
+            or words_of(column) & people_words("keys")
+            or _numbered_in(column) - people_words(*_NO_PEOPLE)
+            or _is_called_after_people(column)
+        )
     ]
 
 
 def is_called_otherwise(column: str) -> bool:
     """Whether a column is called after something that is no person, as `hospital_id` or `hhid`, or what several share."""
-    is_other = words_of(column) & people_words("names", *_NO_PEOPLE)
-    return bool(is_other or other_numbered(column))
+    return bool(words_of(column) & people_words("names", *_NO_PEOPLE) or other_numbered(column))
 
 
 def other_numbered(column: str) -> str:
-    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none.
-
-    >>> other_numbered("hhid"), other_numbered("respid"), other_numbered("opioid")
-    ('hhid', '', '')
-    """
+    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none."""
     return " ".join(f"{what}id" for what in _numbered_in(column) & people_words(*_NO_PEOPLE))
 
 
 def _is_called_after_people(column: str) -> bool:
     """Whether a column is called after people, and not after what it tells of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
-    if not people_words("people") & set(words):
+    if not people_words("people").intersection(words):
         return False
-    numbers_them = words[-1] in people_words("people", "keys", "numbered")
-    return numbers_them or not (words[-1] in people_words("measures") or words[0] in people_words("counting"))
-
-
-def _is_number_of_somebody(column: str) -> bool:
-    """Whether a column is called like a number of people: `id`, `patient_id`, `respid`, and not `familyid` or `paid`."""
-    return bool(words_of(column) & people_words("keys") or _numbered_in(column) - people_words(*_NO_PEOPLE))
+    tells = words[-1] in people_words("measures") or words[0] in people_words("counting")
+    return words[-1] in people_words("people", "keys", "numbered") or not tells
 
 
 def _numbered_in(column: str) -> set[str]:
-    """What one word of a column's name says that it numbers: `hh` of `hhid`, `resp` of `respid`, nothing of `paid`."""
     ends = {word for word in words_of(column) if word.endswith("id")} - people_words("no_ids")
     return {word.removesuffix("id") for word in ends} - {""}
 
@@ -132,33 +130,26 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
     """Those of some columns that repeat. missing: texts that stand for no value, beside null and NaN."""
     for key in keys:
         try:
-            values, rows = _occurrences(source, key, missing)
+            if isinstance(source, Engine):
+                values, rows = source.occurrences(key, missing)
+            else:
+                read = source.distinct_rows([key])
+                texts, _ = one_spelling([None if text in missing else text for text in read.values[key]])
+                counts = np.bincount(_ranked(texts)[read.codes[key]], read.counts)[1:]
+                values, rows = int((counts > 0).sum()), int(counts.sum())
         except TooLittleMemoryError:
             raise
         except InputError:  # lists and the like are no keys
             continue
         least = 2 if words_of(key) & people_words("keys") and rows <= _ROWS_OF_FEW * values else _MANY
         if least <= values < rows:
-            yield RepeatingKey(key, values, rows)
-
-
-def _occurrences(source: Source, column: str, missing: Collection[str]) -> tuple[int, int]:
-    """How many different values a column has, and how many rows have one."""
-    if isinstance(source, Engine):
-        return source.occurrences(column, missing)
-    rows = source.distinct_rows([column])
-    texts = rows.values[column]
-    counted = [(texts[code], n) for code, n in zip(rows.codes[column].tolist(), rows.counts.tolist())]
-    whole = [(text, n) for text, n in counted if text is not None and text not in missing]
-    return len({text for text, _ in whole}), sum(n for _, n in whole)
+            yield RepeatingKey((key,), values, rows)
 
 
 ONE_ROW = ("first", "last", "random")
 """Which row of a person can be the one that is counted."""
-
 ANY = "any"
 """What is said of a table in which a person may have any number of rows, so that rows are what is counted."""
-
 MOST_ROWS_OF_A_PERSON = 1_000_000
 """Rows of a person that anybody would count."""
 
@@ -170,9 +161,9 @@ RowsPerPerson = int | Literal["any"] | None
 class Unit:
     """What the claims of a release count.
 
-    person: the column that says whose row it is. one_row: which row of each person counts, "first" or "last" in the order
-    of the table, or "random". rows_per_person: instead of one, so many rows of each person count at most, drawn at
-    random; without `person` it is the word of whoever says it; "any" says that claims count rows, whoever they are of.
+    person: the column that says whose row it is, or several that do together. one_row: which row of each person counts,
+    "first" or "last" in the order of the table, or "random". rows_per_person: instead of one, so many rows of each person
+    count at most, drawn at random; without `person` it is the word of whoever says it; "any" says that claims count rows.
     With `person` alone no person may have several rows. With none of the three nobody has said what a row is.
 
     What is drawn at random depends on the texts of a person and its rows alone, not on their order or on what reads them:
@@ -182,8 +173,14 @@ class Unit:
     (1, 'any', None)
     """
 
-    person: str | None = setting(
-        None, Key(lambda name: name is None or is_text(name), "name the column that says whose row it is")
+    person: Person = setting(
+        None,
+        Key(
+            lambda names: (
+                names is None or is_text(names) or (are(is_text)(names) and 0 < len(set(names)) == len(names))
+            ),
+            'name the column that says whose row it is, or several as in ["household", "member"]',
+        ),
     )
     one_row: str | None = setting(
         None, Key(lambda row: row is None or row in ONE_ROW, f"be {' or '.join(map(json.dumps, ONE_ROW))}")
@@ -207,6 +204,11 @@ class Unit:
             raise InputError(f'with rows_per_person = "{ANY}" claims count rows, so leave out person')
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that say whose row it is."""
+        return columns_of(self.person)
+
+    @property
     def stated(self) -> RowsPerPerson:
         """How many rows are of one person at most, as a release states it."""
         return 1 if self.person is not None and self.rows_per_person is None else self.rows_per_person
@@ -222,24 +224,26 @@ class Unit:
         return self.one_row in ("first", "last")
 
     def check(self, used: Mapping[str, "Attribute"]) -> None:
-        """Raise InputError where the column of people would be published. used: the attributes that can be."""
-        if self.person is not None and self.person in used:
-            raise InputError(
-                f"person names {self.person!r}, which is a {used[self.person].role.value}; who somebody is cannot be "
-                'published, so give the column the role "identifier"'
-            )
+        """Raise InputError where a column of people would be published. used: the attributes that can be."""
+        for column in self.columns:
+            if column in used:
+                raise InputError(
+                    f"person names {column!r}, which is a {used[column].role.value}; who somebody is cannot be "
+                    'published, so give the column the role "identifier"'
+                )
 
 
-Complete = Callable[[DistinctRows], BoolArray]
-"""Which rows lack no value, and say whose they are."""
+class WhatLacks(Protocol):
+    """What is known of rows that lack a value."""
+
+    def complete(self, rows: DistinctRows) -> BoolArray:
+        """Which rows lack no value, and say whose they are."""
+
+    def lacking(self, rows: DistinctRows) -> Mapping[str, int]:
+        """How many rows lack a value of each column."""
 
 
-Lacking = Callable[[DistinctRows], Mapping[str, int]]
-"""How many rows lack a value of each column."""
-
-
-@dataclass(frozen=True, eq=False)
-class PeopleRows:
+class PeopleRows(NamedTuple):
     """The rows that count, without the column of people.
 
     dropped: rows that lack a value; lacking: of each column. left_out: rows beyond those that count of their person.
@@ -251,120 +255,206 @@ class PeopleRows:
     left_out: int
 
 
-def people_rows(
-    source: Source, columns: Sequence[str], unit: Unit, *, complete: Complete, lacking: Lacking, most: int
-) -> PeopleRows:
+def people_rows(source: Source, columns: Sequence[str], unit: Unit, reading: WhatLacks, most: int) -> PeopleRows:
     """Return the rows of a table that count. unit: with the column that says whose row it is.
 
-    complete: which rows can count; the others are dropped before it is chosen which of a person count. lacking: what these
-    lack. most: rows that fit into memory. Raises InputError where a person has several rows and nothing says which of them
-    count, and where the order that is to decide is not known.
+    reading: which rows can count; the others are dropped before it is chosen which of a person count. most: rows that fit
+    into memory. Raises InputError where a person has several rows and nothing says which count, and where the order that is
+    to decide is not known.
     """
-    person = unit.person
-    assert person is not None
     batches: list[DistinctRows] = []
     dropped = left_out = 0
     lacks: Counter[str] = Counter()
-    for part in _parts(source, columns, unit, person, most):
-        rows = part.taken(np.where(complete(part), part.counts, 0))
+    for raw in _parts(source, columns, unit, most):
+        part = with_keys(raw, unit.columns, source.name)
+        rows = part.taken(np.where(reading.complete(part), part.counts, 0))
         dropped += int(part.counts.sum() - rows.counts.sum())
-        lacks.update(lacking(part))
+        lacks.update(reading.lacking(part))
         if unit.needs_order and batches:
-            rows = concatenated(batches.pop(), rows)
-        chosen = rows.taken(kept_of_each(rows, unit, person, source.name))
+            rows = with_keys(concatenated(batches.pop(), rows), unit.columns, source.name)
+        chosen = rows.taken(kept_of_each(rows, unit, source.name))
         left_out += int(rows.counts.sum() - chosen.counts.sum())
-        batches = [chosen] if unit.needs_order else [merged([*batches, chosen.without(person)])]
+        batches = [chosen] if unit.needs_order else [merged([*batches, chosen.without(unit.columns)])]
     if not batches:
         raise InputError(f"{source.name} has no row")
-    only = batches[0].without(person) if unit.needs_order else batches[0]
+    only = batches[0].without(unit.columns) if unit.needs_order else batches[0]
     return PeopleRows(only, dropped, lacks, left_out)
 
 
-def _parts(source: Source, columns: Sequence[str], unit: Unit, person: str, most: int) -> Iterable[DistinctRows]:
+def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
+    chosen = [*unit.columns, *columns]
     if not unit.needs_order:
-        if isinstance(source, Divisible):
-            return source.rows_by(person, columns, most)
-        return [source.distinct_rows([person, *columns])]
+        if isinstance(source, Engine):
+            return source.rows_by(unit.columns[0], chosen[1:], most)
+        return [source.distinct_rows(chosen)]
     if not isinstance(source, InOrder):
         raise InputError(
             f"the rows of {source.name} have no order, so nothing tells which is the {unit.one_row} of a person; "
             'take one_row = "random"'
         )
-    return source.rows_in_order([person, *columns])
+    return source.rows_in_order(chosen)
 
 
-def kept_of_each(rows: DistinctRows, unit: Unit, person: str, name: str) -> CountArray:
-    """How many of each of some rows count, all of which have a person: shape (rows,). name: what messages call the table.
+def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
+    """How many of each of some rows count, all of which have a person in one spelling: shape (rows,).
 
-    Raises InputError where a person has several rows and nothing says which of them count, and where two values are one
-    number.
+    name: what messages call the table. Raises InputError where a person has several rows and nothing says which count.
     """
-    _check_spellings(rows.values[person], person, name)
-    people = _ranked(rows.values[person])[rows.codes[person]]
+    people = numbered(rows, unit.columns)
     if unit.needs_order:
         order = np.arange(len(rows)) if unit.one_row == "first" else np.arange(len(rows))[::-1]
         _, firsts = np.unique(people[order], return_index=True)
         drawn = np.zeros(len(rows), dtype=np.int64)
         drawn[order[firsts]] = 1
         return drawn
-    drawn = _drawn(rows, people, person, unit.most)
+    drawn = _drawn(rows, people, unit)
     if unit.one_row is None and unit.rows_per_person is None and drawn.sum() < rows.counts.sum():
         several = int((np.bincount(people, rows.counts) > 1).sum())
         raise InputError(
-            f"{name}: {several:,} of {len(np.unique(people)):,} values of {person!r} have several rows, so k rows may be "
+            f"{name}: {several:,} of {len(np.unique(people)):,} values of {' with '.join(map(repr, unit.columns))} have "
+            "several rows, so k rows may be "
             'fewer than k people; say one_row = "first", "last" or "random", or how many rows of each count at most, for '
             "example rows_per_person = 5"
         )
     return drawn
 
 
-def _drawn(rows: DistinctRows, people: IndexArray, person: str, most: int) -> CountArray:
-    """How many of each of the rows are drawn, `most` of each person; the draw depends on texts alone.
+def numbered(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
+    """One number a row, the same where all of some columns have the same text: shape (rows,)."""
+    packed = _packed(rows, columns)
+    return packed if len(columns) == 1 else np.unique(packed, return_inverse=True)[1]
+
+
+def _packed(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
+    ranked = [_ranked(rows.values[column])[rows.codes[column]] for column in columns]
+    return ranked[0] if len(columns) == 1 else pack(ranked, [len(rows.values[c]) + 1 for c in columns], len(rows))[0]
+
+
+def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
+    """How many of each of the rows are drawn of each person; the draw depends on texts alone.
 
     people: one number a row, the same for the same person. Each row of a person has a number by its texts, and by how many
     of the rows just like it came before; those with the smallest numbers are drawn.
     """
     row_of: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
-    names = [person, *sorted(column for column in rows.codes if column != person)]
-    ranked = [_ranked(rows.values[column])[rows.codes[column]] for column in names]
-    content, _ = pack(ranked, [len(rows.values[column]) + 1 for column in names], len(rows))
+    names = [*unit.columns, *sorted(rows.codes.keys() - set(unit.columns))]
+    content = _packed(rows, names)
     by_content = row_of[np.argsort(content[row_of], kind="stable")]
-    ordered = content[by_content]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, dtype=np.intp)
-    alike = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
-    numbers = np.zeros(len(ordered), dtype=np.uint64)
+    numbers = np.zeros(len(by_content), dtype=np.uint64)
     for column in names:
         numbers = _mixed(numbers ^ _hashed(column, rows.values[column])[rows.codes[column]][by_content])
-    numbers = _mixed(numbers + alike.astype(np.uint64))
-    owners = people[by_content]
-    order = np.lexsort((numbers, owners))
-    begins = np.flatnonzero(np.r_[True, np.diff(owners[order]) != 0]) if len(order) else np.zeros(0, dtype=np.intp)
-    place = np.arange(len(order)) - np.repeat(begins, np.diff(np.r_[begins, len(order)]))
-    drawn: CountArray = np.bincount(by_content[order[place < most]], minlength=len(rows)).astype(np.int64)
+    numbers = _mixed(numbers + places(content[by_content]).astype(np.uint64))
+    order = np.lexsort((numbers, people[by_content]))
+    chosen = by_content[order[places(people[by_content][order]) < unit.most]]
+    drawn: CountArray = np.bincount(chosen, minlength=len(rows)).astype(np.int64)
     return drawn
 
 
-def _check_spellings(texts: Values, person: str, name: str) -> None:
-    """Raise InputError where two values are the same number, as 1001 and 1001.0: one person would count as two."""
-    spelled: dict[str, str] = {}
-    for text in texts:
-        if text is None or (other := spelled.setdefault(POINT.canonical(text), text)) == text:
-            continue
-        raise InputError(
-            f"{name}: two values of {person!r} are the same number in two spellings, of the forms {_form(other)!r} and "
-            f"{_form(text)!r} (9 stands for any digit), so one person could count as two; write each person in one way"
-        )
+def places(groups: CodeArray) -> IndexArray:
+    """The place of each row among those of its group, from 0 on. groups: rising numbers, shape (rows,)."""
+    begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
+    return np.arange(len(groups)) - np.repeat(begins, np.diff(np.append(begins, len(groups))))
 
 
-def _form(number: str) -> str:
-    """A spelling of a number without its digits, but for zeros that say nothing of it.
+# Keys are values: a person is one key, however a program or a hand spells it.
 
-    >>> _form("1001"), _form("0450"), _form("1001.00")
-    ('9999', '0999', '9999.00')
-    """
-    head = len(number) - len(number.lstrip("0"))
-    tail = len(number) - len(number.rstrip("0")) if "." in number else 0
-    return "0" * head + re.sub("[0-9]", "9", number[head : len(number) - tail]) + "0" * tail
+_PLAIN_KEYS = re.compile(r"[^0-9A-Za-z\n]|^[0-9]+[Ee][0-9]+$|^[0-9A-Fa-f]{32}$", re.MULTILINE)
+"""What no key has that is spelled in one way only: signs, an exponent, the length of a GUID."""
+_LEADING_ZERO = re.compile("(?<![0-9])0[0-9]")
+_WHOLE = re.compile(r"\+?([1-9][0-9]{0,2}(?:[,'\u2019 ][0-9]{3})+|[1-9][0-9]*|0)(?:[.,]0{0,2}|\.0+)?")
+_ROUNDED = re.compile(r"([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{1,2})")
+"""A whole number as R writes a round one: 1e+05."""
+_GUID = re.compile(r"[({]?(?:urn:uuid:)?((?:[0-9a-f]-?){31}[0-9a-f])[)}]?", re.IGNORECASE)
+_GROUPED_BY_POINTS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+_ONE_FORM = str.maketrans(digits + ascii_uppercase + ascii_lowercase, "9" * 10 + "X" * 26 + "x" * 26)
+
+
+def key_of(text: str) -> str:
+    """Return the one spelling of a key: without outer blanks, and of a number or a GUID without signs that say nothing."""
+    text = cell_text(text)
+    if match := _WHOLE.fullmatch(text):
+        return re.sub("[^0-9]", "", match[1])
+    if (match := _ROUNDED.fullmatch(text)) and len(match[2] or "") <= int(match[3]):
+        return match[1] + (match[2] or "").ljust(int(match[3]), "0")
+    guid = _GUID.fullmatch(text)
+    return guid[1].replace("-", "").lower() if guid else text
+
+
+def one_spelling(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
+    """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none."""
+    keys = [text or None for text in texts]
+    if not _is_plain(_joined(keys)):
+        keys = [key and (key_of(key) or None) for key in keys]
+    joined = _joined(dict.fromkeys(keys))
+    if _is_plain(joined) and _LEADING_ZERO.search(joined) is None:
+        return keys, None
+    have_one_form = joined.isascii() and len(set(joined.translate(_ONE_FORM).split("\n"))) == 1
+    return keys, None if have_one_form else _doubtful(joined.split("\n"))
+
+
+def _joined(keys: Iterable[str | None]) -> str:
+    return "\n".join(key for key in keys if key)
+
+
+def _is_plain(joined: str) -> bool:
+    return _PLAIN_KEYS.search(joined) is None and joined in (joined.upper(), joined.lower())
+
+
+def _doubtful(keys: Iterable[str]) -> tuple[str, str] | None:
+    """The forms of the first two keys that differ in zeros, case or signs between parts alone."""
+    seen: dict[str, str] = {}
+    for key in keys:
+        loose = _loose(key)
+        bare = loose.replace("-", "")
+        # 12-3 and 1-23 are two keys, but 123 beside one of them may be the same.
+        apart = f"{bare} apart"
+        for place in (loose, apart if loose == bare else bare):
+            if place in seen:
+                one, other = sorted((_form(seen[place]), _form(key)))
+                return one, other
+        seen[loose] = key
+        if loose != bare:
+            seen[apart] = key
+    return None
+
+
+def _loose(key: str) -> str:
+    """A key without case, zeros that lead and signs, but for one between the numbers that it is made of."""
+    text = folded(key)
+    if _GROUPED_BY_POINTS.fullmatch(text):
+        return text.replace(".", "")
+    number = POINT.canonical(text.replace(",", "."))
+    if POINT.is_number(number):
+        return number.replace("-", "minus").replace(".", "-")
+    text = re.sub(r"[\W_]+", "-", text.removeprefix("0x")).strip("-")
+    text = re.sub(r"(?<=[^\W\d_])-|-(?=[^\W\d_])", "", text)
+    return re.sub("(?<![0-9])0+(?=[0-9])", "", text)
+
+
+def _form(key: str) -> str:
+    """The form of a key: 0 for zeros that lead, 9 for all other digits, X and x for letters."""
+    form = re.sub(r"((?<![\d.,])0+(?=\d))|\d", lambda match: match[1] or "9", key)
+    return "".join("X" if c.isupper() else "x" if c.isalpha() else c for c in form)
+
+
+def with_keys(rows: DistinctRows, columns: Sequence[str], name: str) -> DistinctRows:
+    """Spell the columns of people in one way. Raises InputError, quoting no key, where two keys may be one person."""
+    values = dict(rows.values)
+    for column in columns:
+        values[column], doubt = one_spelling(rows.values[column])
+        if doubt is not None:
+            raise InputError(
+                f"{name}: {spelling_doubt(column, doubt)}, so one person could count as two; write each in one way"
+            )
+    return replace(rows, values=values)
+
+
+def spelling_doubt(column: str, forms: tuple[str, str]) -> str:
+    """Return what is in doubt about two keys of a column, by their forms."""
+    return (
+        f"two values of {column!r} may be one person in two spellings, of the forms {forms[0]!r} and {forms[1]!r} (9 stands "
+        "for any digit, x for any letter)"
+    )
 
 
 def _ranked(texts: Values) -> IndexArray:
@@ -387,15 +477,22 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
+_FEWEST_ROWS = 20
+"""Different rows of a table, at least, by which it is told that each stands several times."""
+
+
+def copies(counts: CountArray) -> int:
+    """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone."""
+    return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_ROWS else 1
+
+
 # How many rows of each person a first config lets count, where the rows of a table are visits of people.
 
 
 _WORTH = 1.5
 """Times as many rows as one of each person, at least, for which it is worth to count several."""
-
 _COARSER = 2.0
 """Times as few people could fill a class, at most: with r rows a person, it needs k * r rows."""
-
 _NEARLY_ALL = 0.95
 """Share of the rows from which on it is not worth to count more of each person."""
 
@@ -403,21 +500,14 @@ _NEARLY_ALL = 0.95
 def worth_counting(rows_of_each: CountArray) -> range:
     """How many rows of each person can be worth to count rather than one, the best number first; none where one is as good.
 
-    rows_of_each: of each person, 1 or more, shape (people,). With r rows a person, sum(min(rows, r)) rows count and a class
-    needs k * r, so the classes are as many as with sum(min(rows, r)) / r people: at least half of all, and no more of each
-    than nearly all rows need.
-
-    >>> list(worth_counting(np.array([2] * 50))), list(worth_counting(np.array([1] * 90 + [40] * 10)))
-    ([2], [])
+    With r rows a person, sum(min(rows, r)) rows count and a class needs k * r, so the classes are as many as with
+    sum(min(rows, r)) / r people: at least half of all, and no more of each than nearly all rows need.
     """
-    people, rows = len(rows_of_each), int(rows_of_each.sum())
-    most = int(rows_of_each.max(initial=1))
-    more_than = (
-        people - np.cumsum(np.bincount(rows_of_each, minlength=most + 1))[:-1]
-    )  # people with more than 0, 1, ...
-    row_totals = np.cumsum(more_than)  # rows, with 1, 2, ... of each
-    row_numbers = np.arange(1, most + 1)
+    people, most = len(rows_of_each), int(rows_of_each.max(initial=1))
+    # people with more than 0, 1, ... rows, and the rows that count with 1, 2, ... of each
+    more_than = people - np.cumsum(np.bincount(rows_of_each, minlength=most + 1))[:-1]
+    row_totals, row_numbers = np.cumsum(more_than), np.arange(1, most + 1)
     is_worth = (row_totals * _COARSER >= people * row_numbers) & (row_totals >= _WORTH * people)
-    enough = int(np.searchsorted(row_totals, _NEARLY_ALL * rows) + 1)
+    enough = int(np.searchsorted(row_totals, _NEARLY_ALL * rows_of_each.sum()) + 1)
     worth = row_numbers[is_worth & (row_numbers <= enough)]
     return range(int(worth.max()), int(worth.min()) - 1, -1) if len(worth) else range(0)

@@ -1,14 +1,25 @@
 """Scales: values that stand in an order, and what stretches of them are called."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_FLOOR, Context, Decimal
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from marginals.tables.values import PLAIN, in_natural_order, number_in, number_text
+from marginals.tables.intervals import Range, interval, intervals
+from marginals.tables.values import (
+    DECIMAL_SIGNS,
+    NumberFormat,
+    date_text,
+    has_digit,
+    looks_like_a_date,
+    number_in,
+    number_text,
+)
 from models.arrays import IndexArray
 
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
@@ -17,16 +28,10 @@ _EXACT = Context(prec=200)
 _FAR = 3
 """Times as many whole numbers as values between the lowest and the highest, from which on they are far apart."""
 
-_DECIMAL_BAND = re.compile(rf"({PLAIN})-<({PLAIN})")
-
 
 @dataclass(frozen=True)
 class Wording:
-    """What stretches are called: one with both ends, those below a value, and those from a value on.
-
-    >>> WHOLE_NUMBERS.between.format("17", "19"), WHOLE_NUMBERS.above.format("85")
-    ('17-19', '85 and over')
-    """
+    """What stretches are called: one with both ends, those below a value, and those from a value on."""
 
     between: str
     below: str
@@ -110,9 +115,7 @@ def decimal_bands(labels: Sequence[str]) -> Scale:
     >>> decimal_bands(["0-<0.5", "0.5-<1", "1-<1.5"]).stretch(0, 1)
     'under 1'
     """
-    matches = [_DECIMAL_BAND.fullmatch(label) for label in labels]
-    ends = [(match[1], match[2]) for match in matches if match]
-    assert len(ends) == len(labels), "bands are named by their ends"
+    ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
     return Scale(np.arange(len(labels)), ends, DECIMALS)
 
 
@@ -128,8 +131,8 @@ def decimals(labels: Sequence[str]) -> Scale | None:
     >>> decimals(["1", "2"]), decimals(["0.5", ".5"]), decimals(["0.5", "half"])
     (None, None, None)
     """
-    numbers = [number for label in labels if (number := number_in(label)) is not None]
-    if len(set(numbers)) < len(labels) or all(number == number.to_integral_value() for number in numbers):
+    numbers = _distinct_numbers(labels)
+    if all(number == number.to_integral_value() for number in numbers):
         return None
     return _between_round_numbers(numbers)
 
@@ -142,11 +145,16 @@ def far_numbers(labels: Sequence[str]) -> Scale | None:
     >>> far_numbers(["310", "10", "9750", "4720"]).stretch(1, 2), far_numbers(["1", "2", "4"])
     ('300-<9000', None)
     """
-    numbers = [number for label in labels if (number := number_in(label)) is not None]
-    if len(set(numbers)) < len(labels) or any(number != number.to_integral_value() for number in numbers):
+    numbers = _distinct_numbers(labels)
+    if not numbers or any(number != number.to_integral_value() for number in numbers):
         return None
-    is_far = bool(numbers) and max(numbers) - min(numbers) + 1 > _FAR * len(numbers)
-    return _between_round_numbers(numbers) if is_far else None
+    return _between_round_numbers(numbers) if max(numbers) - min(numbers) + 1 > _FAR * len(numbers) else None
+
+
+def _distinct_numbers(labels: Sequence[str]) -> list[Decimal]:
+    """The numbers of labels; none where some label is no number, or two are the same one."""
+    numbers = [number for label in labels if (number := number_in(label)) is not None]
+    return numbers if len(set(numbers)) == len(labels) else []
 
 
 def _between_round_numbers(numbers: Sequence[Decimal]) -> Scale:
@@ -156,11 +164,7 @@ def _between_round_numbers(numbers: Sequence[Decimal]) -> Scale:
 
 
 def _roundest(low: Decimal, high: Decimal) -> Decimal:
-    """The number with the fewest digits above one and at most another, of equals the highest.
-
-    >>> [str(_roundest(Decimal(low), Decimal(high))) for low, high in (("8.97", "9.4"), ("9.4", "9.41"), ("-12", "13"))]
-    ['9', '9.41', '0']
-    """
+    """The number with the fewest digits above one and at most another, of equals the highest: 9 of 8.97 and 9.4."""
     if low < 0 <= high:
         return Decimal(0)
     place = max(low.adjusted(), high.adjusted()) + 1
@@ -197,7 +201,173 @@ def texts(labels: Sequence[str]) -> Scale | None:
     ([1, 0], None)
     """
     ordered = in_natural_order(labels)
-    if ordered is None:
+    return None if ordered is None else in_given_order(labels, ordered)
+
+
+# The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
+#
+# Which order it is depends on all values together, and only on values that are published whenever their order is.
+
+Place: TypeAlias = tuple[Any, ...]
+"""Of a value among others of its kind; two of them can be compared."""
+
+_INFINITY = Decimal("Infinity")
+
+
+def in_order(values: Iterable[str]) -> list[str]:
+    """The values in their order; where two have the same place, as texts. Words among numbers stand at the end.
+
+    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one. Codes with leading zeros, and words,
+    stay in the order of texts.
+
+    >>> in_order(["65+", "5-17", "18-64", "unknown", "<5"])
+    ['<5', '5-17', '18-64', '65+', 'unknown']
+    >>> in_order(["10.5", "9.5"]), in_order(["01.02.2024", "28.11.2023"]), in_order(["10 a", "9 b"])
+    (['9.5', '10.5'], ['28.11.2023', '01.02.2024'], ['10 a', '9 b'])
+    >>> in_order(["10", "refused", "9"]), in_order(["010", "9"])
+    (['9', '10', 'refused'], ['010', '9'])
+    """
+    texts = sorted(values)
+    if (natural := in_natural_order(texts)) is not None:
+        return natural
+    if (numbers := NumberFormat.of(texts)) is None:
+        return texts
+    places = [(_INFINITY if (number := numbers.number(text)) is None else number, text) for text in texts]
+    return [text for _, text in sorted(places)]
+
+
+def in_natural_order(values: Iterable[str]) -> list[str] | None:
+    """The values in the order that numbers, dates, times or bands have; None for other texts.
+
+    >>> in_natural_order(["10", "9"]), in_natural_order(["cook", "clerk"])
+    (['9', '10'], None)
+    """
+    _, placed = _placed(values)
+    return None if placed is None else [text for _, text in placed]
+
+
+def known_order(values: Iterable[str]) -> list[str] | None:
+    """The values lowest first, where each is a number, date, time or band of numbers that has its own place; None elsewhere.
+
+    Bands that overlap have none, nor have words among them, or one number in two spellings.
+
+    >>> known_order(["100", "20", "3"]), known_order(["30 and over", "under 20", "20-29"])
+    (['3', '20', '100'], ['under 20', '20-29', '30 and over'])
+    >>> known_order(["mild", "severe"]), known_order(["0-9", "5-14"]), known_order(["1", "1.0"]), known_order(["1", "?"])
+    (None, None, None, None)
+    """
+    texts = sorted(values)
+    if len(texts) < 2:
+        return texts
+    kind, placed = _placed(texts)
+    if placed is None or (kind is _of_bands and placed[-1][0][0] == _INFINITY):
         return None
-    place = {label: number for number, label in enumerate(labels)}
-    return Scale(np.array([place[label] for label in ordered], dtype=np.intp))
+    are_apart = all(
+        low < high and (kind is not _of_bands or low[1] <= high[0]) for (low, _), (high, _) in pairwise(placed)
+    )
+    return [text for _, text in placed] if are_apart else None
+
+
+def _placed(values: Iterable[str]) -> "tuple[_Kind | None, list[tuple[Place, str]] | None]":
+    texts = sorted(values)
+    for kind in _KINDS:
+        if (places := kind(texts)) is not None:
+            return kind, sorted(zip(places, texts))
+    return None, None
+
+
+def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
+    for sign in DECIMAL_SIGNS:
+        if (number_format := NumberFormat.of(texts, sign)) is not None:
+            places: list[Place] = [(number,) for text in texts if (number := number_format.number(text)) is not None]
+            return places if len(places) == len(texts) else None
+    return None
+
+
+_GLANCE = 100
+"""Texts of many, of which some are bands where all are."""
+
+
+def _of_bands(texts: Sequence[str]) -> list[Place] | None:
+    if len(texts) > _GLANCE and not any(map(interval, texts[:_GLANCE])):
+        return None
+    ranges = intervals(texts)
+    bands = sum(numbers is not None and not numbers.is_point for numbers in ranges)
+    if bands < 2 or any(numbers is None and has_digit(text) for numbers, text in zip(ranges, texts)):
+        return None
+    return [(_INFINITY, _INFINITY) if numbers is None else (numbers.low, numbers.high) for numbers in ranges]
+
+
+_TIMES = r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?)?"
+_DAY = re.compile(rf"([0-9]{{1,2}})([./-])([0-9]{{1,2}})\2([0-9]{{4}}){_TIMES}")
+_TIME_OF_DAY = re.compile(r"([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
+
+
+def _of_dates(texts: Sequence[str]) -> list[Place] | None:
+    whens = [when for text in texts if (when := date_text(text)) is not None]
+    if len(whens) == len(texts):  # as local time, so that no zone puts one day before another
+        return [(when,) for when in whens]
+    if not (result := _all(_DAY, texts)):
+        return None
+    one = _days([(match[4], match[3], match[1], match.groups()[4:]) for match in result])
+    other = _days([(match[4], match[1], match[3], match.groups()[4:]) for match in result])
+    return (one or other) if one is None or other is None else None
+
+
+def _days(parts: Sequence[tuple[str, str, str, Sequence[str | None]]]) -> list[Place] | None:
+    try:
+        return [
+            (Decimal(date(int(year), int(month), int(day)).toordinal()), *(Decimal(part or 0) for part in time))
+            for year, month, day, time in parts
+        ]
+    except ValueError:
+        return None
+
+
+def _of_times(texts: Sequence[str]) -> list[Place] | None:
+    result = _all(_TIME_OF_DAY, texts)
+    return [tuple(Decimal(part or 0) for part in match.groups()) for match in result] if result else None
+
+
+def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
+    result = [match for text in texts if (match := form.fullmatch(text.strip()))]
+    return result if len(result) == len(texts) else []
+
+
+_Kind: TypeAlias = Callable[[Sequence[str]], list[Place] | None]
+_KINDS: tuple[_Kind, ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
+
+
+def is_measured(text: str) -> bool:
+    """Whether a text looks like a number, an amount, a date or a time of the day, be it readable as one or not.
+
+    >>> [text for text in ("$1,234", "12/31/2023", "14:30", "refused", "18-24", "5 kg") if is_measured(text)]
+    ['$1,234', '12/31/2023', '14:30']
+    """
+    plain = text.strip()
+    if date_text(plain) is not None or any(form.fullmatch(plain) for form in (_DAY, _TIME_OF_DAY)):
+        return True
+    return number_in(plain, ",") is not None or ((numbers := Range.of(plain)) is not None and numbers.is_point)
+
+
+_MONTH = (
+    "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|fév|fev|avr|aoû|aou|déc|ene|abr|ago|dic|gen|mag|giu|lug"
+    "|set|ott|out"
+)
+_SPREADSHEET_DATE = re.compile(
+    rf"(?i)[0-9]{{1,4}}[-./ ]+(?:{_MONTH})[^\W\d]*\.?(?:[-./ ]+[0-9]{{2,4}})?|(?:{_MONTH})[^\W\d]*\.?[-./ ]+[0-9]{{1,4}}"
+)
+
+
+def dates_among_bands(values: Iterable[str]) -> int:
+    """Return how many values are dates beside bands: a spreadsheet makes 5 September of 5-9.
+
+    >>> dates_among_bands(["0-4", "05-Sep", "10-14"]), dates_among_bands(["0-4", "5-9", "2024-10-14 00:00:00"])
+    (1, 1)
+    >>> dates_among_bands(["5. Sep", "Oct-14"]), dates_among_bands(["0-4", "5-9", "Mar-a-Lago"])
+    (0, 0)
+    """
+    texts = list(values)
+    bands = sum(numbers is not None and not numbers.is_point for numbers in map(interval, texts))
+    dates = sum(_SPREADSHEET_DATE.fullmatch(text.strip()) is not None or looks_like_a_date(text) for text in texts)
+    return dates if bands > 1 and dates < len(texts) - dates else 0

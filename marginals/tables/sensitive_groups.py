@@ -16,7 +16,8 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, Attribute, Role
-from marginals.tables.values import POINT, NumberFormat, date_text, is_measured
+from marginals.tables.scales import is_measured
+from marginals.tables.values import POINT, NumberFormat, date_text
 from models.arrays import CountArray
 
 CATEGORIES = 11

@@ -3,36 +3,35 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
-from marginals.keys import TEXTS, Key, check_settings, is_whole, keys_of, one_of, setting
+from marginals.keys import TEXTS, Key, check_settings, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
+from marginals.tables.counts import CountedRows, refusal_of_counts
+from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
-from marginals.tables.engines import ENGINES, file_source, frame_source, given_orders, left_to_pandas, machine_memory
-from marginals.tables.files import (
-    SEPARATORS,
-    CsvFiles,
-    CsvForm,
-    Files,
-    ParquetFiles,
-    ProgramFile,
-    engine_refusals,
-    files_of,
-    frame_of,
-    is_about_a_line_without_end,
-    is_encoding,
+from marginals.tables.engines import (
+    ENGINES,
+    counts_column,
+    file_source,
+    frame_source,
+    given_orders,
+    machine_memory,
 )
+from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
 from marginals.tables.group_names import GroupNaming, KeptNames
+from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
     CodedColumn,
     are_counted,
@@ -43,8 +42,20 @@ from marginals.tables.levels import (
     population_sizes,
     profiles,
 )
-from marginals.tables.people import RowsPerPerson, Unit, kept_of_each, people_rows, possible_keys, repeating_keys
+from marginals.tables.opening import engine_refusals
+from marginals.tables.people import (
+    Person,
+    RowsPerPerson,
+    Unit,
+    copies,
+    kept_of_each,
+    people_rows,
+    possible_keys,
+    repeating_keys,
+    with_keys,
+)
 from marginals.tables.sensitive_groups import in_groups, is_in_groups
+from marginals.tables.spellings import cell_text, folded
 from marginals.tables.table import (
     NumbersRead,
     OutOfCoreCounts,
@@ -59,11 +70,10 @@ from marginals.tables.table import Values as PartValues
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
-    base_text,
+    dates_of_column,
     has_digit,
     has_leading_zero,
     looks_like_a_date,
-    missing_among,
     number_in,
 )
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
@@ -76,24 +86,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Ladder(Protocol):
-    """Levels of another release, to be put above the base values of a hierarchy."""
+_PERSON = Attribute(Role.IDENTIFIER)
+"""What is known of the column that says whose row it is."""
 
-    def __call__(self, given: Hierarchy, /) -> Hierarchy:
-        """The base values of a hierarchy, and above them these levels."""
+
+Ladder = Callable[[Hierarchy], Hierarchy]
+"""Levels of another release, which it puts above the base values of a hierarchy."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """An opened source, and what each column of it that is used is taken for.
 
-    attributes: those that are used, one at least, all columns of the source. missing: texts that stand for no value, beside
-    null and NaN. observed: whether only base values that occur are in the domain, instead of all those of the hierarchies.
-    decimal: the sign before the fraction of a number. k: rows that the smallest groups of fitted ladders have. numbers: of
-    each column how its values are written as numbers, None for words and codes; known when the values are (`knowing`).
-    unreadable: of columns of numbers, how many rows have a value that is none.
-    ladders: of attributes that take the levels of another release, in place of their own. part: values of a part of the
-    table, which fitted ladders tell from the rest.
+    attributes: of all used columns. observed: whether only base values that occur are in the domain. k: rows that the
+    smallest groups of fitted ladders have. numbers: how each column writes numbers, None for words and codes, once the
+    values are known (`knowing`). unreadable: rows of a column of numbers whose value is none. spelled: spellings of a
+    column's values, and the value. ladders: of attributes that take the levels of another release. part: values of a part.
     """
 
     source: Source
@@ -106,6 +114,7 @@ class Reading:
     part: PartValues = field(default_factory=dict)
     numbers: Mapping[str, NumberFormat | None] = field(default_factory=dict)
     unreadable: Mapping[str, int] = field(default_factory=dict)
+    spelled: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -121,9 +130,8 @@ class Reading:
         attributes = {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
-            rows_of = {
-                text: n for text, n in zip(known._texts(column, texts), counts.tolist()) if text is not None and n
-            }
+            texts_of_rows = zip(known._texts(column, texts), counts.tolist())
+            rows_of = {text: n for text, n in texts_of_rows if text is not None and n}
             sizes = np.array(list(rows_of.values()), dtype=np.int64)
             try:
                 attributes[column] = in_groups(attribute, list(rows_of), sizes, known.numbers[column])
@@ -136,7 +144,7 @@ class Reading:
 
         Where it writes numbers, the words for its values are known by the numbers too.
         """
-        numbers, attributes, unreadable = {}, {}, {}
+        numbers, attributes, unreadable, spelled = {}, {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of: Counter[str] = Counter()
@@ -144,19 +152,20 @@ class Reading:
                 if n and text is not None and text != MISSING:
                     rows_of[text] += n
             column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
+            words = rows_of
             if column_numbers is not None:
-                unreadable[column] = sum(n for text, n in rows_of.items() if not column_numbers.is_number(text))
+                words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
+                unreadable[column] = words.total()
+            is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
+            spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
             attributes[column] = attribute
             if column_numbers is not None and attribute.hierarchy is None and attribute.values:
-                words = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
-                attributes[column] = replace(attribute, values=words)
-        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable)
+                meanings = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
+                attributes[column] = replace(attribute, values=meanings)
+        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable, spelled=spelled)
 
     def counted(self, rows: DistinctRows) -> Table:
-        """The table from its distinct rows."""
-        return self.grouping(_occurring(rows))._counted(rows)
-
-    def _counted(self, rows: DistinctRows) -> Table:
+        """The table from its distinct rows, whose values are known."""
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
@@ -165,29 +174,28 @@ class Reading:
     def _table(
         self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
     ) -> Table:
-        """The table with these counts, and what is known of its columns."""
-
-        def which(holds: Callable[[Attribute], bool]) -> frozenset[str]:
-            return frozenset(column for column, attribute in self.attributes.items() if holds(attribute))
-
+        columns = self.attributes.items()
         read = {
-            name: NumbersRead(number, self.unreadable[name])
-            for name, number in self.numbers.items()
-            if number is not None
+            name: NumbersRead(form, self.unreadable[name]) for name, form in self.numbers.items() if form is not None
         }
         return Table(
             counts,
             self.roles,
             dropped,
             rest,
-            public=which(lambda attribute: attribute.has_public_labels),
+            public=frozenset(c for c, a in columns if a.has_public_labels),
             missing_in=where_some(lacking),
             codebook=Codebook.of(self.attributes),
             ladders=self._ladders,
             naming=self._naming(counts.domain),
-            fitted=which(lambda attribute: attribute.is_fitted),
-            counts_missing=which(lambda attribute: attribute.counts_missing),
+            fitted=frozenset(c for c, a in columns if a.is_fitted),
+            counts_missing=frozenset(c for c, a in columns if a.counts_missing),
             numbers={name: column for name, column in read.items() if column.format.is_grouped or column.unreadable},
+            respelled={
+                name: len(spelled)
+                for name, spelled in self.spelled.items()
+                if any(folded(text) == folded(value) for text, value in islice(spelled.items(), 1))
+            },
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
@@ -197,9 +205,6 @@ class Reading:
         Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is
         sensitive, and where no row meets it.
         """
-        return self.grouping(_occurring(rows))._counted_part(rows, where)
-
-    def _counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
         domain, codes, complete = self.coded(rows)
         values = where.values(domain)
         for column in values:
@@ -213,12 +218,12 @@ class Reading:
         counts[complete] = np.where(inside, rows.counts[complete], 0)
         if not counts.any():
             raise InputError(f"no row of {self.source.name} is in the part {where.text!r}")
-        whole = replace(self, part=values)._counted(rows)
-        part = self._counted(rows.taken(counts))
+        whole = replace(self, part=values).counted(rows)
+        part = self.counted(rows.taken(counts))
         return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """The base codes of the rows that lack no value, in as few bytes as hold them, over their domain, and which rows.
+        """Return the domain, the narrow base codes of the rows that lack no value, and which rows these are.
 
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
@@ -239,7 +244,11 @@ class Reading:
             base_codes[column], counted[column] = narrow[codes], sizes
         by_likeness = {}
         for column in self._by_likeness:
-            known = [CodedColumn(hierarchies[name], base_codes[name]) for name in self._compared_with(column)]
+            known = [  # not the sensitive ones, so that no level depends on these
+                CodedColumn(hierarchies[name], base_codes[name])
+                for name, role in self.roles.items()
+                if name != column and role is Role.QUASI_IDENTIFIER
+            ]
             try:
                 alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
             except InputError as error:
@@ -250,20 +259,15 @@ class Reading:
 
     def complete(self, rows: DistinctRows) -> BoolArray:
         """Which rows lack no value, whatever columns they have: shape (rows,)."""
-        whole: BoolArray = np.ones(len(rows), dtype=bool)
-        for column, codes in rows.codes.items():
-            are_values = _are_values(self._texts(column, rows.values[column]))
-            if not are_values.all():
-                whole &= are_values[codes]
+        whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self._present(rows).values()])
         return whole
 
     def lacking(self, rows: DistinctRows) -> dict[str, int]:
         """How many rows lack a value of each column, whatever columns they have."""
-        lacking = {}
-        for column, codes in rows.codes.items():
-            are_values = _are_values(self._texts(column, rows.values[column]))
-            lacking[column] = 0 if are_values.all() else int(rows.counts[~are_values[codes]].sum())
-        return lacking
+        return {column: int(rows.counts[~present].sum()) for column, present in self._present(rows).items()}
+
+    def _present(self, rows: DistinctRows) -> dict[str, BoolArray]:
+        return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
     def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
         """The table, its rows left in the engine but for what a release with classes of k rows can use.
@@ -276,12 +280,8 @@ class Reading:
                 'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
             )
         occurring = engine.values(list(self.attributes))
-        return self.grouping(occurring)._counted_out_of_core(engine, limit, k, occurring)
-
-    def _counted_out_of_core(
-        self, engine: Engine, limit: int, k: int, occurring: Mapping[str, tuple[Values, CountArray]]
-    ) -> Table:
-        columns = {column: (self._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
+        known = self.grouping(occurring)
+        columns = {column: (known._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
         value_codes = {
             column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
         }
@@ -293,7 +293,7 @@ class Reading:
             kept_sizes[: len(counts[column])] = counts[column]
             if not kept_sizes.any():
                 raise self._no_row()
-            hierarchies[column], recodings[column] = self._recoding(column, texts, kept_sizes)
+            hierarchies[column], recodings[column] = known._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
         for column, recoding in recodings.items():
@@ -307,11 +307,10 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        return self._table(table, rows - out_of_core.total, lacking, out_of_core)
+        return known._table(table, rows - out_of_core.total, lacking, out_of_core)
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
-        """How the levels of attributes are fitted to the rows; those of a population tell nothing of them."""
         return {
             column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k)
             for column, attribute in self.attributes.items()
@@ -319,7 +318,6 @@ class Reading:
         }
 
     def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
-        """How the groups of attributes are named whose levels are fitted; those of another release keep their names."""
         naming: dict[str, GroupNaming | KeptNames] = {}
         for column, attribute in self.attributes.items():
             if column in self.ladders:
@@ -334,21 +332,14 @@ class Reading:
 
     @property
     def _by_likeness(self) -> list[str]:
-        """The attributes whose levels are fitted by likeness to others."""
-        return [
-            name for name, attribute in self.attributes.items() if attribute.is_by_likeness and name not in self.ladders
-        ]
-
-    def _compared_with(self, column: str) -> list[str]:
-        """The attributes by which values are alike: not the sensitive ones, so that no level depends on these."""
-        return [name for name, role in self.roles.items() if name != column and role is Role.QUASI_IDENTIFIER]
+        return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """The values of a column, what stands for none as None, or as the value MISSING where that is counted."""
-        counts_missing = column in self.attributes and self.attributes[column].counts_missing
-        instead = MISSING if counts_missing else None
-        absent = missing_among(texts, self.missing, self.decimal)
-        return [instead if text is None or text in absent else text for text in texts]
+        """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
+        attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
+        instead = MISSING if attribute.counts_missing else None
+        absent = attribute.absent(texts, self.missing, self.decimal)
+        return [instead if text is None or text in absent else spelled.get(text, text) for text in texts]
 
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
@@ -358,8 +349,7 @@ class Reading:
     ) -> tuple[Hierarchy, Recoding]:
         """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
-        sizes: how many of the rows that count have each value. alike: tables of the base values with other columns, by which
-        a ladder is fitted, shape (base values, columns of the tables).
+        sizes: rows that count with each value. alike: tables of the base values with other columns, to fit a ladder by.
         """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring, numbers = sizes > 0, self.numbers[column]
@@ -438,7 +428,6 @@ class Reading:
         return "is not a number, which intervals need"
 
     def _place(self, column: str, text: str) -> str:
-        """Where a value stands, for a message that must not quote it."""
         place = self.source.place(column, text)
         return f"the value in {place}" if place else "a value"
 
@@ -448,7 +437,6 @@ def _are_values(texts: Values) -> BoolArray:
 
 
 def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
-    """The texts of each column, and how many rows have each."""
     return {
         column: (texts, np.bincount(rows.codes[column], rows.counts, minlength=len(texts)).astype(np.int64))
         for column, texts in rows.values.items()
@@ -473,16 +461,12 @@ _TEXTS_OF_PEOPLE = 4
 class TableSource:
     """A table that can be read: where its rows are, what its columns are, and how it is read.
 
-    origin: a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows, or the path of a CSV or
-    Parquet file, a folder or a glob of them. attributes: what each column is; columns that are not named are ignored.
-    missing: texts that stand for no value, beside null and NaN; rows with one in a used column are dropped, unless the
-    attribute counts them. domain: "declared" or "observed". engine: what reads files, "auto" (DuckDB where it is installed
-    and files are large, else pandas), "pandas" or "duckdb". memory: bytes to make do with; None is half of the
-    machine's. separator: between the columns of CSV files, "," or ";", tab or "|". encoding: of CSV files, "auto" (UTF-8,
-    or what the mark at the beginning says), or named. decimal: the sign before the fraction of numbers that are put into
-    intervals, "." or ",". person, one_row, rows_per_person: whose rows these are, as `Unit` says. ladders: of attributes
-    that take the levels of another release, in place of their own. where: the part of the table that is meant, such as
-    `marginals.Part("age >= 21")`; rows of people are chosen before. None means all.
+    Parameters are the keys of the section [data] of a config (docs/config.md), and:
+
+    origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of them.
+    attributes: what each column is; columns that are not named are ignored. missing: texts that stand for no value, beside
+    null and NaN. memory: bytes to make do with; None is half of the machine's. ladders: of attributes that take the levels
+    of another release. where: the part of the table, such as `marginals.Part("age >= 21")`. None means all.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -504,8 +488,17 @@ class TableSource:
     encoding: str = setting(
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     )
+    header: Header = setting(None, Key(is_header, "be a line, from 1, or a list of lines, such as 3 or [3, 4]"))
+    sheet: str | None = setting(None, Key(lambda sheet: sheet is None or is_text(sheet), "name a sheet of a workbook"))
+    counts: str | bool | None = setting(
+        None,
+        Key(
+            lambda counts: counts is None or counts is False or is_text(counts),
+            "name the column of how many people a row stands for, or be false if each row is of one",
+        ),
+    )
     decimal: str = setting(".", one_of(DECIMAL_SIGNS))
-    person: str | None = setting(None, UNIT["person"])
+    person: Person = setting(None, UNIT["person"])
     one_row: str | None = setting(None, UNIT["one_row"])
     rows_per_person: RowsPerPerson = setting(None, UNIT["rows_per_person"])
     ladders: Mapping[str, Ladder] = field(default_factory=dict)
@@ -520,12 +513,21 @@ class TableSource:
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
-        object.__setattr__(self, "missing", tuple(elements_of(self.missing, *_MISSING)))
-        object.__setattr__(self, "attributes", _described(self.attributes))
+        texts = elements_of(self.missing, "missing", "a list of texts that stand for no value, such as ['?', '']")
+        object.__setattr__(self, "missing", tuple(texts))
+        require(self.attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
+        described = {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in self.attributes.items()}
+        object.__setattr__(self, "attributes", described)
         check_settings(self)
+        object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
+        if self.counts and (self.person is not None or self.counts in self.used):
+            raise InputError(
+                f"counts names {self.counts!r}, how many people a row stands for, so no column says whose row it is or is "
+                "published of it; leave out person, and the role of that column"
+            )
         if COUNT in self.used:
             raise InputError(
                 f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
@@ -565,9 +567,9 @@ class TableSource:
         return self.origin if isinstance(self.origin, Path) else None
 
     @property
-    def form(self) -> CsvForm:
-        """How its CSV files are written. Raises InputError for what no separator or encoding is."""
-        return CsvForm(self.separator, self.encoding)
+    def form(self) -> FileForm:
+        """How its files are written, as far as they do not say it themselves."""
+        return FileForm(self.separator, self.encoding, self.header, self.sheet)
 
     @property
     def memory_in_bytes(self) -> int:
@@ -576,18 +578,7 @@ class TableSource:
 
     @property
     def _most_rows(self) -> int:
-        """Distinct rows that fit into memory."""
         return self.memory_in_bytes // 2 // _BYTES_OF_CELL
-
-    def base_code(self, column: str, text: str, hierarchy: Hierarchy) -> int | None:
-        """The code of the base value that a text in a column stands for, None where the hierarchy has none for it.
-
-        hierarchy: that of the table, which was read before and has one base value for each number.
-        """
-        code = hierarchy.code(text, 0)
-        if code is not None or column not in self.attributes:
-            return code
-        return hierarchy.code(base_text(text, self.decimal), 0)
 
     def files(self) -> Files:
         """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
@@ -613,34 +604,19 @@ class TableSource:
         limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
-                people = people_rows(
-                    opened,
-                    list(self.used),
-                    self.unit,
-                    complete=reading.complete,
-                    lacking=reading.lacking,
-                    most=limit // _TEXTS_OF_PEOPLE,
-                )
+                people = people_rows(opened, list(self.used), self.unit, reading, limit // _TEXTS_OF_PEOPLE)
                 return replace(
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
                     missing_in=where_some(people.lacking),
                     rows_per_person=self.unit.stated,
                     left_out=people.left_out,
-                    left_to_pandas=self._left_to_pandas(opened),
                 )
-            table = replace(self._counted(opened, reading, limit, k), left_to_pandas=self._left_to_pandas(opened))
+            table = self._counted(opened, reading, limit, k)
             repeating = tuple(repeating_keys(opened, keys, self.missing))
             return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
 
-    def _left_to_pandas(self, opened: Source) -> str:
-        """Why pandas read its files though they are DuckDB's; empty where that is not so."""
-        if self.unit.needs_order or not isinstance(opened, CsvFiles | ParquetFiles):
-            return ""
-        return left_to_pandas(opened, self.engine, self.memory_in_bytes // 2)
-
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
-        """The table whose rows all count. limit: distinct rows that fit into memory."""
         columns = list(self.used)
         if not isinstance(opened, Engine):
             return self._counted_in_memory(reading, opened.distinct_rows(columns))
@@ -654,16 +630,15 @@ class TableSource:
         return reading.counted_out_of_core(opened, limit, k)
 
     def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
-        """The table of the rows, or of those that are meant."""
-        return reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
+        known = reading.grouping(_occurring(rows))
+        table = known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
+        return table if self.unit.columns or self._counts else replace(table, copies=copies(rows.counts))
 
     @property
     def one_by_one(self) -> "TableSource":
         """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
         sensitive = {name: attribute for name, attribute in self.attributes.items() if attribute.role is Role.SENSITIVE}
-        single = {
-            name: replace(sensitive_attribute, single_values=True) for name, sensitive_attribute in sensitive.items()
-        }
+        single = {name: replace(attribute, single_values=True) for name, attribute in sensitive.items()}
         return replace(self, attributes={**self.attributes, **single})
 
     def rows(self, k: int = 1) -> Rows:
@@ -673,6 +648,7 @@ class TableSource:
         `table`, for a frame of another library, and where missing values are to be counted.
         """
         self.require_no_missing_values()
+        self._refuse_unasked_counts()
         if is_of_pandas(self.origin):
             opened = PandasFrame(self.origin)
             check_columns(opened, self._described)
@@ -681,12 +657,12 @@ class TableSource:
             check_header(files, self._described, self.missing)
             opened = PandasFrame(frame_of(files), files.name)
         reading = self.one_by_one._reading(opened, k)
-        every = opened.rows([*self.used, *self._people])
+        every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
         whole = np.ones(len(every), dtype=bool)
         if self.person is not None:
             whole = reading.complete(every)
             counting = every.taken(whole.astype(np.int64))
-            whole[whole] = kept_of_each(counting, self.unit, self.person, opened.name) > 0
+            whole[whole] = kept_of_each(counting, self.unit, opened.name) > 0
             missing = len(every) - len(counting)
             every = every.taken(whole.astype(np.int64))
         domain, codes, complete = reading.knowing(_occurring(every)).coded(every)
@@ -701,47 +677,61 @@ class TableSource:
 
     def require_no_missing_values(self) -> None:
         """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
-        if self.where is not None:
-            raise InputError(
-                "the key data.where is for tables of counts; rows are disclosed, and their risk is computed, of the whole "
-                "table: leave the key out for that"
-            )
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
-        if column is not None:
-            raise InputError(
-                f'attributes.{column}.missing = "as a value" is for tables of counts; rows are disclosed, and their risk is '
-                "computed, without those that lack a value: leave the key out for that"
-            )
-
-    @property
-    def _people(self) -> list[str]:
-        """The column that says whose row it is, if one is named."""
-        return [] if self.person is None else [self.person]
+        for is_set, key, remedy in (
+            (self.where is not None, "the key data.where", "of the whole table: leave the key out for that"),
+            (self.counts, "the key data.counts", "one by one: write one row for each person for that"),
+            (
+                column is not None,
+                f'attributes.{column}.missing = "as a value"',
+                "without those that lack a value: leave the key out for that",
+            ),
+        ):
+            if is_set:
+                raise InputError(
+                    f"{key} is for tables of counts; rows are disclosed, and their risk is computed, {remedy}"
+                )
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """The attributes, and the column that says whose row it is: what the rows must have."""
-        return {**self.attributes, **dict.fromkeys(self._people, Attribute(Role.IDENTIFIER))}
+        """The attributes, and the columns that say whose row it is or how many it stands for: what the rows must have."""
+        return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], Attribute(Role.IDENTIFIER))}
+
+    @property
+    def _counts(self) -> list[str]:
+        return [self.counts] if isinstance(self.counts, str) else []
 
     def _keys(self) -> list[str]:
-        """The columns that may be keys of people, where nobody has said whose rows these are."""
         if self.path is None:
             return possible_keys(frame_source(self.origin).columns, self.attributes)
-        files = self.files()
-        return [key for key in possible_keys(files.columns, self.attributes) if _has(files, key)]
+        files, keys = self.files(), list[str]()
+        for key in possible_keys(files.columns, self.attributes):
+            with suppress(InputError):  # of some files only
+                files.check([key])
+                keys.append(key)
+        return keys
 
     def _opened(self, keys: Sequence[str] = ()) -> Source:
         """The source, which has each column that is described once. keys: columns that are looked at, too."""
         if self.path is None:
             opened = frame_source(self.origin, self._most_rows)
             check_columns(opened, self._described)
-            return opened
-        files = self.files()
-        check_header(files, self._described, self.missing)
-        if self.unit.needs_order:  # engines read the rows of a file in any order
-            return files
-        columns = [*self.used, *self._people, *keys]
-        return file_source(files, list(dict.fromkeys(columns)), self.engine, self.memory_in_bytes // 2)
+        else:
+            opened = files = self.files()
+            check_header(files, self._described, self.missing)
+            if not self.unit.needs_order:  # engines read the rows of a file in any order
+                columns = dict.fromkeys([*self.used, *self.unit.columns, *self._counts, *keys])
+                opened = file_source(files, list(columns), self.engine, self.memory_in_bytes // 2)
+        self._refuse_unasked_counts()
+        is_counted = isinstance(self.counts, str)
+        return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
+
+    def _refuse_unasked_counts(self) -> None:
+        if self.counts is not None or self.person is not None:
+            return
+        column = counts_column(self.origin if self.path is None else self.files())
+        if column is not None and column not in self.used:
+            raise refusal_of_counts(column, "the table" if self.path is None else self.path.name)
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
         most = self.unit.stated
@@ -749,19 +739,6 @@ class TableSource:
         return Reading(
             opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
         )
-
-
-def _has(files: Files, column: str) -> bool:
-    """Whether all files have a column, once and of one type."""
-    try:
-        files.check([column])
-    except InputError:
-        return False
-    return True
-
-
-_MISSING = ("missing", "a list of texts that stand for no value, such as ['?', '']")
-"""The name of an argument, and what it takes."""
 
 
 class TableSettings(TypedDict, total=False):
@@ -772,8 +749,11 @@ class TableSettings(TypedDict, total=False):
     memory: int | None
     separator: str
     encoding: str
+    header: Header
+    sheet: str | None
+    counts: str | bool | None
     decimal: str
-    person: str | None
+    person: Person
     one_row: str | None
     rows_per_person: RowsPerPerson
     where: RowChoice | None
@@ -801,8 +781,8 @@ def read_table(
         Rows that every published class will have, with which fitted ladders begin; where the distinct rows do not fit,
         values that are rarer are generalized before they are counted.
     settings:
-        domain, engine, memory, separator, encoding, decimal, person, one_row, rows_per_person and where, the keys of the
-        section [data] of a config; `TableSource` says what each means, and holds them as one value.
+        domain, engine, memory, separator, encoding, header, sheet, counts, decimal, person, one_row, rows_per_person and
+        where, the keys of the section [data] of a config; `TableSource` says what each means.
 
     Raises
     ------
@@ -812,11 +792,12 @@ def read_table(
     Examples
     --------
     >>> import pandas as pd
-    >>> people = pd.DataFrame({"age": [23, 34, 41, None], "diagnosis": ["flu", "gout", "flu", ""]})
+    >>> people = pd.DataFrame({"age": [23, 34, 41, 52], "diagnosis": ["flu", "gout", "flu", ""]})
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
-    return _source(source, attributes, missing, settings).table(k)
+    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
+    return TableSource(origin=source, attributes=described, missing=texts, **settings).table(k)
 
 
 def read_rows(
@@ -833,21 +814,8 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
-    return _source(source, attributes, missing, settings).rows()
-
-
-def _source(
-    origin: Any, attributes: Mapping[str, Attribute | str], missing: Iterable[str], settings: TableSettings
-) -> TableSource:
-    return TableSource(
-        origin=origin, attributes=_described(attributes), missing=tuple(elements_of(missing, *_MISSING)), **settings
-    )
-
-
-def _described(attributes: Mapping[str, Attribute | str]) -> dict[str, Attribute]:
-    """What each column is, where it may be told by its role alone."""
-    require(attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')
-    return {name: a if isinstance(a, Attribute) else Attribute(a) for name, a in attributes.items()}
+    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
+    return TableSource(origin=source, attributes=described, missing=texts, **settings).rows()
 
 
 _ROWS = 10_000
@@ -891,40 +859,24 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         return
     try:
         frame = files.first_rows(_ROWS)
-    except InputError as error:
-        if is_about_a_line_without_end(error):  # engines might pass over it
-            raise
+    except InputError:
         return  # whoever reads the rows says better what is wrong with them
-    frame = frame.loc[:, ~frame.columns.duplicated()]
+    # Names once more, as where files were put together, are told by whoever reads the rows.
+    are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
+    frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
     looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
-    if looks_like_record(looked_at, missing):
+    if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
             "once more; write one line with a name for each column before them, names that are words"
         )
 
 
-def looks_like_record(columns: Sequence[Column], missing: Collection[str] = ()) -> bool:
+def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
     """Whether the names of columns are a record, by the evidence of more columns than speak against it.
 
-    For a record speaks a column
-    - whose name is a date, as all its values are;
-    - whose name is a number, as all its values are, unless all such names together can well be names: years, or numbers
-      from column to column by equal steps, or five or more that rise or fall;
-    - whose name is a code with a digit, letters and digits in the same places as in all its values;
-    - whose name is another text and also one of its values, of which there are three or more; with two, the value may
-      repeat the name as answers to check boxes do (`Asthma`: `Asthma`, `no`).
-    Against it speaks a column whose name is a text that is not among its values, where these are all numbers or dates, or
-    where there are few and none of them is rare: a record would most likely hold one of them.
-
-    >>> import pandas as pd
-    >>> from_file = pd.DataFrame({"51": ["40", "62"], "1972-11-02": ["1961-05-01", "1983-01-20"]})
-    >>> looks_like_record([Column.of(name, from_file[name]) for name in from_file])
-    True
-    >>> counted = pd.DataFrame({"country": ["Peru", "Chad"], "2019": ["5", "8"], "2020": ["6", "7"]})
-    >>> looks_like_record([Column.of(name, counted[name]) for name in counted])
-    False
+    Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
     """
     named = [column for column in columns if column.values and column.name not in missing]
     numbers = [column.name for column in named if _are_numbers([column.name, *column.values])]
@@ -933,7 +885,7 @@ def looks_like_record(columns: Sequence[Column], missing: Collection[str] = ()) 
 
 
 def _can_be_names(numbers: Sequence[str]) -> bool:
-    """Whether names that are numbers say no more than that: as years do, or places in a row."""
+    """Whether numbers can be names: years, those with equal steps, or five or more that rise or fall."""
     if any(map(has_leading_zero, numbers)):
         return False
     values = [number for name in numbers if (number := number_in(name)) is not None]
@@ -948,7 +900,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
 
 
 def _is_value(column: Column) -> bool:
-    """Whether a name, not a number, can hardly be anything but a value of its column."""
+    """Whether a name, not a number, is hardly anything but a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
     if looks_like_a_date(column.name):
@@ -960,7 +912,7 @@ def _is_value(column: Column) -> bool:
 
 
 def _is_name(column: Column) -> bool:
-    """Whether a name can hardly be a value of its column."""
+    """Whether a name is a text beside numbers, dates, or few values none of which is rare: a record would hold one."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
     if _are_numbers(column.values) or all(map(looks_like_a_date, column.values)):
@@ -973,5 +925,4 @@ def _are_numbers(texts: Iterable[str]) -> bool:
 
 
 def _shape(text: str) -> str:
-    """The text with one sign for all letters and one for all digits."""
     return re.sub("[0-9]", "0", re.sub(r"[^\W\d_]", "x", text))

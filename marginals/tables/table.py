@@ -243,14 +243,14 @@ class Table:
     lacks several values counts for each. public: the attributes whose hierarchies anybody may know; of the others a release
     tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
     number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
-    like keys of people and repeat, where nobody has said whose rows these are. codebook: what readers are told
-    in words. ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
+    like keys of people and repeat, where nobody has said whose rows these are. copies: how often each row
+    stands in the table, at least. codebook: what readers are told in words.
+    ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
     attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
-    are fitted to these rows, to a population or to those of an earlier release. left_to_pandas: why
-    pandas read files that are DuckDB's, which takes less time and memory; empty where that is not so. part: of which table
-    these rows are a part, and which; None where they are all. counts_missing: attributes of which a row without a value has
+    are fitted to these rows, to a population or to those of an earlier release. part: of which table these rows are a
+    part, and which; None where they are all. counts_missing: attributes of which a row without a value has
     the value "missing". numbers: of attributes whose numbers have signs between thousands, or words among them, how they
-    are read.
+    are read. respelled: of attributes how many texts are read as another spelling of a value.
 
     >>> from marginals.example import table
     >>> table
@@ -268,14 +268,15 @@ class Table:
     rows_per_person: RowsPerPerson = None
     left_out: int = 0
     repeating: tuple[RepeatingKey, ...] = ()
+    copies: int = 1
     codebook: Codebook = field(default_factory=Codebook)
     ladders: Mapping[str, FittedLadder] = field(default_factory=dict)
     naming: Mapping[str, GroupNaming | KeptNames] = field(default_factory=dict)
     fitted: frozenset[str] = frozenset()
-    left_to_pandas: str = ""
     part: PartOf | None = None
     counts_missing: frozenset[str] = frozenset()
     numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
+    respelled: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
@@ -297,7 +298,6 @@ class Table:
             rows_per_person=self.rows_per_person,
             left_out=self.left_out,
             repeating=self.repeating,
-            left_to_pandas=self.left_to_pandas,
         )
 
     @property

@@ -1,18 +1,17 @@
-"""What the text of a value says: which number, which date or time, and where it stands among others.
+"""What the text of a value says: which number, and which date or time.
 
 This is the only module that reads numbers. Sources, guesses, hierarchies, conditions, rules, audits and pages ask it, so
 that a text is the same number everywhere.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache, lru_cache
-from itertools import pairwise
 from math import isfinite, nan
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -27,7 +26,6 @@ DECIMAL_SIGNS = (".", ",")
 
 BLANKS = " \t\u00a0\u2009\u202f"
 """What may stand around a number: spaces, among them those that do not break a line, and tabs."""
-
 ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
 """Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow spaces and such as do not
 break a line."""
@@ -41,12 +39,9 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
-
-NUMERAL = PLAIN.replace(r"\.", "[.,]")
-"""The same with a point or a comma before its fraction."""
-
 CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
 """The one spelling that `number_text` gives a number, as a regular expression."""
+_CANONICAL = re.compile(CANONICAL)
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ class NumberFormat:
 
         texts: distinct. decimal: the sign before the fraction, which is declared. Words without a digit may stand among the
         numbers, as long as these are as many: they are what cannot be read. Codes have leading zeros, as `007`, or zeros at
-        the end that tell them apart, as `250.1` and `250.10` of a classification.
+        the end that tell them apart, as `250.1` and `250.10` of a classification, or an E as `1E1` beside `10` or `12`.
 
         >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
         (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
@@ -85,9 +80,12 @@ class NumberFormat:
         (NumberFormat(decimal='.', thousands='', percent=False), None, None)
         >>> NumberFormat.of(["250.1", "250.10"]), NumberFormat.of(["250.10", "250.20"]) is None
         (None, False)
+        >>> NumberFormat.of(["1E1", "12"])
         """
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
+            return None
+        if _are_codes_with_letter(numerals):
             return None
         written = next((number_format for number_format in formats(decimal) if number_format._is_of(numerals)), None)
         known = frozenset(numerals)
@@ -172,7 +170,7 @@ class NumberFormat:
         >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
         ['100000', '37', '0.5', 'refused']
         """
-        if len(text) <= _DIGITS and self.decimal == "." and _canonical().fullmatch(text):
+        if len(text) <= _DIGITS and self.decimal == "." and _CANONICAL.fullmatch(text):
             return text
         number = self.number(text)
         return text if number is None else number_text(number)
@@ -180,10 +178,8 @@ class NumberFormat:
     def __str__(self) -> str:
         """In words, for whoever wonders how a column was read."""
         said = "point" if self.decimal == "." else "comma"
-        between = {"": "", ",": ", a comma between thousands", ".": ", a point between thousands"}.get(
-            self.thousands,
-            ", an apostrophe between thousands" if self.thousands == "'" else ", a space between thousands",
-        )
+        signs = {",": "a comma", ".": "a point", "'": "an apostrophe", " ": "a space"}
+        between = f", {signs[self.thousands]} between thousands" if self.thousands else ""
         return f"a decimal {said}{between}" + (", in percent" if self.percent else "")
 
 
@@ -227,6 +223,20 @@ def _without_end_zeros(text: str, decimal: str) -> str | None:
     return plain if plain[-1] in "123456789" and plain.rpartition(decimal)[2].isdecimal() else None
 
 
+_LETTER_E = re.compile("[0-9]+[eE]([0-9]{1,3})")
+
+
+def _are_codes_with_letter(numerals: Collection[str]) -> bool:
+    """Whether an E in a numeral is a letter: no program writes 1E1 for 10, nor an exponent that makes no number shorter."""
+    coded = {text: match for text in numerals if (match := _LETTER_E.fullmatch(text))}
+    if not coded:
+        return False
+    plain, longest = {text for text in numerals if text not in coded}, max(map(len, coded))
+    numbers = {number_text(number) for text in coded if (number := POINT.number(text)) is not None}
+    is_short = any(int(match[1]) <= 2 for match in coded.values())
+    return is_short or not numbers.isdisjoint(plain) or all(len(text) <= longest for text in plain)
+
+
 def has_leading_zero(text: str) -> bool:
     """Whether a text begins with a zero that says nothing of a number, so that it is a code: `007`, but not `0.7`."""
     return _LEADING_ZERO.match(text) is not None
@@ -240,11 +250,6 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
     """
     between = ("", *(sign for sign in _THOUSANDS if sign != decimal))
     return tuple(NumberFormat(decimal, thousands, percent) for percent in (False, True) for thousands in between)
-
-
-@cache
-def _canonical() -> re.Pattern[str]:
-    return re.compile(CANONICAL)
 
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
@@ -302,6 +307,7 @@ class Figure(NamedTuple):
     is_percent: bool
 
 
+@lru_cache(1 << 14)
 def figure_in(text: str, decimal: str = "") -> Figure | None:
     """The number that a cell of a published table is, with a decimal point or comma; None for another text.
 
@@ -336,99 +342,20 @@ def number_text(number: Decimal) -> str:
 
 
 def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: str = ".") -> frozenset[str]:
-    """Those of the values of a column that stand for no value: the marks, with blanks around them or without.
+    """Return those of the values of a column that are marks for no value.
 
     A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
     decimal: the sign before the fraction of a number in the column.
-
-    >>> sorted(missing_among(["-9.0", " NA", "", "31", "-09"], ["", "NA", "-9"]))
-    ['', ' NA', '-9.0']
     """
-    known = frozenset(marks)
+    known, spelled = frozenset(marks), NumberFormat(decimal)
     numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
     begins = {number_text(number)[0] for number in numbers} | {"+", "\u2212"}
-    absent, spelled = set(), NumberFormat(decimal)
-    for text in texts:
-        if text is None:
-            continue
-        plain = text if text in known else text.strip(BLANKS) or text
-        if plain in known or (
-            numbers and plain[:1] in begins and not has_leading_zero(plain) and spelled.number(plain) in numbers
-        ):
-            absent.add(text)
-    return frozenset(absent)
 
+    def is_mark(text: str) -> bool:
+        may_be_number = bool(numbers) and text[:1] in begins and not has_leading_zero(text)
+        return text in known or (may_be_number and spelled.number(text) in numbers)
 
-# The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
-#
-# Which order it is depends on all values together, and only on values that are published whenever their order is.
-
-
-Place: TypeAlias = tuple[Any, ...]
-"""Of a value among others of its kind; two of them can be compared."""
-
-
-def in_order(values: Iterable[str]) -> list[str]:
-    """The values in their order; where two have the same place, as texts. Words among numbers stand at the end.
-
-    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one. Codes with leading zeros, and words,
-    stay in the order of texts.
-
-    >>> in_order(["65+", "5-17", "18-64", "unknown", "<5"])
-    ['<5', '5-17', '18-64', '65+', 'unknown']
-    >>> in_order(["10.5", "9.5"]), in_order(["01.02.2024", "28.11.2023"]), in_order(["10 a", "9 b"])
-    (['9.5', '10.5'], ['28.11.2023', '01.02.2024'], ['10 a', '9 b'])
-    >>> in_order(["10", "refused", "9"]), in_order(["010", "9"])
-    (['9', '10', 'refused'], ['010', '9'])
-    """
-    texts = sorted(values)
-    if (natural := in_natural_order(texts)) is not None:
-        return natural
-    if (numbers := NumberFormat.of(texts)) is None:
-        return texts
-    places = [(_INFINITY if (number := numbers.number(text)) is None else number, text) for text in texts]
-    return [text for _, text in sorted(places)]
-
-
-def in_natural_order(values: Iterable[str]) -> list[str] | None:
-    """The values in the order that numbers, dates, times or bands have; None for other texts.
-
-    >>> in_natural_order(["10", "9"]), in_natural_order(["cook", "clerk"])
-    (['9', '10'], None)
-    """
-    texts = sorted(values)
-    for kind in _KINDS:
-        places = kind(texts)
-        if places is not None:
-            return [text for _, text in sorted(zip(places, texts))]
-    return None
-
-
-def known_order(values: Iterable[str]) -> list[str] | None:
-    """The values lowest first, where each is a number, date, time or band of numbers that has its own place; None elsewhere.
-
-    Bands that overlap have none, nor have words among them, or one number in two spellings.
-
-    >>> known_order(["100", "20", "3"]), known_order(["30 and over", "under 20", "20-29"])
-    (['3', '20', '100'], ['under 20', '20-29', '30 and over'])
-    >>> known_order(["mild", "severe"]), known_order(["0-9", "5-14"]), known_order(["1", "1.0"]), known_order(["1", "?"])
-    (None, None, None, None)
-    """
-    texts = sorted(values)
-    if len(texts) < 2:
-        return texts
-    for kind in _KINDS:
-        if (places := kind(texts)) is not None:
-            ordered = sorted(zip(places, texts))
-            are_apart = all(_is_below(low, high, kind) for (low, _), (high, _) in pairwise(ordered))
-            has_words = kind is _of_bands and any(place[0] == _INFINITY for place in places)
-            return [text for _, text in ordered] if are_apart and not has_words else None
-    return None
-
-
-def _is_below(low: Place, high: Place, kind: Callable[[Sequence[str]], list[Place] | None]) -> bool:
-    """Whether one place ends where another begins, at the latest."""
-    return low < high and (kind is not _of_bands or low[1] <= high[0])
+    return frozenset(text for text in texts if text is not None and is_mark(text))
 
 
 MOST_CONSECUTIVE = 10_000
@@ -436,11 +363,7 @@ MOST_CONSECUTIVE = 10_000
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
-    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many.
-
-    >>> consecutive(["9", "12"]), consecutive(["09", "12"]), consecutive(["1", "50000"])
-    (['9', '10', '11', '12'], None, None)
-    """
+    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many."""
     texts = list(values)
     if not texts or not all(map(is_plain_whole, texts)):
         return None
@@ -450,110 +373,11 @@ def consecutive(values: Iterable[str]) -> list[str] | None:
 
 
 def is_plain_whole(text: str) -> bool:
-    """Whether a text is a whole number of at most ten digits in the one spelling that has no more than it needs.
-
-    >>> is_plain_whole("10"), is_plain_whole("09"), is_plain_whole("10.0")
-    (True, False, False)
-    """
+    """Whether a text is a whole number of at most ten digits in the one spelling that has no more than it needs."""
     return _PLAIN_WHOLE.fullmatch(text) is not None
 
 
 _PLAIN_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,9}")
-
-
-def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
-    for sign in DECIMAL_SIGNS:
-        if (number_format := NumberFormat.of(texts, sign)) is not None:
-            places: list[Place] = [(number,) for text in texts if (number := number_format.number(text)) is not None]
-            return places if len(places) == len(texts) else None
-    return None
-
-
-# Texts, compiled where a value is looked at: that takes 8 ms, which who asks a release need not wait for.
-_AMOUNT = r"[$€£]? ?([-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?) ?([kKmM]?)(?: ?(?:[$€£%]|years?|yrs?))?"
-_BETWEEN = rf"[\[(]?{_AMOUNT}(?: ?[-\u2013] ?<?| to | ?\.\. ?<?|[,;] ?){_AMOUNT}[\])]?"
-_BELOW = (
-    rf"(?:<=?|≤|under|below|less than|up to|fewer than) ?{_AMOUNT}|{_AMOUNT} "
-    r"(?:or|and) (?:under|below|less|younger|fewer)"
-)
-_ABOVE = rf"(>=?|≥|over|above|more than|from) ?{_AMOUNT}|{_AMOUNT}(?: ?\+| (?:or|and) (?:over|above|more|older|up))"
-_FACTORS = {"": 1, "k": 1000, "m": 1_000_000}
-_INFINITY = Decimal("Infinity")
-
-
-def _of_bands(texts: Sequence[str]) -> list[Place] | None:
-    """Of bands and numbers, two bands at least; other texts among them may be words only."""
-    places = [_band(text.strip().lower()) for text in texts]
-    words = [place is None and not has_digit(text) for place, text in zip(places, texts)]
-    bands = sum(place is not None and place[0] != place[1] for place in places)
-    if bands < 2 or not all(place is not None or is_word for place, is_word in zip(places, words)):
-        return None
-    return [(_INFINITY, _INFINITY) if place is None else place for place in places]
-
-
-def _band(text: str) -> tuple[Decimal, Decimal] | None:
-    """The ends of a band of numbers, or of a number both times itself."""
-
-    def amounts(match: re.Match[str]) -> list[Decimal]:
-        matching_groups = [group for group in match.groups() if group is not None and group not in (">", ">=", "≥")]
-        pairs = [(number, unit) for number, unit in zip(matching_groups, matching_groups[1:]) if has_digit(number)]
-        return [Decimal(number.replace(",", "")) * _FACTORS[unit] for number, unit in pairs]
-
-    if match := re.fullmatch(_AMOUNT, text):
-        [number] = amounts(match)
-        return number, number
-    if match := re.fullmatch(_BETWEEN, text):
-        low, high = amounts(match)
-        # Of 30-40k both are thousands.
-        low = low * _FACTORS[match[4]] if match[4] and not match[2] and low < 1000 else low
-        return (low, high) if low <= high else None
-    if match := re.fullmatch(_BELOW, text):
-        return -_INFINITY, amounts(match)[0]
-    if match := re.fullmatch(_ABOVE, text):
-        return amounts(match)[0], _INFINITY
-    return None
-
-
-_TIMES = r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?)?"
-_DAY = re.compile(rf"([0-9]{{1,2}})([./-])([0-9]{{1,2}})\2([0-9]{{4}}){_TIMES}")
-_TIME_OF_DAY = re.compile(r"([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
-
-
-def _of_dates(texts: Sequence[str]) -> list[Place] | None:
-    """Of dates that end or begin with the year, with times or without; where the month is cannot be in doubt."""
-    whens = [when for text in texts if (when := date_text(text)) is not None]
-    if len(whens) == len(texts):  # as local time, so that no zone puts one day before another
-        return [(when,) for when in whens]
-    if not (result := _all(_DAY, texts)):
-        return None
-    one = _days([(match[4], match[3], match[1], match.groups()[4:]) for match in result])
-    other = _days([(match[4], match[1], match[3], match.groups()[4:]) for match in result])
-    return (one or other) if one is None or other is None else None
-
-
-def _days(parts: Sequence[tuple[str, str, str, Sequence[str | None]]]) -> list[Place] | None:
-    """The places of days, by year, month, day and the parts of the time; None where one is no day."""
-    try:
-        return [
-            (Decimal(date(int(year), int(month), int(day)).toordinal()), *(Decimal(part or 0) for part in time))
-            for year, month, day, time in parts
-        ]
-    except ValueError:
-        return None
-
-
-def _of_times(texts: Sequence[str]) -> list[Place] | None:
-    result = _all(_TIME_OF_DAY, texts)
-    return [tuple(Decimal(part or 0) for part in match.groups()) for match in result] if result else None
-
-
-def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
-    """The matches of all texts; none where one does not match."""
-    result = [match for text in texts if (match := form.fullmatch(text.strip()))]
-    return result if len(result) == len(texts) else []
-
-
-_KINDS: tuple[Callable[[Sequence[str]], list[Place] | None], ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
 
 
 _LIKE_A_DATE = re.compile(
@@ -566,27 +390,13 @@ def looks_like_a_date(text: str) -> bool:
     return _LIKE_A_DATE.fullmatch(text.strip()) is not None
 
 
-def is_measured(text: str) -> bool:
-    """Whether a text looks like a number, an amount, a date or a time of the day, be it readable as one or not.
-
-    >>> [text for text in ("$1,234", "12/31/2023", "14:30", "refused", "18-24", "5 kg") if is_measured(text)]
-    ['$1,234', '12/31/2023', '14:30']
-    """
-    plain = text.strip()
-    if number_in(plain) is not None or number_in(plain, ",") is not None or date_text(plain) is not None:
-        return True
-    if any(form.fullmatch(plain) for form in (_DAY, _TIME_OF_DAY)):
-        return True
-    return (band := _band(plain.lower())) is not None and band[0] == band[1]
-
-
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
 """What dates can be cut to. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
-
 _MOST_DAYS = 100_000
 """Days of longer times are not filled up with those that do not occur."""
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)
+_ENDS_IN_EITHER_ORDER = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4})(.*)", re.DOTALL)
 _BEGINS_WITH_YEAR = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(.*)", re.DOTALL)
 _TIME = re.compile(
     r"[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(?: ?(?:Z|UTC|[-+][0-9]{2}(?::?[0-9]{2})?))?"
@@ -594,10 +404,7 @@ _TIME = re.compile(
 
 
 def check_units(units: Sequence[str]) -> None:
-    """Raise HierarchyError unless the units are some of UNITS, each one made up of whole ones before it.
-
-    >>> check_units(["day", "month", "year"])
-    """
+    """Raise HierarchyError unless the units are some of UNITS, each one made up of whole ones before it."""
     if unknown := [unit for unit in units if unit not in UNITS]:
         raise HierarchyError(f"dates are cut to {', '.join(UNITS)}, not to {unknown[0]!r}")
     places = [UNITS.index(unit) for unit in units]
@@ -634,6 +441,23 @@ def date_text(text: str) -> str | None:
     return str(when) + ending if ending else str(when).removesuffix(" 00:00:00")
 
 
+def dates_of_column(texts: Collection[str]) -> dict[str, str]:
+    """Return the one text of each date of a column that end with the year; nothing unless they tell days from months.
+
+    >>> dates_of_column(["11/30/2023", "2/1/2023"]), dates_of_column(["11/12/2023"]), dates_of_column(["30-11-2023", "?"])
+    ({'11/30/2023': '2023-11-30', '2/1/2023': '2023-02-01'}, {}, {})
+    """
+    matches = {text: match for text in texts if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text))}
+    if len(matches) < len(set(texts)):
+        return {}
+    first, second = (
+        {text: date_text(f"{m[4]}-{m[month]}-{m[day]}{m[5]}") or "" for text, m in matches.items()}
+        for month, day in ((1, 3), (3, 1))
+    )
+    readings = [read for read in (first, second) if all(read.values())]
+    return readings[0] if readings and (len(readings) == 1 or first == second) else {}
+
+
 def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     """The hierarchy of dates, as `date_text` spells them, cut to ever longer units.
 
@@ -649,8 +473,9 @@ def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     if not given or not units:
         raise HierarchyError("dates need at least one unit and one value")
     if all(len(value) == len("2023-11-12") for value in given):
-        first, last = (date.fromisoformat(value) for value in (given[0], given[-1]))
-        given = list(_filled(first, last, units[-1])) or given
+        first, last = (_edge(date.fromisoformat(given[end]), units[-1], step) for end, step in ((0, -1), (-1, 1)))
+        if (days := (last - first).days) < _MOST_DAYS:
+            given = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
     return Hierarchy.from_rows(
         (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED) for value in given
     )
@@ -667,16 +492,7 @@ def _label(day: date, unit: str) -> str:
     return day.isoformat()[: {"day": 10, "month": 7, "year": 4}[unit]]
 
 
-def _filled(first: date, last: date, unit: str) -> Iterable[str]:
-    """All days of the units that two days and those between them lie in; none where these are too many."""
-    begin, end = _edge(first, unit, -1), _edge(last, unit, 1)
-    if (end - begin).days < _MOST_DAYS:
-        for number in range((end - begin).days + 1):
-            yield (begin + timedelta(number)).isoformat()
-
-
 def _edge(day: date, unit: str, step: int) -> date:
-    """The first or last day of the unit that a day lies in, as far as the calendar goes."""
     label = _label(day, unit)
     while day not in (date.min, date.max) and _label(day + timedelta(step), unit) == label:
         day += timedelta(step)

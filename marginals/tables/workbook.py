@@ -45,8 +45,8 @@ Rows = list[list[object]]
 """The values of a sheet, row by row; None for nothing and for an error such as #N/A."""
 
 
-def sheets_of(stream: BinaryIO, name: str) -> list[Rows]:
-    """Return the sheets of a workbook that hold something, hidden ones too. name: what messages call the file.
+def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
+    """Return the sheets of a workbook that hold something, hidden ones too, by name. name: what messages call the file.
 
     Raises InputError for what is larger than is read, a document type, and for parts that are missing or no XML; and what
     zipfile raises for no archive.
@@ -58,8 +58,14 @@ def sheets_of(stream: BinaryIO, name: str) -> list[Rows]:
         kinds = [sheet.typ == SheetTypeEnum.WorkSheet for sheet in book.sheets_metadata]
         sheets = [book.get_sheet_by_index(number) for number, has_cells in enumerate(kinds) if has_cells]
         pool: dict[str, str] = {}
-        values = [[[_value(cell, pool) for cell in row] for row in sheet.iter_rows()] for sheet in sheets if sheet.end]
-        return [rows for rows in values if any(value is not None for row in rows for value in row)]
+        values = {
+            sheet.name: [[_value(cell, pool) for cell in row] for row in sheet.iter_rows()]
+            for sheet in sheets
+            if sheet.end
+        }
+        return {
+            sheet: rows for sheet, rows in values.items() if any(value is not None for row in rows for value in row)
+        }
     except _RefusedError as error:
         raise InputError(f"{name} {error}; {_AS_CSV}") from None
     except (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError) as error:
@@ -85,7 +91,6 @@ def _unreadable(name: str, error: BaseException) -> InputError:
 
 
 def _value(cell: object, pool: dict[str, str]) -> object:
-    """The value of a cell: whole numbers without a fraction, equal texts once."""
     if isinstance(cell, float):
         return int(cell) if cell.is_integer() else cell
     if isinstance(cell, str):
@@ -98,7 +103,6 @@ class _RefusedError(Exception):
 
 
 def _counted(stream: BinaryIO) -> BytesIO:
-    """The parts of a workbook that are XML, each counted, in a new archive."""
     copy, counts = BytesIO(), _Counts()
     with zipfile.ZipFile(stream) as archive, zipfile.ZipFile(copy, "w") as kept:
         parts = [part for part in archive.namelist() if part.lower().endswith((".xml", ".rels"))]
@@ -201,17 +205,12 @@ class _Counts:
             raise ValueError("no cell has this name")
 
     def _fill(self) -> None:
-        """Count a cell with content, and the rectangle around all of the sheet."""
         self._filled += 1
         _bound(self._filled, MOST_CELLS, "cells")
         row, column = self._cell_row, self._column
         top, left, bottom, right = self._corners or (row, column, row, column)
-        self._corners = top, left, bottom, right = (
-            min(top, row),
-            min(left, column),
-            max(bottom, row),
-            max(right, column),
-        )
+        top, left, bottom, right = min(top, row), min(left, column), max(bottom, row), max(right, column)
+        self._corners = top, left, bottom, right
         if (size := (bottom - top + 1) * (right - left + 1)) > MOST_CELLS:
             raise _RefusedError(
                 f"has its cells in a rectangle of {size:,}, and {MOST_CELLS:,} are read; remove what stands far from the "

@@ -6,6 +6,7 @@ import shutil
 import threading
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import file_digest, sha256
@@ -22,15 +23,49 @@ from marginals.pages.pairs import PairsShown, pairs_shown
 from marginals.pages.steward_page import renamed
 from marginals.recoding.recoded_file import is_file
 from marginals.release.release import Release, open_release
+from marginals.say.claims import claim_meaning, claim_title
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
 from marginals.window.jobs import SEARCH, Job, JobList
-from marginals.window.preview import preview
 from marginals.window.project import NOTES, ConfigFile, Project
 from models.errors import MarginalsError
 
 _MOST = 24
 """Candidates that are kept."""
+
+
+_LISTED = 12
+"""Pairs without a table that are named."""
+
+
+def preview(release: Release, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a release from its files alone. answer: says why a column is not published, for the steward.
+
+    tables: in words, with cells that have rows, the smallest count, and sensitive columns. guarantees: what holds, each with
+    the name of its demand. lacking: columns of which nothing is published, with the reason where it is known. apart: pairs
+    of published columns that no table tells of, the first of them; further: how many more.
+    """
+    domain, sensitive = release.domain, release.published.sensitive
+    reasons = answer.get("unpublished") or {}
+    lacking = {name: reasons.get(name, "") for name in release.published.unpublished}
+    pairs = pairs_shown(release.everything).of_kind("assumed")
+    apart = [" and ".join(pair.names) for pair in pairs if not {*pair.names} & {*lacking}]
+    return {
+        "identity": identity_of(release.published),
+        "tables": [
+            {
+                "in_words": margin_in_words(table.margin, domain),
+                "counted": len(table),
+                "smallest": int(table.counts.min(initial=release.rows)),
+                "sensitive": [name for name in table.margin if name in sensitive],
+            }
+            for table in release.everything.tables
+        ],
+        "guarantees": [(claim_title(claim), claim_meaning(claim)) for claim in release.claims],
+        "lacking": lacking,
+        "apart": apart[:_LISTED],
+        "further": max(len(apart) - _LISTED, 0),
+    }
 
 
 @dataclass(frozen=True)
@@ -68,30 +103,26 @@ class Candidate:
         return str(self.answer.get("error", ""))
 
     @cached_property
-    def _contents(self) -> tuple[tuple[str, ...], PairsShown | None, dict[str, Any] | None]:
-        if self.error:
-            return (), None, None
-        try:
-            release = open_release(self.folder / "release")
-        except (MarginalsError, OSError):
-            return (), None, None
-        tables = tuple(margin_in_words(margin, release.domain) for margin in release.margins)
-        return tables, pairs_shown(release.collection), preview(release, self.answer)
+    def _release(self) -> Release | None:
+        with suppress(MarginalsError, OSError):
+            return None if self.error else open_release(self.folder / "release")
+        return None
 
-    @property
+    @cached_property
     def tables(self) -> tuple[str, ...]:
         """The published tables, with the names that levels have in the release itself; none where it cannot be read."""
-        return self._contents[0]
+        release = self._release
+        return () if release is None else tuple(margin_in_words(margin, release.domain) for margin in release.margins)
 
-    @property
+    @cached_property
     def pairs(self) -> PairsShown | None:
         """The kinds of all pairs of attributes; None if the release cannot be read."""
-        return self._contents[1]
+        return None if self._release is None else pairs_shown(self._release.collection)
 
-    @property
+    @cached_property
     def preview(self) -> dict[str, Any] | None:
         """The preview of its release; None if the release cannot be read."""
-        return self._contents[2]
+        return None if self._release is None else preview(self._release, self.answer)
 
     @property
     def largest_risk(self) -> float | None:
@@ -199,19 +230,16 @@ class Candidates:
             self.drop(candidate.number)
 
     def _folders(self) -> dict[int, Path]:
-        """The folders of candidates, those of searches at work too, by number."""
         named = ((re.fullmatch(r"candidate-([1-9]\d{0,5})", f.name), f) for f in self._project.private.iterdir())
         return {int(match[1]): folder for match, folder in named if match}
 
 
 def _inputs(config: Config) -> tuple[Path, ...]:
-    """The files that a release is made from, besides the config."""
     base = config.policy.base
     return (*config.reads[1:], Path(base)) if isinstance(base, str) and is_file(base) else config.reads[1:]
 
 
 def _digest(reads: Sequence[Path]) -> str:
-    """Digest of files and of the version of this program."""
     digest = sha256(marginals.__version__.encode())
     for file in sorted({file for read in reads for file in files_at(read)}):
         digest.update(f"\0{file}\0".encode())

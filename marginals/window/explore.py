@@ -102,7 +102,6 @@ def show(window: Window, request: Request) -> Response:
 
 
 def _release(window: Window, request: Request) -> tuple[str, Release]:
-    """The release that an address asks for, with its name. Raises InputError for one that is not there."""
     there = releases_in(window.project)
     name = request.args.get("release", there[0] if there else "")
     if name not in there:
@@ -137,12 +136,10 @@ def warm(window: Window) -> None:
 
 
 def _published_levels(release: Release) -> dict[str, int]:
-    """The finest published level of each attribute of which something is published."""
     return {a: level for a, level in release.model.finest_levels.items() if level < release.domain.hierarchy(a).height}
 
 
 def _margin(request: Request, release: Release, finest: Mapping[str, int]) -> dict[str, int]:
-    """Read the levels in an address. Raises InputError for one that is not published."""
     margin = {}
     for key, text in request.args.items():
         if not key.startswith("level:") or not text:
@@ -155,7 +152,6 @@ def _margin(request: Request, release: Release, finest: Mapping[str, int]) -> di
 
 
 def _first(release: Release) -> dict[str, int]:
-    """A published table of two attributes to begin with, or the first there is."""
     two = next((margin for margin in release.margins if len(margin) == 2), None)
     return dict(two or next(iter(release.margins), {}))
 

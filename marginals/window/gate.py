@@ -126,16 +126,13 @@ class Gate:
 
 
 def guarded(response: Response) -> Response:
-    """The response with what tells a browser to load nothing else, keep nothing, and tell nobody.
-
-    Addresses are told to pages of the window alone, and of reports to nobody. Were they told to nobody at all, browsers
-    would send forms with `Origin: null`, which is also what they say of a page that hides where it is from.
-    """
+    """Set headers by which a browser loads nothing else, keeps nothing, and tells nobody the address."""
     headers = response.headers
     headers.setdefault("Content-Security-Policy", POLICY)
     headers.setdefault("Cache-Control", "no-store")
     headers["X-Content-Type-Options"] = "nosniff"
     headers["X-Frame-Options"] = "DENY"
+    # Without any referrer browsers would send forms with `Origin: null`, as pages do that hide where they are from.
     headers["Referrer-Policy"] = "same-origin" if headers["Content-Security-Policy"] == POLICY else "no-referrer"
     headers["Cross-Origin-Opener-Policy"] = "same-origin"
     headers["Cross-Origin-Resource-Policy"] = "same-origin"

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
-from marginals.pages.pairs import PairsShown, ShownPair
 
 _FORKS = sys.platform == "linux"
 """Whether processes are forked from one that has imported. Not on macOS, whose own libraries may fail in a fork."""
@@ -51,35 +50,12 @@ _PATIENCE = 5.0
 _MOST_TEXT = 64_000_000
 
 
-@dataclass(frozen=True)
-class BestFound:
-    """The best that a search has found so far; nothing of it is verified.
-
-    number: how many it has found. seconds: after which it found this one. tables: in words.
-    """
-
-    number: int
-    seconds: float
-    kl_divergence: float
-    tables: tuple[str, ...]
-    pairs: PairsShown
-
-    @classmethod
-    def of(cls, line: Mapping[str, Any], number: int, seconds: float) -> "BestFound":
-        """Read a line of progress. Raises KeyError, TypeError and ValueError if it is none."""
-        pairs = tuple(ShownPair((str(a), str(b)), str(kind)) for a, b, kind in line["pairs"])
-        numbers = {str(kind): int(count) for kind, count in line["numbers"].items()}
-        shown = PairsShown(tuple(map(str, line["attributes"])), pairs, numbers)
-        return cls(number, seconds, float(line["kl_divergence"]), tuple(map(str, line["tables"])), shown)
-
-
 @dataclass
 class Job:
     """A process at work, or done.
 
     shown: what does the same in a terminal, or in Python. progress: the task, how much of it is done and how much there is
     (0: unknown). status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
-    best: of a search, None until it has found one.
     """
 
     number: int
@@ -88,7 +64,6 @@ class Job:
     process: Any = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
     progress: tuple[str, int, int] = ("starting", 0, 0)
-    best: BestFound | None = field(default=None, repr=False)
     status: int | None = None
     seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -217,7 +192,6 @@ class JobList:
             job.done.wait(_PATIENCE + 1)
 
     def _watch(self, job: Job, output: Any, errors: Any, then: Callable[[Job], None] | None) -> None:
-        """Read what a process says until it has ended."""
         printed: list[bytes] = []
 
         def read() -> None:
@@ -250,13 +224,9 @@ class JobList:
 
 
 def _heard(job: Job, line: str) -> str:
-    """Take a line of progress, or return a line that is none."""
     try:
         told = json.loads(line)
-        if "best" in told:
-            job.best = BestFound.of(told["best"], 1 if job.best is None else job.best.number + 1, job.elapsed)
-        else:
-            job.progress = (str(told["task"]), int(told["done"]), int(told["total"]))
+        job.progress = (str(told["task"]), int(told["done"]), int(told["total"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         return line
     return ""
@@ -300,7 +270,6 @@ def _apart() -> Iterator[None]:
 
 
 def _work(work: Callable[..., object], arguments: Sequence[object], folder: Path, streams: Sequence[Any]) -> None:
-    """Do the work of a job, in its process, whose files are for the steward alone."""
     if hasattr(os, "setsid"):
         os.setsid()
     for number, stream in enumerate(streams, start=1):
@@ -318,7 +287,6 @@ def _work(work: Callable[..., object], arguments: Sequence[object], folder: Path
 
 
 def _opened(stream: Any) -> IO[bytes]:
-    """Open the reading end of a pipe, which is closed with it."""
     descriptor = os.dup(_descriptor(stream, os.O_RDONLY))
     stream.close()
     return os.fdopen(descriptor, "rb")

@@ -1,8 +1,10 @@
 """Levels: how each attribute's values merge step by step, and how these steps are changed."""
 
 import re
+from bisect import bisect_right
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import tomlkit
@@ -10,11 +12,11 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.charts import ladder_picture
 from marginals.errors import InputError
+from marginals.files import csv_text
 from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
-from marginals.window.level_tree import level_tree
-from marginals.window.project import hierarchy_file, put, section
+from marginals.window.project import put, section
 from marginals.window.rendering import FieldError
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -25,8 +27,6 @@ _MOST_NAMED = 300
 
 def show(window: Window, request: Request) -> Response:
     """The page of one attribute at one level."""
-    if not window.has_config or window.file.problem() is not None:
-        return window.back("/table")
     counted = window.counting.table()
     table, config = counted.value, window.config()
     if table is None:
@@ -50,7 +50,6 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        tree=level_tree(hierarchy, counts),
         picture=ladder_picture(hierarchy, counts, config.k),
         least=config.k,
         attribute=attribute,
@@ -88,16 +87,13 @@ def save_cuts(window: Window, request: Request) -> Response:
     """Write a hierarchy file with bands between the numbers that somebody typed."""
     name = request.form.get("attribute", "")
     hierarchy = _hierarchy(window, name)
-    listed = [(text, POINT.number(text)) for text in _listed(request.form.get("cuts", ""))]
-    if any(number is None for _, number in listed):
-        raise FieldError("cuts", "bands begin at numbers: type 18, 65, for example")
-    cuts = sorted({number for _, number in listed if number is not None})
-    if not cuts:
-        raise FieldError("cuts", "type at least one number at which a band begins, such as 18, 65")
-    bands = [
-        [value, value if value == MISSING else _band(_decimal(value), cuts), SUPPRESSED]
-        for value in hierarchy.labels[0]
-    ]
+    numbers = [POINT.number(text) for text in _listed(request.form.get("cuts", ""))]
+    cuts = sorted({number for number in numbers if number is not None})
+    if not cuts or None in numbers:
+        raise FieldError("cuts", "type the numbers at which bands begin, such as 18, 65")
+    values = {value: POINT.number(value) for value in hierarchy.labels[0] if value != MISSING}
+    named = {value: _band(number, cuts) for value, number in values.items()}
+    bands = [[value, named.get(value, value), SUPPRESSED] for value in hierarchy.labels[0]]
     return _write(window, request, name, bands, 1, f"{name} has the bands that you cut.")
 
 
@@ -136,17 +132,15 @@ def save_names(window: Window, request: Request) -> Response:
 
 
 def _moved(order: list[int], code: str = "", direction: str = "") -> list[int]:
-    """An order in which a value stands one place further up or down. Raises InputError for what is neither."""
     if direction not in ("up", "down") or not code.isdecimal() or len(code) > 9 or int(code) not in order:
         raise InputError("a value is moved up or down")
     place = order.index(int(code))
     to = min(max(place + (1 if direction == "down" else -1), 0), len(order) - 1)
-    moved = [other for other in order if other != int(code)]
-    return [*moved[:to], int(code), *moved[to:]]
+    order.insert(to, order.pop(place))
+    return order
 
 
 def _write(window: Window, request: Request, name: str, rows: list[list[str]], level: int, sentence: str) -> Response:
-    """A hierarchy file, and the config that names it."""
     attribute = window.config().source.attributes.get(name)
     if attribute is not None and attribute.counts_missing:
         rows = [row for row in rows if row[0] != MISSING]  # it stays apart, whatever the file says
@@ -166,7 +160,7 @@ def _write(window: Window, request: Request, name: str, rows: list[list[str]], l
             attribute_toml.pop(key, None)
         put(attribute_toml, "hierarchy", path)
 
-    return window.edit(request, change, _address(name, level), {path: hierarchy_file(rows)}, sentence)
+    return window.edit(request, change, _address(name, level), {path: csv_text(rows, ";").encode()}, sentence)
 
 
 def _own(document: tomlkit.TOMLDocument, name: str) -> Any:
@@ -177,7 +171,6 @@ def _own(document: tomlkit.TOMLDocument, name: str) -> Any:
 
 
 def _hierarchy(window: Window, name: str) -> Hierarchy:
-    """The levels of an attribute as they are now."""
     counted = window.counting.table(5)
     if counted.value is None or not counted.current:
         raise InputError(counted.problem or "the rows are still being counted; try again in a moment")
@@ -187,14 +180,11 @@ def _hierarchy(window: Window, name: str) -> Hierarchy:
 
 
 def _file_of(window: Window, name: str) -> str:
-    """The hierarchy file that the config names for an attribute; empty for none."""
     settings = window.file.plain.get("attributes", {}).get(name, {})
     return str(settings.get("hierarchy", ""))
 
 
 def _address(name: str, level: int) -> str:
-    from urllib.parse import urlencode
-
     return f"/levels?{urlencode({'attribute': name, 'level': level})}"
 
 
@@ -209,24 +199,17 @@ def _number(text: str, what: str) -> int | float:
     return float(number) if set(text) & set(".eE") else int(number)
 
 
-def _decimal(text: str) -> Decimal:
-    number = POINT.number(text)
-    if number is None:
+def _band(value: Decimal | None, cuts: list[Decimal]) -> str:
+    """Return the name of the band that a number is in: "under 18", "18-29", "65 and over"."""
+    if value is None:
         raise InputError("bands are cut between numbers, and there is something else")
-    return number
-
-
-def _band(value: Decimal, cuts: list[Decimal]) -> str:
-    """The name of the band that a number is in: "under 18", "18-29", "65 and over"."""
-    above = [cut for cut in cuts if cut <= value]
-    following = [cut for cut in cuts if cut > value]
-    if not above:
+    place = bisect_right(cuts, value)
+    if not place:
         return f"under {number_text(cuts[0])}"
-    if not following:
-        return f"{number_text(above[-1])} and over"
-    is_whole = all(cut == cut.to_integral_value() for cut in cuts) and value == value.to_integral_value()
-    low, high = above[-1], following[0]
-    if not is_whole:
+    if place == len(cuts):
+        return f"{number_text(cuts[-1])} and over"
+    low, high = cuts[place - 1], cuts[place]
+    if any(number % 1 for number in (value, *cuts)):
         return f"{number_text(low)}-<{number_text(high)}"
     return number_text(low) if high - low == 1 else f"{number_text(low)}-{number_text(high - 1)}"
 

@@ -1,7 +1,7 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tomlkit
@@ -11,18 +11,16 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.requirements import Requirements
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
-from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.named_rules import rules_of
-from marginals.publishing.policy import Policy, base_names, strategy_names
+from marginals.publishing.policy import Policy
 from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, proposed_diversity
 from marginals.say.claims import claim_meaning, claim_title
-from marginals.tables.attribute import Role
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs
 from marginals.window.project import drop, put, section
 from marginals.window.rendering import FieldError
-from marginals.window.window import STEPS, Window
+from marginals.window.window import STEPS, Window, sensitive_of
 from models.errors import MarginalsError
 
 RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
@@ -57,8 +55,6 @@ KINDS = (
 
 def show(window: Window, _request: Request) -> Response:
     """The page."""
-    if not window.has_config or window.file.problem() is not None:
-        return window.back("/table")
     config, counted = window.config(), window.counting.table()
     policy, table, used = config.policy, counted.value, config.source.used
     sensitive = sensitive_of(config)
@@ -95,16 +91,8 @@ def show(window: Window, _request: Request) -> Response:
         sensitive=sensitive,
         pairs=[sorted(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2],
         larger=[analysis for analysis in policy.analyses if len(analysis.attributes) != 2],
-        strategies=strategy_names(),
-        bases=base_names(),
-        base=policy.base if isinstance(policy.base, str) else "levels",
         claims=_claims(policy, sensitive, counts_missing),
     )
-
-
-def sensitive_of(config: Config) -> list[str]:
-    """The sensitive columns that are used."""
-    return [name for name, attribute in config.source.used.items() if attribute.role is Role.SENSITIVE]
 
 
 def stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str, object]:
@@ -114,18 +102,15 @@ def stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str,
 
 
 def _proposed(table: Table | None, name: str) -> str:
-    """The proposed diversity of an attribute: one that all rows satisfy, or the default."""
     known = table is not None and name in table.sensitive
     return (proposed_diversity(table, name) if table is not None and known else None) or PROPOSED
 
 
 def _listed(value: Any) -> list[str]:
-    """A key that takes a text or several."""
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[str]) -> list[tuple[str, str]]:
-    """Titles and sentences of the claims of a release under a policy."""
     try:
         requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing)
         return [(claim_title(claim), claim_meaning(claim, sensitive)) for claim in requirements.claims]
@@ -162,7 +147,6 @@ def save(window: Window, request: Request) -> Response:
 
 
 def _require_diversity(name: str, text: str) -> None:
-    """Raise FieldError for what is no diversity, with what to type instead."""
     kind = text.partition(":")[0]
     form = next((form for known, form, _ in KINDS if known == kind), "")
     example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(form)
@@ -212,49 +196,14 @@ def demand_proposed(window: Window, request: Request) -> Response:
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
     """One text where all sensitive attributes have the same, else one for each; lists by level stay as they are."""
-    stated_diversity = privacy.get("diversity")
-    now = stated_diversity.unwrap() if hasattr(stated_diversity, "unwrap") else stated_diversity
-    by_level: dict[str, object] = (
-        {name: value for name, value in now.items() if isinstance(value, list)} if isinstance(now, dict) else {}
-    )
-    wanted: dict[str, object] = {**{name: text for name, text in of_each.items() if text}, **by_level}
-    if not of_each and not by_level:
+    stated = privacy.get("diversity", {})
+    listed = stated.items() if isinstance(stated, dict) else ()
+    lists: dict[str, object] = {name: value for name, value in listed if isinstance(value, list)}
+    if not of_each and not lists:
         return
-    if len(set(map(str, wanted.values()))) == 1 and len(wanted) == len(of_each) and not by_level:
-        put(privacy, "diversity", next(iter(wanted.values())))
-    elif not wanted:
-        put(privacy, "diversity", None)
-    elif wanted != now:
-        inline = tomlkit.inline_table()
-        inline.update(wanted)
-        privacy["diversity"] = inline
-
-
-def save_search(window: Window, request: Request) -> Response:
-    """Write how the search goes about it."""
-    form = request.form
-    numbers = {
-        key: _count(form, key, least)
-        for key, least in (("max_sensitive_margins", 0), ("max_attributes", 1), ("seed", 0))
-    }
-    try:
-        limit = float(form.get("time_limit", "60"))
-    except ValueError:
-        limit = -1.0
-    if not 0 <= limit < 1e9:
-        raise FieldError("time_limit", "time_limit is a number of at least 0, such as 2")
-    strategy, base = form.get("strategy", Policy.strategy), form.get("base", "auto")
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        search = section(document, "search")
-        put(search, "strategy", strategy)
-        for key, value in numbers.items():
-            put(search, key, value)
-        put(search, "time_limit", limit)
-        if base != "levels":
-            put(section(document, "base"), "table", base)
-
-    return window.edit(request, change, "/policy", sentence="The search is written.")
+    wanted = {**{name: text for name, text in of_each.items() if text}, **lists}
+    is_one = not lists and len(wanted) == len(of_each) and len({*of_each.values()}) == 1
+    put(privacy, "diversity", next(iter(wanted.values())) if is_one else wanted)
 
 
 def save_preset(window: Window, request: Request) -> Response:
@@ -289,47 +238,39 @@ def save_wanted(window: Window, request: Request) -> Response:
         ticked = [("", "")]
     if not all(len({*pair}) == 2 and {*pair} <= names for pair in ticked):
         raise InputError("there is no such pair of columns; load the page again")
-    return want(window, request, ticked, None, "/policy")
+    pairs = {frozenset(pair): list(pair) for pair in ticked}
+
+    def wanted(now: list[Any]) -> list[Any]:
+        entries = [entry for entry in now if len(entry["attributes"]) != 2 or frozenset(entry["attributes"]) in pairs]
+        known = {frozenset(entry["attributes"]) for entry in entries}
+        return entries + [{"attributes": names} for pair, names in pairs.items() if pair not in known]
+
+    return want(window, request, wanted, "/policy")
 
 
-def want(
-    window: Window,
-    request: Request,
-    pairs: Sequence[tuple[str, str]],
-    added: tuple[tuple[str, str], float] | None,
-    back: str,
-) -> Response:
-    """Write wanted pairs in place of those that are there; or add one with its weight."""
+def want(window: Window, request: Request, wanted: Callable[[list[Any]], list[Any]], back: str) -> Response:
+    """Write the wanted analyses that a function makes of those that are there."""
 
     def change(document: tomlkit.TOMLDocument) -> None:
         now = list(document.unwrap().get("search", {}).get("wanted", []))
-        if added is not None:
-            kept = [entry for entry in now if {*entry["attributes"]} != {*added[0]}]
-            entries = [*kept, {"attributes": list(added[0]), "weight": added[1]}]
-        else:
-            ticked = {frozenset(pair): list(pair) for pair in pairs}
-            entries = [e for e in now if len(e["attributes"]) != 2 or frozenset(e["attributes"]) in ticked]
-            known = {frozenset(entry["attributes"]) for entry in entries}
-            entries += [{"attributes": names} for pair, names in ticked.items() if pair not in known]
-        if entries == now:
+        if (entries := wanted(now)) == now:
             return
         search = section(document, "search")
         search.pop("wanted", None)
         if entries:
-            tables = tomlkit.aot()
+            search["wanted"] = tomlkit.aot()
             for entry in entries:
-                tables.append(tomlkit.item(entry))
-            search["wanted"] = tables
+                search["wanted"].append(tomlkit.item(entry))
 
     return window.edit(request, change, back, sentence="The wanted analyses are written.")
 
 
-def _count(form: Mapping[str, str], key: str, least: int = 1) -> int | None:
+def _count(form: Mapping[str, str], key: str) -> int | None:
     text = form.get(key, "").strip()
     if not text:
         return None
-    if not text.isdecimal() or len(text) > 9 or int(text) < least:
-        raise FieldError(key, f"{key} is a whole number of at least {least}, such as {max(least, 10)}, or empty")
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise FieldError(key, f"{key} is a whole number of at least 1, such as 10, or empty")
     return int(text)
 
 
@@ -339,6 +280,5 @@ ROUTES = (
     ("POST", "/policy/choice", save_choice),
     ("POST", "/policy/demand", demand_proposed),
     ("POST", "/policy/preset", save_preset),
-    ("POST", "/policy/search", save_search),
     ("POST", "/policy/wanted", save_wanted),
 )

@@ -154,7 +154,6 @@ def _merging(small: int, of: int, what: str, least: str) -> str:
 
 
 def _counts(table: Table, margins: Sequence[Sequence[str]]) -> CountArray:
-    """The counts that are not 0 of all margins, at base values."""
     tables = [table.cube.table(table.domain.mask(dict.fromkeys(margin, 0))).counts for margin in margins]
     return np.concatenate([counts[counts > 0] for counts in tables]) if tables else np.zeros(0, dtype=np.int64)
 

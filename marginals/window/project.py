@@ -4,7 +4,7 @@ import difflib
 import re
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,7 +18,7 @@ from tomlkit.items import Comment, Null
 from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, bounded_content, csv_text, held, private_folder, replace_file, resolved
+from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
 
@@ -89,7 +89,6 @@ class Project:
 
     @classmethod
     def _of_table(cls, table: Path) -> "Project":
-        """A table, with the config that names it; its config is called after it where release.toml is about another."""
         for name in (CONFIG, f"{table.stem}.toml"):
             config = table.parent / name
             if not config.exists() or _names(config, table):
@@ -147,7 +146,6 @@ class Project:
 
 
 def _names(config: Path, table: Path) -> bool:
-    """Whether a config is about this table, or cannot be read, so that it is to be mended."""
     try:
         path = tomllib.loads(bounded_content(config, _MOST_BYTES).decode("utf-8"))["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
@@ -156,7 +154,6 @@ def _names(config: Path, table: Path) -> bool:
 
 
 def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """The texts of a config that may be files, each with its key."""
     for key, value in content.items():
         name = (*above, key)
         if name[0] == "release" or name == ("data", "missing"):
@@ -223,15 +220,6 @@ class OlderVersionError(InputError):
 
 
 @dataclass(frozen=True)
-class Edit:
-    """A change that was written: lines of a config, as `diff -u` shows them, and other files."""
-
-    name: str
-    difference: str
-    files: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class ConfigProblem:
     """Reason why a config cannot be read, and its line, from 1; None if no line is known."""
 
@@ -282,7 +270,10 @@ class ConfigFile:
     @property
     def document(self) -> tomlkit.TOMLDocument:
         """The config with its comments. Raises InputError."""
-        return _parsed(self.text)
+        try:
+            return tomlkit.parse(self.text)
+        except TOMLKitError as error:
+            raise InputError(f"the config is not valid TOML: {error}") from None
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -306,26 +297,25 @@ class ConfigFile:
                 digest.update(b"?")
         return digest.hexdigest()[:24]
 
-    def edit(self, version: str, change: Change, files: dict[str, bytes] | None = None) -> Edit:
-        """Change it. version: what the change is based on. files: written before it, by their paths in the folder.
+    def edit(self, version: str, change: Change, files: dict[str, bytes] | None = None) -> str:
+        """Change it, and return what was written, as `diff -u` shows it; empty if nothing was.
 
-        Raises OlderVersionError where another version stands there by now, InputError where the change would make a config
+        version: what the change is based on. files: written before it, by their paths in the folder. Raises
+        OlderVersionError where another version stands there by now, InputError where the change would make a config
         that cannot be read; then nothing is written.
         """
         with self._lock:
-            self._require(version)
+            if version != self.version:
+                raise OlderVersionError
             document = self.document
             change(document)
             return self.replace(version, tomlkit.dumps(document), files)
 
-    def _require(self, version: str) -> None:
-        if version != self.version:
-            raise OlderVersionError
-
-    def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> Edit:
+    def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> str:
         """Write another text in its place, as `edit` does. Raises as that does."""
         with self._lock:
-            self._require(version)
+            if version != self.version:
+                raise OlderVersionError
             now, text = self.text, text.replace("\r\n", "\n")
             places = {self.project.inside(name): content for name, content in (files or {}).items()}
             before = {place: place.read_bytes() if place.exists() else None for place in places}
@@ -342,13 +332,10 @@ class ConfigFile:
                 raise
             if text != now:
                 replace_file(self.path, text.encode(), PRIVATE)
-            return Edit(self.path.name, difference(now, text, self.path.name), tuple(files or {}))
-
-
-def difference(before: str, after: str, name: str) -> str:
-    """The lines that differ, as `diff -u` shows them, with one line around each."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=1)
-    return "\n".join(list(lines)[2:])
+            name = self.path.name
+            lines = difflib.unified_diff(now.splitlines(), text.splitlines(), name, name, lineterm="", n=1)
+            told = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
+            return f"{name}\n{told}" if told else ""
 
 
 def section(document: Any, *names: str) -> Any:
@@ -364,9 +351,12 @@ def section(document: Any, *names: str) -> Any:
 
 
 def put(table: Any, key: str, value: object) -> None:
-    """Set a key, keeping the comment behind it; None, or an empty list, removes it."""
+    """Set a key, keeping the comment behind it; None, or an empty list, removes it. A mapping stands on one line."""
     if value is None or value in ([], {}):
         table.pop(key, None)
+    elif isinstance(value, Mapping) and table.get(key) != value:
+        table[key] = tomlkit.inline_table()
+        table[key].update(value)
     elif key not in table or table[key] != value or type(table[key]) is bool:
         table[key] = value
 
@@ -381,18 +371,6 @@ def drop(table: Any, key: str) -> None:
         place -= 1
         body[place] = (None, Null())
     table.pop(key)
-
-
-def hierarchy_file(rows: Sequence[Sequence[str]]) -> bytes:
-    """A hierarchy file, as `read_hierarchy` reads it."""
-    return csv_text(rows, ";").encode()
-
-
-def _parsed(text: str) -> tomlkit.TOMLDocument:
-    try:
-        return tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise InputError(f"the config is not valid TOML: {error}") from None
 
 
 def _syntax_line(text: str) -> int | None:
@@ -411,7 +389,6 @@ _LONG = 2000
 
 
 def _line_of(text: str, dotted: str) -> int | None:
-    """The line of a key, named with its section or alone; of its section where it is missing; None for none."""
     *above, key = dotted.split(".")
     inside, begun = not above, None
     for number, line in enumerate(text.splitlines(), start=1):

@@ -2,9 +2,8 @@
 
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,20 +16,18 @@ from marginals.bundle.replacement import Replacement, replacement_of
 from marginals.bundle.signature import SIGNATURE, secret_key_at
 from marginals.bundle.snapshot import Snapshot
 from marginals.errors import InputError
-from marginals.files import PUBLIC, allowed
+from marginals.files import PRIVATE, PUBLIC, allowed, replace_file
 from marginals.named_rules import rules_of
 from marginals.names import number_of
 from marginals.publishing.policy import Policy
 from marginals.say.claims import counts_below
 from marginals.say.sentences import by_readers, sentences_of
-from marginals.say.table import dropped_lines, left_out_lines
-from marginals.tables.attribute import Role
+from marginals.say.table import dropped_lines, left_out_lines, whose_lines
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
-from marginals.window.checklist import LOOKED, CheckedItem, Checklist, keep, kept_at
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.project import OlderVersionError, changed_since, put, releases_in, section
-from marginals.window.window import Window
+from marginals.window.project import changed_since, put, releases_in, section
+from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
@@ -40,10 +37,54 @@ _LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
 
+LOOKED = "I have looked at what leaves the house, its labels too, and it may."
+"""The sentence that a person must tick."""
+
+_TITLE = "What was looked at before a release was published"
+
+
+@dataclass(frozen=True)
+class CheckedItem:
+    """A finding as a sentence. is_right: whether nothing need be done. page, link: where it is changed."""
+
+    sentence: str
+    is_right: bool = True
+    page: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """must: what no release may lack; should: what is worth a second look."""
+
+    must: Sequence[CheckedItem]
+    should: Sequence[CheckedItem]
+
+    def require(self, looked: bool) -> None:
+        """Raises InputError where something is missing that must be."""
+        if wrong := next((item for item in self.must if not item.is_right), None):
+            raise InputError(wrong.sentence.rstrip("."))
+        if not looked:
+            raise InputError(f'look at what leaves the house, then tick "{LOOKED}"')
+
+    def text(self, release: str, config: str) -> str:
+        """Return the text of the file. release, config: their names."""
+        parts = [f"{_TITLE}: {release}, from {config}", ""]
+        for tier, items in (("Must", (*self.must, CheckedItem(LOOKED))), ("Should", self.should)):
+            parts += [tier, *(f"[{'x' if item.is_right else ' '}] {item.sentence}" for item in items), ""]
+        return "\n".join(parts)
+
+
+def kept_at(release: Path) -> Path:
+    """Where the list of a release is kept. Raises InputError where another file is there."""
+    place = release.parent / f"{release.name}-checklist.txt"
+    if place.exists() and not (place.is_file() and place.read_bytes().startswith(_TITLE.encode())):
+        raise InputError(f"{place.name} is there already, and is no list of this kind; move it, or name another folder")
+    return place
+
+
 def show(window: Window, request: Request) -> Response:
     """The page."""
-    if not window.has_config or window.file.problem() is not None:
-        return window.back("/table")
     there, folder, found = releases_in(window.project), window.project.folder, window.candidates.found()
     chosen = request.args.get("release", "")
     chosen = chosen if chosen in there else there[0] if there else ""
@@ -69,16 +110,10 @@ def show(window: Window, request: Request) -> Response:
     )
 
 
-def _ledgers(window: Window) -> list[str]:
-    return sorted(head_file.parent.name for head_file in window.project.folder.glob("*/head.json"))
-
-
 def _checklist(window: Window) -> Checklist:
-    """The list as far as the program knows it, under the present config and counts."""
     config, table = window.config(), window.counting.table().value
-    policy, ledgers = config.policy, ", ".join(_ledgers(window))
-    sensitive = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.SENSITIVE]
-    must, found = [], window.candidates.found()
+    policy, ledgers = config.policy, ", ".join(sorted(f.parent.name for f in window.project.folder.glob("*/head.json")))
+    must, found, sensitive = [], window.candidates.found(), sensitive_of(config)
     if silent := policy.silent_on(sensitive):
         said = f"Nothing is demanded of {', '.join(silent)}, so it cannot be published."
         must.append(CheckedItem(said, False, "/policy", "A demand is proposed"))
@@ -90,7 +125,7 @@ def _checklist(window: Window) -> Checklist:
     if ledgers:
         said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
         must.append(CheckedItem(said, False))
-    should = [_rows(table, policy.least("min_cell"), config.source.person), _whose(config.source, table)]
+    should = [_rows(table, policy.least("min_cell"), config.source.unit.columns), _whose(config.source, table)]
     if undemanded := policy.undemanded(sensitive):
         are = "is" if len(undemanded) == 1 else "are"
         said = (
@@ -128,29 +163,28 @@ def _smallest(policy: Policy, sensitive: Sequence[str], smallest: int | None) ->
     return CheckedItem(said, False, "/policy", "Demand it")
 
 
-def _rows(table: Table | None, least: int | None, person: str | None) -> CheckedItem:
-    """The item on rows that count."""
+def _rows(table: Table | None, least: int | None, people: Sequence[str]) -> CheckedItem:
     if table is None:
         return CheckedItem("The rows are being counted.", False)
     left_out = "".join(f" {line}" for line in left_out_lines(table))
     if not table.missing:
         return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
-    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, person)
+    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, people)
     return CheckedItem(" ".join(dropped) + left_out, False)
 
 
 def _whose(source: TableSource, table: Table | None) -> CheckedItem:
-    """The item on whose rows these are."""
     is_said = source.unit.stated is not None
     if table is not None and not is_said and table.repeating:
         said = f"{'; '.join(map(str, table.repeating))}."
         return CheckedItem(said, False, "/table", "Say whose rows these are")
-    return CheckedItem(_unit(source.person, source.rows_per_person, source.one_row), is_said)
+    if table is not None and table.copies > 1:
+        return CheckedItem(" ".join(whose_lines(table)), False, "/table", "Say whose rows these are")
+    return CheckedItem(_unit(source.unit.columns, source.rows_per_person, source.one_row), is_said)
 
 
-def _unit(person: str | None, most: Any, one_row: str | None) -> str:
-    """The unit of the claims in words."""
-    if person is not None:
+def _unit(people: Sequence[str], most: Any, one_row: str | None) -> str:
+    if people:
         rows_counted = (
             f"at most {number_of(most, 'row')}"
             if isinstance(most, int)
@@ -158,7 +192,7 @@ def _unit(person: str | None, most: Any, one_row: str | None) -> str:
             if one_row
             else "one row"
         )
-        return f"People, told apart by {person}; {rows_counted} of each count."
+        return f"People, told apart by {' and '.join(people)}; {rows_counted} of each count."
     if most == "any":
         return "Rows; a person may have several."
     if isinstance(most, int):
@@ -182,15 +216,16 @@ def publish(window: Window, request: Request) -> Response:
     stated = asdict(window.config().imprint)
     typed = {name: form.get(name, text).strip() for name, text in stated.items()}
     if typed != stated:
-        try:
-            written = window.file.edit(form.get("version", ""), partial(_entitle, typed=typed))
-        except OlderVersionError:
-            return window.conflict(request)
-        window.tell(written, "Title and imprint are written.")
+
+        def entitle(document: tomlkit.TOMLDocument) -> None:
+            for name, text in typed.items():
+                put(section(document, "release"), name, text or None)
+
+        window.tell(window.file.edit(form.get("version", ""), entitle), "Title and imprint are written.")
     window.config().require_collections()
     told = checklist.text(out, config)
     window.candidates.publish(found, found.preview["identity"], out, sign)
-    keep(told, place)
+    replace_file(place, told.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
     verdicts = [check["verdict"] for check in found.answer["checks"]]
     attested, proven = verdicts.count("attested"), verdicts.count("holds")
     said = (
@@ -204,11 +239,6 @@ def publish(window: Window, request: Request) -> Response:
     command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
     window.say(f"{said}. Candidate {found.number} is written as you looked at it.", shlex.join(command))
     return window.back("/publish")
-
-
-def _entitle(document: tomlkit.TOMLDocument, typed: Mapping[str, str]) -> None:
-    for name, text in typed.items():
-        put(section(document, "release"), name, text or None)
 
 
 def _password(window: Window) -> str:
@@ -240,7 +270,6 @@ def verify(window: Window, request: Request) -> Response:
 
 
 def _replacement(window: Window, name: str) -> str:
-    """The note on the release that replaces this one; empty if there is none."""
     folder = window.project.folder / name
     try:
         said = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
@@ -301,7 +330,6 @@ def _chosen(window: Window, request: Request) -> str:
 
 
 def _folder_name(window: Window, name: str) -> str:
-    """The name of a folder right in that of the project. Raises InputError for any other."""
     place = window.project.inside(name)
     if place.parent != window.project.folder or name.startswith((".", "-")) or Path(name).name != name:
         raise InputError("name a folder in that of the project, such as release")

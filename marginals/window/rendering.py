@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from marginals.errors import InputError
-from marginals.names import level_name, margin_in_words, shown_at
 from marginals.pages.pairs import KINDS_IN_WORDS, SIGNS
+from marginals.pages.release_page import environment
 
 if TYPE_CHECKING:
     import jinja2
@@ -51,22 +51,11 @@ def prepare() -> None:
 
 @cache
 def _environment() -> "jinja2.Environment":
-    import jinja2
-
-    places = [jinja2.PackageLoader("marginals.window"), jinja2.PackageLoader("marginals.pages", "templates")]
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(places),
-        autoescape=jinja2.select_autoescape(["html"]),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["thousands"] = lambda number: f"{number:,}"
-    environment.filters["percent"] = lambda share: f"{100 * share:.3g} %"
-    environment.filters["short"] = lambda number: NOTHING if number is None else f"{number:.3g}"
-    environment.globals.update(shown_at=shown_at, level_name=level_name, margin_in_words=margin_in_words)
-    environment.globals.update(kinds_in_words=KINDS_IN_WORDS, signs=SIGNS, json=json.dumps)
-    return environment
+    made = environment("marginals.window", "marginals.pages")
+    made.filters["thousands"] = lambda number: f"{number:,}"
+    made.filters["percent"] = lambda share: f"{100 * share:.3g} %"
+    made.globals.update(kinds_in_words=KINDS_IN_WORDS, signs=SIGNS, json=json.dumps)
+    return made
 
 
 class FieldError(InputError):

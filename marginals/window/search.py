@@ -9,14 +9,13 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from checks.privacy_constraint import too_many_margins
 from marginals.errors import InputError
-from marginals.pages.pairs import ANALYSABLE
 from marginals.publishing.proposals import SENSITIVE_MARGINS, WEIGHT
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.policy import want
-from marginals.window.project import OlderVersionError, put, section
-from marginals.window.rendering import NOTHING, TIMES, rendered
+from marginals.window.project import put, section
+from marginals.window.rendering import NOTHING, TIMES
 from marginals.window.window import Window
 from models.search.problem import too_many_attributes
 
@@ -36,8 +35,6 @@ _COMPARED = (
 
 def show(window: Window, _request: Request) -> Response:
     """The page."""
-    if not window.has_config or window.file.problem() is not None:
-        return window.back("/table")
     candidates, settings = window.candidates.all(), window.file.plain
     return window.page(
         "search.html",
@@ -46,16 +43,9 @@ def show(window: Window, _request: Request) -> Response:
         candidates=candidates,
         compared=compared(candidates),
         numbers=numbers(candidates),
-        differences={c.number: differing_pairs(c, earlier) for earlier, c in zip(candidates, candidates[1:])},
         blocked={c.number: remedies(c) for c in candidates},
         same={c.number for c in candidates if c.fits(settings)},
     )
-
-
-def best(window: Window, _request: Request) -> Response:
-    """The part of the page that shows the best so far of the search that is at work; empty where there is none."""
-    job = window.jobs.latest("search")
-    return Response(rendered("best.html", best=job.best if job and job.runs else None), mimetype="text/html")
 
 
 def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
@@ -63,24 +53,6 @@ def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
     values = {key: [_at(candidate.settings, key) for candidate in candidates] for key in _COMPARED}
     always = ("privacy.k_link", "privacy.diversity")
     return [(key, stated) for key, stated in values.items() if len({*stated}) > 1 or key in always]
-
-
-def differing_pairs(candidate: Candidate, earlier: Candidate) -> str:
-    """Compare a candidate's pairs with those of the one before it, in a sentence; empty if either has none."""
-    if candidate.pairs is None or earlier.pairs is None or not candidate.pairs.listed or not earlier.pairs.listed:
-        return ""
-    now, before = candidate.pairs.kinds, earlier.pairs.kinds
-    both = [pair.names for pair in candidate.pairs.listed if pair.names in before]
-    told = []
-    for kinds, gained, lost in (
-        (ANALYSABLE[:1], "exact now", "exact no more"),
-        (ANALYSABLE, "not lost any more", "lost"),
-    ):
-        changed = [pair for pair in both if (now[pair] in kinds) != (before[pair] in kinds)]
-        for what, is_gained in ((gained, True), (lost, False)):
-            if pairs := [TIMES.join(pair) for pair in changed if (now[pair] in kinds) is is_gained]:
-                told.append(f"{what}: {', '.join(pairs)}")
-    return f"Beside candidate {earlier.number}: {'; '.join(told) or 'the same pairs'}."
 
 
 def _at(settings: Mapping[str, Any], key: str) -> str:
@@ -177,7 +149,6 @@ def _for_attribute(settings: Mapping[str, Any], name: str) -> list[Button]:
 
 
 def _for_limit(settings: Mapping[str, Any], reason: str) -> list[Button]:
-    """The button for a limit of the search by which moves were refused."""
     limits = settings.get("search", {})
     most, more = limits.get("max_sensitive_margins", SENSITIVE_MARGINS), limits.get("max_attributes")
     if reason == too_many_margins(most):
@@ -189,7 +160,6 @@ def _for_limit(settings: Mapping[str, Any], reason: str) -> list[Button]:
 
 
 def _for_error(settings: Mapping[str, Any], remedies: Mapping[str, Mapping[str, str]]) -> list[Button]:
-    """Buttons for the remedies of an error, by code."""
     buttons: list[Button] = []
     if proposed := remedies.get("diversity"):
         about = f" of {proposed['attribute']}" if proposed["attribute"] else ""
@@ -209,7 +179,8 @@ def mend(window: Window, request: Request) -> Response:
         pair = (form.get("first", ""), form.get("second", ""))
         if not set(pair) <= set(window.config().source.used):
             raise InputError("there is no such attribute in the config")
-        return want(window, request, (), (pair, form.get("weight", WEIGHT, type=float)), "/search")
+        added = {"attributes": list(pair), "weight": form.get("weight", WEIGHT, type=float)}
+        return want(window, request, lambda now: [*(e for e in now if {*e["attributes"]} != {*pair}), added], "/search")
     name = form.get("attribute", "")
     limits: dict[str, tuple[str, str, object]] = {
         "sensitive": ("search", "max_sensitive_margins", form.get("most", 3, type=int)),
@@ -253,10 +224,7 @@ def take(window: Window, request: Request, number: int) -> Response:
     document.pop("release", None)
     if (imprint := window.file.document.get("release")) is not None:
         document["release"] = imprint
-    try:
-        written = window.file.replace(request.form.get("version", ""), tomlkit.dumps(document))
-    except OlderVersionError:
-        return window.conflict(request)
+    written = window.file.replace(request.form.get("version", ""), tomlkit.dumps(document))
     window.tell(written, f"The config of candidate {number} is the config now.")
     return window.back("/search")
 
@@ -285,7 +253,6 @@ def _candidate(window: Window, number: int) -> Candidate:
 
 ROUTES = (
     ("GET", "/search", show),
-    ("GET", "/search/best", best),
     ("POST", "/search", start),
     ("POST", "/search/remedy", mend),
     ("POST", "/search/<int:number>/take", take),

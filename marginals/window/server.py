@@ -18,26 +18,26 @@ from werkzeug.routing import Map, Rule
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 from werkzeug.wrappers import Request, Response
 
-from marginals.errors import system_reason
+from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file
 from marginals.window import explore, levels, policy, publish, search, table
 from marginals.window.gate import LARGEST_FORM, Gate, guarded
 from marginals.window.jobs import Job
-from marginals.window.project import Project
+from marginals.window.project import OlderVersionError, Project
 from marginals.window.rendering import prepare, rendered, script, style_sheet
 from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 
 Answer = Callable[..., Response]
 
-ROUTES: tuple[tuple[str, str, Answer], ...] = (
-    *table.ROUTES,
-    *levels.ROUTES,
-    *policy.ROUTES,
-    *search.ROUTES,
-    *publish.ROUTES,
-    *explore.ROUTES,
-)
+Routes = tuple[tuple[str, str, Answer], ...]
+
+_STEWARD_ROUTES: Routes = (*table.ROUTES, *levels.ROUTES, *policy.ROUTES, *search.ROUTES, *publish.ROUTES)
+_OF_STEWARDS = {answer for _, _, answer in _STEWARD_ROUTES}
+_AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)
+"""Pages that need a config that can be read."""
+
+ROUTES: Routes = (*_STEWARD_ROUTES, *explore.ROUTES)
 """Method, address, and what answers it."""
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
@@ -49,8 +49,8 @@ class Application:
 
     def __init__(self, window: Window) -> None:
         self.window = window
-        fixed_routes: tuple[tuple[str, str, Answer], ...] = (
-            ("GET", "/", _home),
+        fixed_routes: Routes = (
+            ("GET", "/", lambda window, _: window.back("/explore" if window.project.config is None else "/table")),
             ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
             ("GET", "/jobs/<int:number>/events", _events),
@@ -97,8 +97,9 @@ class Application:
         try:
             if gate.enters(request):
                 return gate.remember(_bare("enter.html", root=gate.root))
-            answer, values = self._map.bind_to_environ(request.environ).match()
-            return answer(window, request, **values)  # type: ignore[no-any-return]
+            return self._routed(request)
+        except OlderVersionError:
+            return window.conflict(request)
         except MarginalsError as error:
             sentence = _begun(f"{error}.")
             if request.method == "POST":
@@ -116,18 +117,21 @@ class Application:
             print(f"failed: {request.method} {request.path}: {type(error).__name__}", file=sys.stderr)
             return _failed(window, "This page failed, which is a fault of the program. Nothing was written.", 500)
 
+    def _routed(self, request: Request) -> Response:
+        answer, values = self._map.bind_to_environ(request.environ).match()
+        if self.window.project.config is None and answer in _OF_STEWARDS:
+            raise InputError("this window is about a release alone; open the table or its release.toml for the rest")
+        if answer in _AFTER_TABLE and self.window.readable is None:
+            return self.window.back("/table")
+        return answer(self.window, request, **values)  # type: ignore[no-any-return]
+
 
 def _bare(template: str, status: int = 200, **content: str) -> Response:
-    """A page without the frame of the window."""
     return Response(rendered(template, **content), status=status, mimetype="text/html")
 
 
 def _failed(window: Window, sentence: str, status: int) -> Response:
     return window.page("failed.html", "", status, sentence=sentence)
-
-
-def _home(window: Window, _request: Request) -> Response:
-    return window.back("/explore" if window.project.config is None else "/table")
 
 
 def _stop_job(window: Window, request: Request, number: int) -> Response:
@@ -160,12 +164,10 @@ def _events(window: Window, _request: Request, number: int) -> Response:
 
 
 def _progress(window: Window, job: Job) -> Iterator[bytes]:
-    """Tell the progress of a job as server-sent events until it is done."""
     last = ""
     while not window.stopping.is_set():
         ended = job.done.wait(0.2)
-        best = 0 if job.best is None else job.best.number
-        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state, "best": best})
+        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state})
         if told != last:
             last = told
             yield f"data: {told}\n\n".encode()
@@ -174,12 +176,10 @@ def _progress(window: Window, job: Job) -> Iterator[bytes]:
 
 
 def _begun(sentence: str) -> str:
-    """A sentence with a capital, unless it begins with a key or the name of a file."""
     return sentence if set("_.:") & set(sentence.partition(" ")[0]) else sentence[:1].upper() + sentence[1:]
 
 
 def _own_page(request: Request) -> str:
-    """The page that a form was on, by the first part of its address."""
     step = request.path.strip("/").partition("/")[0]
     back = request.form.get("back", "")
     if back.startswith("/") and not back.startswith("//") and "\\" not in back and "\n" not in back:
@@ -258,9 +258,6 @@ class _QuietHandler(WSGIRequestHandler):
         if self.server.idle.pop(self.connection, False) is None:
             super().run_wsgi()
 
-    def log_request(self, code: Any = "-", size: Any = "-") -> None:
-        """Say nothing."""
-
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it
         """Say nothing of requests; that one failed, without what it was about."""
         if type == "error":
@@ -292,7 +289,6 @@ class _Server(ThreadedWSGIServer):
             self.shutdown_request(request)
 
     def _made_room(self) -> bool:
-        """Whether there is room soon, now that the connection is closed that has been idle for longest."""
         for idle in list(self.idle)[:1]:
             if self.idle.pop(idle, False) is None:
                 with contextlib.suppress(OSError):
@@ -316,14 +312,13 @@ class _Server(ThreadedWSGIServer):
         """A browser that went away is nothing to speak of."""
 
 
-def serve(project: Project, port: int, announce: Callable[[str], None], show: bool) -> None:
-    """Serve a window on a project until it is stopped by its button, or by a signal.
+def serve(project: Project, announce: Callable[[str], None]) -> None:
+    """Serve a window on a project, at a free port and in a browser, until it is stopped by its button, or by a signal.
 
-    port: 0 for a free one. announce: told the address once it can be asked. show: whether a browser is opened. Raises
-    InputError where another window has the project, OSError where the port is taken.
+    announce: told the address once it can be asked. Raises InputError where another window has the project.
     """
     with project.held():
-        server: BaseWSGIServer = _Server(ADDRESS, port, _refusing, _QuietHandler)
+        server: BaseWSGIServer = _Server(ADDRESS, 0, _refusing, _QuietHandler)
         gate = Gate(server.server_port)
         window = Window(project, gate)
         application = server.app = Application(window)
@@ -332,7 +327,7 @@ def serve(project: Project, port: int, announce: Callable[[str], None], show: bo
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
-            with _shown(project, gate.address) if show else contextlib.nullcontext():
+            with _shown(project, gate.address):
                 window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:

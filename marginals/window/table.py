@@ -6,12 +6,12 @@ from dataclasses import replace
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from marginals.charts import columns_picture
 from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
 from marginals.publishing.proposals import NO_DIVERSITY
 from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.people import columns_of
 from marginals.window.project import OlderVersionError, put, section
 from marginals.window.rendering import FieldError
 from marginals.window.window import NAMES_PEOPLE, Window
@@ -34,10 +34,9 @@ def show(window: Window, request: Request) -> Response:
     for name in dict.fromkeys([*counted, *attributes]):
         attribute, counts = attributes.get(name, Attribute("ignored")), counted.get(name)
         if counts is not None and attribute.role is Role.IDENTIFIER:
-            counts = replace(counts, kind=NAMES_PEOPLE, shape=())
-        picture = None if counts is None else columns_picture(counts.shape)
+            counts = replace(counts, kind=NAMES_PEOPLE)
         why = reasons[name].why if name in reasons else ""
-        rows.append({"name": name, "attribute": attribute, "counts": counts, "picture": picture, "why": why})
+        rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
     value = assessed.value
     risks: list[str] = []
     if value is not None:
@@ -48,7 +47,7 @@ def show(window: Window, request: Request) -> Response:
         columns=rows,
         counts=table.value,
         roles=[role.value for role in Role],
-        person=config.source.person,
+        person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
         assessed=assessed,
@@ -73,18 +72,11 @@ def begin(window: Window, _request: Request) -> Response:
     job = window.jobs.command("init", ["init", table.name, "--out", config.name])
     window.say("The program reads the table.", job.shown)
     job.done.wait(20)
-    if not job.runs:
-        told_of_beginning(window)
-    return window.back("/table")
-
-
-def told_of_beginning(window: Window) -> None:
-    """Begin to count, now that there is a config; or say why there is none."""
-    job = window.jobs.latest("init")
-    if job is not None and job.state == "failed":
+    if job.state == "failed":
         window.say(job.sentence, is_problem=True)
     if window.has_config:
         window.begin()
+    return window.back("/table")
 
 
 def save_roles(window: Window, request: Request) -> Response:
@@ -110,8 +102,7 @@ def save_roles(window: Window, request: Request) -> Response:
             put(attribute, "role", role)
             if missing is not None and config.source.attributes.get(name):
                 put(attribute, "missing", missing if missing != "drop" else None)
-        no_one_sensitive(document)
-        none_of_those_alone(document, before)
+        _keep_diversity(document, before)
         if form.get("reviewed"):
             put(section(document, "data"), "reviewed", True)
 
@@ -124,33 +115,17 @@ def sensitive_in(document: Mapping[str, object]) -> list[str]:
     return [name for name, attribute in attributes.items() if attribute.get("role") == Role.SENSITIVE.value]
 
 
-def none_of_those_alone(document: tomlkit.TOMLDocument, before: Sequence[str]) -> None:
-    """Where nothing was demanded on purpose, that is of the columns that were sensitive then, and of no column since.
-
-    before: the columns that were sensitive.
-    """
+def _keep_diversity(document: tomlkit.TOMLDocument, before: Sequence[str]) -> None:
+    """Leave out the diversity of columns that are not sensitive; "none", said on purpose, is of the columns before only."""
     privacy, sensitive = document.get("privacy", {}), sensitive_in(document)
-    if privacy.get("diversity") != NO_DIVERSITY or set(sensitive) <= set(before):
-        return
-    put(privacy, "diversity", None)
-    if of_each := {name: NO_DIVERSITY for name in sensitive if name in before}:
-        inline = tomlkit.inline_table()
-        inline.update(of_each)
-        privacy["diversity"] = inline
-
-
-def no_one_sensitive(document: Mapping[str, object]) -> None:
-    """A diversity where nothing is sensitive has nothing to be about: it is left out. One of a column that is not, too."""
-    sensitive = sensitive_in(document)
-    privacy = document.get("privacy")
-    if privacy is None or "diversity" not in privacy:  # type: ignore[operator]
-        return
-    demanded = privacy["diversity"]  # type: ignore[index]
+    demanded = privacy.get("diversity")
     if isinstance(demanded, dict):
         for name in [name for name in demanded if name not in sensitive]:
             del demanded[name]
-    if not sensitive or demanded == {}:
-        del privacy["diversity"]  # type: ignore[attr-defined]
+    elif demanded == NO_DIVERSITY and not set(sensitive) <= set(before):
+        put(privacy, "diversity", {name: NO_DIVERSITY for name in sensitive if name in before})
+    if not sensitive or privacy.get("diversity") == {}:
+        privacy.pop("diversity", None)
 
 
 def save_unit(window: Window, request: Request) -> Response:
@@ -162,12 +137,13 @@ def save_unit(window: Window, request: Request) -> Response:
 
     def change(document: tomlkit.TOMLDocument) -> None:
         data = section(document, "data")
+        earlier = columns_of(data.unwrap().get("person"))
         for key in ("person", "one_row", "rows_per_person"):
             data.pop(key, None)
         if keep == "rows":
             data["rows_per_person"] = "any"
         elif person:
-            data["person"] = person
+            data["person"] = list(earlier) if " + ".join(earlier) == person != earlier[0] else person
             if keep == "most":
                 data["rows_per_person"] = int(most)
             elif keep in ("first", "last", "random"):
@@ -196,7 +172,7 @@ def save_text(window: Window, request: Request) -> Response:
     try:
         written = window.file.replace(request.form.get("version", ""), text)
     except OlderVersionError:
-        return window.conflict(request)
+        raise
     except MarginalsError:
         return show_text(window, request)
     window.tell(written, "The config is written.")

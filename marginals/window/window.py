@@ -3,27 +3,28 @@
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import Enum
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
-import numpy as np
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 from marginals.config import RARE
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
+from marginals.names import number_of
 from marginals.publishing.single_tables import Assessed, assess
+from marginals.tables.attribute import Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
-from marginals.window.candidates import Candidates
+from marginals.window.candidates import Candidate, Candidates
 from marginals.window.gate import Gate
 from marginals.window.jobs import JobList, import_ahead
-from marginals.window.overview import Protection, states
-from marginals.window.project import Change, ConfigFile, Edit, OlderVersionError, Project
+from marginals.window.project import Change, ConfigFile, OlderVersionError, Project, changed_since, releases_in
 from marginals.window.rendering import Form, rendered
 from models.errors import MarginalsError
 
@@ -52,17 +53,12 @@ class CountingResult(Generic[Value]):
 
 @dataclass(frozen=True)
 class ColumnCounts:
-    """A column of the table: rows without a value, how many values there are, and how many of them are rare.
-
-    shape: the rows of up to forty values from most to fewest, or in their order where they are numbers; none of a column
-    that names people.
-    """
+    """A column of the table: rows without a value, how many values there are, and how many of them are rare."""
 
     missing: int
     distinct: int
     rare: int
     kind: str
-    shape: tuple[int, ...] = ()
 
 
 @dataclass
@@ -141,7 +137,6 @@ class Counting:
 
 
 def _key(config: Config, kind: str) -> str:
-    """Digest of the parts of the config and of the files from which the counts follow."""
     source = config.source
     parts: dict[str, tuple[object, ...]] = {
         "table": (source, config.k),
@@ -156,13 +151,14 @@ def _key(config: Config, kind: str) -> str:
 
 
 def _columns(config: Config) -> dict[str, ColumnCounts]:
+    from marginals.tables.distinct_rows import text_of
     from marginals.tables.values import NumberFormat, missing_among
 
     source, counts = config.source, {}
     frame = frame_of(source.files())
     for name in map(str, frame.columns):
         try:
-            texts = frame[name].map(lambda v: v if isinstance(v, str) else str(v), na_action="ignore")
+            texts = frame[name].map(text_of, na_action="ignore")
             occurring = texts.value_counts(dropna=True)
         except (TypeError, InputError):
             counts[name] = ColumnCounts(len(frame), 0, 0, "values that cannot be counted")
@@ -172,19 +168,66 @@ def _columns(config: Config) -> dict[str, ColumnCounts]:
         written = NumberFormat.of(list(occurring.index[:5000]), source.decimal)
         numbers = [] if written is None else list(map(written.number, occurring.index[:5000]))
         are_numbers = bool(numbers) and all(number is not None for number in numbers)
-        shape = _shape(occurring, numbers if are_numbers else None) if distinct <= max(rows // 2, 1) else ()
         rare, kind = int((occurring < RARE).sum()), "numbers" if are_numbers else "texts"
-        counts[name] = ColumnCounts(len(frame) - rows, distinct, rare, kind, shape)
+        counts[name] = ColumnCounts(len(frame) - rows, distinct, rare, kind)
     return counts
 
 
-def _shape(occurring: Any, numbers: "list[Any] | None") -> tuple[int, ...]:
-    """Rows by value; of numbers in up to forty bins of one width."""
-    if numbers is None or len(numbers) <= 12 or len(numbers) < len(occurring):
-        return tuple(int(n) for n in occurring.iloc[:40])
-    places = np.array([float(number) for number in numbers])
-    bins, _ = np.histogram(places, bins=min(40, len(numbers)), weights=occurring.to_numpy())
-    return tuple(int(n) for n in bins)
+def sensitive_of(config: Config) -> list[str]:
+    """The sensitive columns that are used."""
+    return [name for name, attribute in config.source.used.items() if attribute.role is Role.SENSITIVE]
+
+
+def protection_of(config: Config) -> dict[str, Any]:
+    """The demands in a sentence; sensitive columns without one are `silent`, those without one on purpose `exposed`."""
+    policy, sensitive = config.policy, sensitive_of(config)
+    silent = policy.silent_on(sensitive)
+    exposed = [name for name in policy.undemanded(sensitive) if name not in silent]
+    return {"sentence": " ".join(_sentences(config, sensitive)), "silent": silent, "exposed": exposed}
+
+
+def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
+    policy, counted = config.policy, ("row", "rows") if config.source.rows_per_person == "any" else ("person", "people")
+    sentences = []
+    if (least := policy.least("k_link")) is not None:
+        sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
+    if (least := policy.least("min_cell")) is not None and least > 1:
+        sentences.append(f"No published count is smaller than {least:,}.")
+    diversities = policy.diversities(sensitive) if sensitive else ()
+    if listed := dict.fromkeys(f"{claim.sensitive} ({claim.diversity})" for claim in diversities):
+        sentences.append(f"Uncertain for readers of all tables: {', '.join(listed)}.")
+    hidden = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.IDENTIFIER]
+    if hidden:
+        sentences.append(f"Never published: {', '.join(hidden)}.")
+    return sentences or ["Nothing is demanded yet, so nothing can be published."]
+
+
+class State(Enum):
+    """State of a step; the value is its name on a page."""
+
+    DONE = "done"
+    STALE = "to be done again: something has changed since"
+    OPEN = "open"
+
+
+def states(
+    project: Project, config: Config, settings: Mapping[str, Any], candidates: Sequence[Candidate]
+) -> dict[str, State]:
+    """Return the state of each step by its key. settings: the keys of the config."""
+    written = releases_in(project)
+    fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
+    counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))
+    has_demand = any(counts) or bool(config.policy.diversity)
+    changed = bool(written) and bool(changed_since(project, config, written[0]))
+    published = State.OPEN if not written else State.STALE if changed else State.DONE
+    return {
+        "table": State.OPEN if config.unconfirmed else State.DONE,
+        "levels": State.OPEN if config.unconfirmed else State.DONE,
+        "policy": State.DONE if has_demand and not config.policy.silent_on(sensitive_of(config)) else State.OPEN,
+        "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
+        "publish": published,
+        "explore": published,
+    }
 
 
 STEPS = (
@@ -218,9 +261,9 @@ class Window:
         self.done: deque[str] = deque(maxlen=200)
         self._refused: dict[str, Form] = {}
         if project.config is not None:
-            self._file = ConfigFile(project, project.config)
-            self._counting = Counting(self._file)
-            self._candidates = Candidates(project, self._file, self.jobs)
+            self.file = ConfigFile(project, project.config)
+            self.counting = Counting(self.file)
+            self.candidates = Candidates(project, self.file, self.jobs)
 
     @property
     def has_config(self) -> bool:
@@ -228,22 +271,11 @@ class Window:
         return self.project.config is not None and self.project.config.exists()
 
     @property
-    def file(self) -> ConfigFile:
-        """The config. Raises InputError where the window is about a release alone."""
-        self._require_config()
-        return self._file
-
-    @property
-    def counting(self) -> Counting:
-        """The counts of the table. Raises as `file` does."""
-        self._require_config()
-        return self._counting
-
-    @property
-    def candidates(self) -> Candidates:
-        """The candidates. Raises as `file` does."""
-        self._require_config()
-        return self._candidates
+    def readable(self) -> Config | None:
+        """The config as it is now; None if there is none that can be read."""
+        with contextlib.suppress(MarginalsError):
+            return self.file.read() if self.has_config else None
+        return None
 
     def config(self) -> Config:
         """The config as it is now. Raises InputError where it cannot be read."""
@@ -260,7 +292,7 @@ class Window:
         """End all that is at work."""
         self.jobs.stop()
         if self.project.config is not None:
-            self._counting.close()
+            self.counting.close()
 
     def say(self, sentence: str, command: str = "", is_problem: bool = False) -> None:
         """Have the next page say something; a command or an edit is kept in the list of what was done."""
@@ -271,14 +303,15 @@ class Window:
     def page(self, template: str, step: str, status: int = 200, /, **content: Any) -> Response:
         """A page of the window."""
         said = [self._said.popleft() for _ in range(len(self._said))]
-        version = self.file.version if self.has_config else ""
+        version, config = self.file.version if self.has_config else "", self.readable
         refused, self._refused = self._refused, {}
         frame = {
             "window": self,
             "root": self.gate.root,
             "step": step,
             "steps": STEPS if self.project.config is not None else STEPS[-1:],
-            **self._overview(),
+            "states": {} if config is None else states(self.project, config, self.file.plain, self.candidates.all()),
+            "protection": None if config is None else protection_of(config),
             "said": said,
             "form_token": self.gate.form_token,
             "version": version,
@@ -287,18 +320,6 @@ class Window:
             "done": list(self.done),
         }
         return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
-
-    def _overview(self) -> dict[str, Any]:
-        """The head of each page; nothing if there is no config that can be read."""
-        nothing: dict[str, Any] = {"states": {}, "protection": None}
-        if not self.has_config:
-            return nothing
-        try:
-            config = self.config()
-        except MarginalsError:
-            return nothing
-        step_states = states(self.project, config, self.file.plain, self.candidates.all())
-        return {"states": step_states, "protection": Protection.of(config)}
 
     def refuse(self, request: Request, sentence: str, back: str, error: MarginalsError | None = None) -> Response:
         """Go back to the page of a form, which says why it was refused and still holds what was typed.
@@ -328,19 +349,15 @@ class Window:
         try:
             written = self.file.edit(request.form.get("version", ""), change, dict(files or {}))
         except OlderVersionError:
-            return self.conflict(request)
+            raise
         except MarginalsError as error:
             return self.refuse(request, f"Nothing was written: {error}.", back, error)
         self.tell(written, sentence)
         return self.back(back)
 
-    def tell(self, written: Edit, sentence: str) -> None:
+    def tell(self, written: str, sentence: str) -> None:
         """Say what an edit changed."""
-        if not written.difference and not written.files:
-            self.say("Nothing changed.")
-            return
-        files = "".join(f"\nwritten: {name}" for name in written.files)
-        self.say(sentence, f"{written.name}\n{written.difference}{files}")
+        self.say(sentence if written else "Nothing changed.", written)
 
     def conflict(self, request: Request) -> Response:
         """A page that says that another edit came first, with what stands there now, and a text that was typed."""
@@ -348,7 +365,3 @@ class Window:
         return self.page(
             "conflict.html", "", 409, now=self.file.text, text=text, back=f"/{step}", last=[*self.done][-1:]
         )
-
-    def _require_config(self) -> None:
-        if self.project.config is None:
-            raise InputError("this window is about a release alone; open the table or its release.toml for the rest")

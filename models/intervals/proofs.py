@@ -75,9 +75,12 @@ def proven_bounds(
     asked = np.full(len(linked), small is None) | linked.is_published
     parts, blocks = _blocks(linked.equations, lower, upper, asked)
     numbers = (total // _AT_ONCE for total in accumulate(map(len, blocks)))
-    together = [[block for _, block in some] for _, some in groupby(zip(numbers, blocks), itemgetter(0))]
-    done = chain.from_iterable(run(partial(tightened, small=small, deadline=deadline), together))
-    for cells, block in zip(parts, done):
+    together: list[Sequence[Unknowns]] = [
+        [block for _, block in some] for _, some in groupby(zip(numbers, blocks), itemgetter(0))
+    ]
+    for only_asked in (True, False):
+        together = [*run(partial(tightened, small=small, deadline=deadline, only_asked=only_asked), together)]
+    for cells, block in zip(parts, chain.from_iterable(together)):
         lower[cells], upper[cells] = block.lower, block.upper
         certain = linked.covered[cells] | (block.lower == block.upper)
         sharp[cells] = block.attained.all(axis=0) & certain
@@ -122,9 +125,15 @@ def _different(matrix: Equations, right: CountArray) -> IndexArray:
     return np.asarray(rows[np.sort(chosen)])
 
 
-def tightened(blocks: Sequence[Unknowns], small: int | None, deadline: Deadline) -> Sequence[Unknowns]:
+def tightened(
+    blocks: Sequence[Unknowns], small: int | None, deadline: Deadline, *, only_asked: bool
+) -> Sequence[Unknowns]:
     """The blocks with better bounds, as far as time allows. Raises ContradictionError when no table fits."""
-    narrow(blocks, partial(_is_open, small=small), Effort(deadline=deadline, whole_seconds=_PROGRAM_SECONDS))
+
+    def is_open(block: Unknowns) -> BoolArray:
+        return _is_open(block, small) & (block.asked | (not only_asked))
+
+    narrow(blocks, is_open, Effort(deadline=deadline, whole_seconds=_PROGRAM_SECONDS))
     return blocks
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from sys import maxsize
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,24 @@ _HUGE = 10**7
 
 _HARVESTS = 4
 """Programs that look for tables which attain many bounds at once, before any bound is looked at by itself."""
+
+_TOGETHER = (maxsize, 60, 12, 3, 1)
+"""Bounds without a common equation that one linear program asks about: as many as there are, then fewer."""
+
+_MOVED = (maxsize, 15, 3, 1)
+"""Bounds that one move of a table of whole numbers tries to attain."""
+
+_MOVE_FROM = 40
+"""Numbers from which on a table is moved; with fewer, integer programs are quick."""
+
+_MOVE_COST = 0.01
+"""Of each row that a move changes, so that it changes few; a row by which a bound is nearer is worth 1."""
+
+_DRAWS = 3
+"""Times that bounds without a common equation are drawn."""
+
+Bound: TypeAlias = tuple[int, int]
+"""The side, 0 for lower and 1 for upper, and the place of a count."""
 
 
 @dataclass
@@ -92,8 +111,9 @@ class Unknowns(Ranges):
 
     asked: whether all bounds of a count are wanted. sums: shape (counts, numbers), None for the numbers themselves; ends:
     the bounds of the numbers then. is_whole: whether integer programs are solved; without them a table of any numbers
-    counts as met. tried: 1 for a bound that a linear program was asked about, 2 if nothing more is tried; shape (2, counts).
-    table: the numbers of the last table of whole numbers.
+    counts as met. tried: 1 for a bound that is sharp if counts need not be whole, or was asked about by
+    itself, 2 if nothing more is tried; shape (2, counts). passes, moves: in how many sizes of `_TOGETHER` and `_MOVED` it
+    was asked about. table: the numbers of the last table of whole numbers.
     """
 
     equations: Equations
@@ -103,11 +123,13 @@ class Unknowns(Ranges):
     ends: tuple[CountArray, CountArray] | None = None
     is_whole: bool = True
     tried: IndexArray = field(init=False)
+    passes: IndexArray = field(init=False)
+    moves: IndexArray = field(init=False)
     table: CountArray | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.tried = np.zeros((2, len(self)), dtype=np.intp)
+        self.tried, self.passes, self.moves = np.zeros((3, 2, len(self)), dtype=np.intp)
 
     @property
     def number_ends(self) -> tuple[CountArray, CountArray]:
@@ -131,12 +153,33 @@ class Unknowns(Ranges):
         """Weights of the numbers that weigh the counts so. weights: shape (counts,)."""
         return weights if self.sums is None else np.asarray(self.sums.T @ weights)
 
-    def objective_of(self, choice: tuple[int, int] | None) -> CountArray:
-        """The objective whose least value is a lower bound, side 0, or the negative of an upper one; zeros for none."""
+    def objective_of(self, chosen: Sequence[Bound]) -> CountArray:
+        """The objective whose least value is the sum of some lower bounds and of negative upper ones."""
         weights = np.zeros(len(self), dtype=np.int64)
-        if choice is not None:
-            weights[choice[1]] = -1 if choice[0] else 1
+        for side, place in chosen:
+            weights[place] = -1 if side else 1
         return self.objective(weights)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether many bounds are asked about at once, and tables are moved."""
+        return self.sums is None and len(self) >= _MOVE_FROM
+
+    def apart(self, waiting: BoolArray, most: int, rng: np.random.Generator) -> list[Bound]:
+        """Some of the bounds that wait, no two of them in one equation (Luby 1986); the first one of few numbers."""
+        if not self.is_large or most == 1 or not waiting.any():
+            return [divmod(int(np.argmax(waiting)), len(self))] if waiting.any() else []
+        entries, touches = self.equations.tocoo(), abs(self.equations)
+        order = np.where(waiting.any(axis=0), 1 + rng.permutation(len(self)), 0)
+        drawn = np.zeros(len(self), dtype=np.bool_)
+        for _ in range(_DRAWS):
+            best = np.zeros(len(self.right), dtype=np.intp)
+            np.maximum.at(best, entries.row, order[entries.col])
+            beaten = np.bincount(entries.col, best[entries.row] > order[entries.col], len(self))
+            drawn |= (order > 0) & (beaten == 0)
+            order[touches.T @ (touches @ drawn) > 0] = 0
+        places = rng.permutation(np.flatnonzero(drawn))[:most].tolist()
+        return [(int(np.argmax(waiting[:, place])), place) for place in places]
 
 
 IsOpen = Callable[[Unknowns], BoolArray]
@@ -146,7 +189,8 @@ IsOpen = Callable[[Unknowns], BoolArray]
 def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
     """Improve bounds of independent blocks, and meet tables, until no bound is open or the effort is over.
 
-    Linear programs for many bounds at once, then for one of each block, then integer programs. Raises ContradictionError.
+    Linear programs for many bounds of all blocks, then for fewer of each, then for one; then moves of tables of whole
+    numbers, then integer programs. Raises ContradictionError.
     """
     from scipy.sparse import block_diag  # slow to import, and few need it
 
@@ -154,7 +198,7 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
     matrix = (equations[0] if len(blocks) == 1 else block_diag(equations, format="csr")).astype(np.float64)
     rng = np.random.default_rng(0)
     waiting = [is_open(block) for block in blocks]
-    count, settled = _count(waiting), 0
+    count, settled = sum(map(np.count_nonzero, waiting)), 0
     for number in range(maxsize):
         if effort.is_over or count <= len(blocks) or (number >= _HARVESTS and settled <= len(blocks)):
             break
@@ -164,41 +208,42 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
             block.objective((-weight if side else weight) * some[side])
             for block, weight, some in zip(blocks, weights, waiting)
         ]
-        if _solved_together(blocks, matrix, objectives, effort) is None:
+        if not _solved_together(blocks, matrix, objectives, effort):
             break
         waiting = [is_open(block) for block in blocks]
-        count, settled = _count(waiting), count - _count(waiting)
-    while not effort.is_over:
-        chosen = [_first(is_open(block) & (block.tried == 0)) for block in blocks]
-        if not any(chosen):
-            break
-        objectives = [block.objective_of(choice) for block, choice in zip(blocks, chosen)]
-        proven = _solved_together(blocks, matrix, objectives, effort)
-        for number, (block, choice) in enumerate(zip(blocks, chosen)):
-            if choice:
-                block.tried[choice] = 1 if proven is not None or block.is_whole else 2
-                if proven is not None:
-                    block.bound(*choice, proven[number])
-                if block.table is None and not (block.tried == 2).any():  # any table of whole numbers tells much
+        count, settled = (left := sum(map(np.count_nonzero, waiting))), count - left
+    for number, most in enumerate(_TOGETHER):
+        while not effort.is_over:
+            chosen = [
+                block.apart(is_open(block) & (block.tried == 0) & (block.passes <= number), most, rng)
+                for block in blocks
+            ]
+            if not any(chosen):
+                break
+            is_solved = _solved_together(blocks, matrix, [*map(Unknowns.objective_of, blocks, chosen)], effort, chosen)
+            for block, asked in zip(blocks, chosen):
+                for bound in asked:
+                    block.passes[bound] = number + 1
+                    if most == 1 or not block.is_large:
+                        block.tried[bound] = 1 if is_solved or block.is_whole else 2
+                # Any table of whole numbers tells much.
+                if asked and block.table is None and not block.is_large and not (block.tried == 2).any():
                     _try_in_whole_numbers(block, is_open, effort)
     for block in blocks:
+        if block.is_large:
+            _move(block, is_open, effort, rng)
         while _try_in_whole_numbers(block, is_open, effort):
             pass
 
 
-def _count(waiting: Sequence[BoolArray]) -> int:
-    return sum(map(np.count_nonzero, waiting))
-
-
-def _first(waiting: BoolArray) -> tuple[int, int] | None:
-    """The side, 0 for lower, and the place of the first bound that waits."""
-    return divmod(int(np.argmax(waiting)), waiting.shape[1]) if waiting.any() else None
-
-
 def _solved_together(
-    blocks: Sequence[Unknowns], matrix: Equations, objectives: Sequence[CountArray], effort: Effort
-) -> list[int] | None:
-    """For each block the least value of its objective that is proven; None if the solver did not come to an end.
+    blocks: Sequence[Unknowns],
+    matrix: Equations,
+    objectives: Sequence[CountArray],
+    effort: Effort,
+    chosen: Sequence[Sequence[Bound]] = (),
+) -> bool:
+    """Prove the chosen bounds of each block, of which its objective is the sum; False if the solver came to no end.
 
     One linear program takes all, since their optima are independent of each other.
     """
@@ -209,33 +254,89 @@ def _solved_together(
     program = Program(matrix, right.astype(np.float64), lower, upper)
     solution = solve(np.concatenate(objectives).astype(np.float64), program, effort.spend())
     if solution.table is None or solution.multipliers is None:
-        return None
+        return False
     tables = np.split(solution.table, np.cumsum([block.equations.shape[1] for block in blocks])[:-1])
     multipliers = np.split(solution.multipliers, np.cumsum([len(block.right) for block in blocks])[:-1])
-    proven = []
-    for block, objective, table, duals in zip(blocks, objectives, tables, multipliers):
+    for block, table in zip(blocks, tables):
         block.take(table)
-        reduced, rounded = reduced_objective(objective, block.equations, duals)
-        known = int((rounded * block.right).sum(dtype=object))  # c'x = (c - A'y)'x + y'right
-        proven.append(-(-(proven_sum(reduced, *block.number_ends) + known) // MULTIPLE))
-    return proven
+    for block, bounds, table, duals in zip(blocks, chosen, tables, multipliers):
+        _prove(block, bounds, np.rint(duals * MULTIPLE).astype(np.int64))
+        if block.is_large:
+            has_met = np.stack([table <= block.lower + _WHOLE, table >= np.minimum(block.upper, _HUGE // 2) - _WHOLE])
+            block.tried[has_met & (block.tried == 0)] = 1
+    return True
+
+
+def _prove(block: Unknowns, bounds: Sequence[Bound], multipliers: CountArray) -> None:
+    """Prove each bound by the equations of a program for all of them that are linked with it; multipliers as rounded."""
+    from scipy.sparse.csgraph import connected_components  # slow to import, and few need it
+
+    rows = np.flatnonzero(multipliers)
+    used = block.equations[rows]
+    part = connected_components(abs(used) @ abs(used).T, directed=False)[1] if len(bounds) > 1 else np.zeros(len(rows))
+    for bound in bounds:
+        objective = block.objective_of([bound])
+        near = np.isin(part, part[abs(used) @ (objective != 0) > 0]) if len(bounds) > 1 else slice(None)
+        factors = multipliers[rows][near]
+        reduced = objective * MULTIPLE - used[near].T @ factors
+        known = int((factors * block.right[rows][near]).sum(dtype=object))  # c'x = (c - A'y)'x + y'right
+        block.bound(*bound, -(-(proven_sum(reduced, *block.number_ends) + known) // MULTIPLE))
+
+
+def _move(block: Unknowns, is_open: IsOpen, effort: Effort, rng: np.random.Generator) -> None:
+    """Change a table of whole numbers by few rows at a time, so that it attains bounds.
+
+    A linear program says which numbers to change; if it would change them by fractions, an integer program of these alone.
+    """
+    from scipy.sparse import hstack  # slow to import, and few need it
+
+    while block.table is None and _try_in_whole_numbers(block, is_open, effort):
+        pass
+    both = hstack([block.equations, -block.equations], format="csr").astype(np.float64)  # what is added, and taken away
+    for number, most in enumerate(_MOVED):
+        while block.table is not None and not effort.is_over:
+            chosen = block.apart(is_open(block) & (block.moves <= number), most, rng)
+            if not chosen:
+                break
+            for bound in chosen:
+                block.moves[bound] = number + 1
+            cost = block.objective_of(chosen)
+            objective = np.concatenate([cost, -cost]) + _MOVE_COST
+            room = np.concatenate([np.minimum(block.upper, _HUGE) - block.table, block.table - block.lower])
+            move = _least_change(objective, both, np.maximum(room, 0).astype(np.float64), effort)
+            block.take(block.table + move[: len(block)] - move[len(block) :])
+
+
+def _least_change(objective: FloatArray, both: Equations, room: FloatArray, effort: Effort) -> FloatArray:
+    none = np.zeros(len(room))
+    change = solve(objective, Program(both, np.zeros(both.shape[0]), none, room), effort.spend()).table
+    if change is None or np.abs(change - np.rint(change)).max(initial=0.0) <= _WHOLE:
+        return none if change is None else change
+    used = np.flatnonzero(change > _WHOLE)
+    equations = both[:, used]
+    equations = equations[np.flatnonzero(np.diff(equations.indptr))]
+    program = Program(equations, np.zeros(equations.shape[0]), none[used], room[used])
+    whole = solve(objective[used], program, min(effort.spend(), effort.whole_seconds), effort.nodes).table
+    if whole is not None:
+        none[used] = whole
+    return none
 
 
 def _try_in_whole_numbers(block: Unknowns, is_open: IsOpen, effort: Effort) -> bool:
-    """Solve the integer program of the next open bound that a linear one did not decide; False if there is none."""
-    choice = _first(is_open(block) & (block.tried == 1)) if block.is_whole and not effort.is_over else None
-    if choice is None:
+    waiting = is_open(block) & (block.tried == 1)
+    if not block.is_whole or effort.is_over or not waiting.any():
         return False
-    block.tried[choice] = 2
+    bound = divmod(int(np.argmax(waiting)), len(block))
+    block.tried[bound] = 2
     lower, upper = (end.astype(np.float64) for end in block.number_ends)
     upper[upper >= UNBOUNDED] = np.inf
     program = Program(block.equations.astype(np.float64), block.right.astype(np.float64), lower, upper)
-    objective = block.objective_of(choice).astype(np.float64)
+    objective = block.objective_of([bound]).astype(np.float64)
     solution = solve(objective, program, min(effort.spend(), effort.whole_seconds), effort.nodes)
     if solution.table is not None:
         block.take(solution.table)
     if np.isfinite(solution.bound):
-        block.bound(*choice, int(np.ceil(solution.bound - _WHOLE)))
+        block.bound(*bound, int(np.ceil(solution.bound - _WHOLE)))
     return True
 
 
@@ -259,7 +360,7 @@ def reduced_objective(objective: CountArray, equations: Equations, duals: FloatA
 def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:
     """Least sum that the ranges leave, in units of 1 / MULTIPLE; far below 0 if a range that matters has no end."""
     if ((upper >= UNBOUNDED) & (reduced < 0)).any():
-        return -UNBOUNDED * MULTIPLE
+        return -2 * UNBOUNDED * MULTIPLE
     return int(np.where(reduced >= 0, reduced * lower, reduced * np.minimum(upper, UNBOUNDED >> 16)).sum(dtype=object))
 
 

@@ -80,7 +80,7 @@ class SelectedModel:
 
     @cached_property
     def model(self) -> MarginalModel:
-        """The distribution: expected counts, samples."""
+        """The distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
         return MarginalModel(self.collection)
 
     @cached_property
@@ -149,7 +149,7 @@ class SelectedModel:
         return None if gap is None else 2 * self.model.total * gap
 
     @cached_property
-    def binding(self) -> tuple[RefusedMove, ...]:
+    def refused_moves(self) -> tuple[RefusedMove, ...]:
         """What binds at the model: the moves that would gain and that the limits or the constraint refuse, most first."""
         return self.problem.binding(self.collection.masks, lambda: False) or ()
 

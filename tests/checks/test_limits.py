@@ -82,9 +82,6 @@ AGAIN = {
 """Tests of promises, each with the limits that it runs again below, and their small values."""
 
 REFUSED = {
-    "checks/risk/test_risk::test_in_one_cluster_the_choice_is_the_best_of_all_subsets": {
-        "checks.risk.disclosure MAX_CLUSTER": (1, "a cluster of 2 attributes is too large; 1 are the limit")
-    },
     "checks/risk/test_risk::test_losses_are_expected_over_the_links": {
         "checks.risk.harm MAX_LINKS": (1, "more than 1 pairs of records could be linked")
     },

@@ -22,13 +22,14 @@ DOMAIN = Domain.of(
         "sex": Hierarchy.flat(["Female", "Male"]),
         "income": Hierarchy.flat(["<=50K", ">50K"]),
         "region": Hierarchy.from_rows([("north", "top", "*"), ("top", "middle", "*"), ("south", "middle", "*")]),
+        "years": Hierarchy.flat(["1", "7"]),
         "born in": Hierarchy.flat(["A|B", "A", "B"]),
         "wage": Hierarchy.from_rows(
             [("0-9", "low", "*"), ("10-19", "low", "*"), ("20+", "high", "*"), ("?", "?", "*")]
         ),
     }
 )
-PUBLISHED = {"age": 1, "sex": 0, "income": 0, "region": 1, "born in": 0, "wage": 0}
+PUBLISHED = {"years": 0, "age": 1, "sex": 0, "income": 0, "region": 1, "born in": 0, "wage": 0}
 
 
 def meant(where: Where) -> dict[str, list[str]]:
@@ -99,6 +100,9 @@ def numbers(low: int, high: int) -> list[str]:
         ("region=top@0", {"region": ["top"]}),
         ("region=top@1", {"region": ["north"]}),
         ("region=south", {"region": ["south"]}),
+        # An "and" before another attribute belongs to no range, whatever that is called.
+        ("age>=30 and years<5", {"age": numbers(30, 59), "years": ["1"]}),
+        ("age=30 and years<5", {"age": ["30"], "years": ["1"]}),
         # Base values that are intervals are taken whole.
         ("wage >= 10 and wage=0-19", {"wage": ["10-19"]}),
         ("wage=0-19", {"wage": ["0-9", "10-19"]}),

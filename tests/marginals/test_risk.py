@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -141,32 +140,6 @@ def test_an_attackers_table_may_spell_numbers_and_dates_otherwise(tmp_path: Path
     others = pd.DataFrame({"pay": ["2e+05", "200000.0", "1,00,000"]})
     wider = assessed(tmp_path, 'dictionaries = ["others.csv"]\n', "", own[["pay"]], others=others)
     assert wider.originals.space.domain.hierarchy("pay").labels[0] == ("75000", "100000", "200000")
-
-
-PUBLISHED = {
-    ("MARTHA", "MARHTA"): 0.944, ("DIXON", "DICKSONX"): 0.767, ("DWAYNE", "DUANE"): 0.822,
-    ("JONES", "JOHNSON"): 0.790, ("ABROMS", "ABRAMS"): 0.889,
-}  # fmt: skip
-"""Jaro similarities: Winkler, String Comparator Metrics and Enhanced Decision Rules (1990), Table 1."""
-
-
-def similar(folder: Path, threshold: float, rows: list[str], entries: list[str]) -> Any:
-    """How many entries each row fits whose name may be misspelled."""
-    pytest.importorskip("rapidfuzz")
-    section = f'dictionaries = ["known.csv"]\nsimilar = ["name"]\nthreshold = {threshold}\n'
-    frame, known = pd.DataFrame({"name": rows}), pd.DataFrame({"name": entries})
-    return assessed(folder, section, frame=frame, known=known).of_table().counts[0].tolist()
-
-
-@pytest.mark.parametrize(("pair", "similarity"), PUBLISHED.items())
-def test_published_similarities(tmp_path: Path, pair: tuple[str, str], similarity: float) -> None:
-    for threshold, found in ((similarity - 0.001, 1), (similarity + 0.001, 0)):
-        assert similar(tmp_path, threshold, [pair[0]], [pair[1]]) == [found]
-
-
-def test_many_labels_are_compared_block_by_block(tmp_path: Path) -> None:
-    labels = [f"n{number:05d}" for number in range(1200)]
-    assert similar(tmp_path, 1.0, labels, labels) == [1] * 1200
 
 
 JOBS = pd.DataFrame([("a", "u")] + [("a", "v")] * 3 + [("b", "u")] * 4 + [("b", "v")] * 2, columns=["job", "town"])

@@ -1,8 +1,10 @@
 """Disclosure rules: two notations of one language, conditions on the original rows, and rows in no telling order."""
 
 import json
+import os
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -326,8 +328,6 @@ def test_without_a_seed_nobody_draws_the_same_again(monkeypatch: pytest.MonkeyPa
 CONFIG = """
 [data]
 path = "people.csv"
-engine = "ENGINE"
-memory = "1 MB"
 [attributes.number]
 role = "quasi-identifier"
 [attributes.diagnosis]
@@ -342,19 +342,11 @@ MANY = 400
 """Rows whose numbers rise, so that a list of names in that order says whose each is."""
 
 
-def written(
-    folder: Path,
-    *arguments: str,
-    engine: str,
-    command: str = "disclose",
-    frame: pd.DataFrame | None = None,
-    seed: int | None = None,
-) -> list[str]:
+def written(folder: Path, *arguments: str, command: str, seed: int | None = None) -> list[str]:
     """The lines that a command writes. seed: of the order of the rows, which a command draws anew each time."""
-    if frame is None:
-        frame = pd.DataFrame({"number": range(1000, 1000 + MANY), "diagnosis": ["flu", "gout"] * (MANY // 2)})
-        frame.to_csv(folder / "people.csv", index=False)
-    (folder / "release.toml").write_text(CONFIG.replace("ENGINE", engine))
+    frame = pd.DataFrame({"number": range(1000, 1000 + MANY), "diagnosis": ["flu", "gout"] * (MANY // 2)})
+    frame.to_csv(folder / "people.csv", index=False)
+    (folder / "release.toml").write_text(CONFIG)
     out = folder / "out.csv"
     with pytest.MonkeyPatch.context() as patched:
         if seed is not None:
@@ -364,15 +356,12 @@ def written(
     return out.read_text().splitlines()
 
 
-@pytest.mark.parametrize(("command", "engine"), [("disclose", "pandas"), ("disclose", "duckdb"), ("risk", "auto")])
-def test_rows_are_shuffled_by_every_engine_unless_their_order_is_asked_for(
-    command: str, engine: str, tmp_path: Path
-) -> None:
-    pytest.importorskip("duckdb")
-    kept = written(tmp_path, "--keep-order", engine=engine, command=command)
+@pytest.mark.parametrize("command", ["disclose", "risk"])
+def test_rows_are_shuffled_unless_their_order_is_asked_for(command: str, tmp_path: Path) -> None:
+    kept = written(tmp_path, "--keep-order", command=command)
     assert kept[:2] == ["number,diagnosis", "1000,flu"]
     assert kept == [kept[0], *sorted(kept[1:])]
-    orders = [written(tmp_path, engine=engine, command=command, seed=seed) for seed in (None, None, 3, 3)]
+    orders = [written(tmp_path, command=command, seed=seed) for seed in (None, None, 3, 3)]
     assert all(lines[0] == kept[0] and sorted(lines[1:]) == kept[1:] for lines in orders)
     assert orders[2] == orders[3]
     assert len({tuple(lines) for lines in (kept, *orders)}) == 4
@@ -382,43 +371,76 @@ def test_rows_are_shuffled_by_every_engine_unless_their_order_is_asked_for(
         assert abs(rises - MANY / 2) < 12 * (MANY / 12) ** 0.5
 
 
-def test_engines_write_the_same_bytes_with_one_seed_also_of_many_rows_with_little_memory(tmp_path: Path) -> None:
-    """DuckDB reads parts of several files at once and holds few rows; keys and rows must still belong together."""
-    pytest.importorskip("duckdb")
-    pandas, duckdb = (written(tmp_path, engine=engine, seed=7) for engine in ("pandas", "duckdb"))
-    assert pandas == duckdb == written(tmp_path, engine="auto", command="risk", seed=7)
-    (tmp_path / "people.csv").unlink()
-    (tmp_path / "people.csv").mkdir()
-    texts = [f"{number % 7}" for number in range(30_000)]
-    frame = pd.DataFrame({"number": range(30_000), "diagnosis": texts, "text": ['a "long", text' * 5] * 30_000})
-    frame[:20_000].to_csv(tmp_path / "people.csv" / "a.csv", index=False)
-    frame[20_000:].to_csv(tmp_path / "people.csv" / "b.csv", index=False)
-    kept = [f"{number},{'*' if number < 10 else text}" for number, text in enumerate(texts)]
-    assert written(tmp_path, "--keep-order", engine="duckdb", frame=frame)[1:] == kept
-    shuffled = [written(tmp_path, engine=engine, frame=frame, seed=5) for engine in ("pandas", "duckdb")]
-    assert shuffled[0] == shuffled[1]
-    assert sorted(shuffled[0][1:]) == sorted(kept) != shuffled[0][1:]
+def disclosing(folder: Path, rules: str, name: str = "people.csv") -> Path:
+    """A config of the table in a folder, whose columns are the age and the illness, and its rules."""
+    config = folder / "release.toml"
+    roles = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.illness]\nrole = "quasi-identifier"\n'
+    config.write_text(f'data.path = "{name}"\ndata.missing = ["?"]\n{roles}[privacy]\nk_link = 2\n{rules}')
+    return config
 
 
-def test_auto_takes_pandas_where_duckdb_cannot_read_or_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("duckdb")
+HIDE_AGE = '[[risk.rules]]\nattribute = "age"\n'
 
-    def engine(path: str) -> str:
-        FRAME.to_csv(tmp_path / path, index=False)
-        config = 'data.path = "PATH"\nattributes.age.role = "quasi-identifier"\n[[risk.rules]]\nattribute = "age"\n'
-        (tmp_path / "release.toml").write_text(config.replace("PATH", path) + "[privacy]\nk_link = 2\n")
-        command = ["disclose", str(tmp_path / "release.toml"), "--out", str(tmp_path / "o.csv"), "--force", "--json"]
-        return str(json.loads(run(*command).stdout)["engine"])
 
-    assert (engine("t.csv"), engine("t.csv.bz2")) == ("duckdb", "pandas")
-    monkeypatch.setattr("marginals.risk.rules.has_duckdb", lambda: False)
-    assert engine("t.csv") == "pandas"
+def test_only_the_target_is_touched(tmp_path: Path) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "new" / "out.csv"
+    FRAME.to_csv(source, index=False)
+    target.parent.mkdir()
+    own = target.with_name("out.csv.partial")
+    own.write_text("mine")
+    kept = tmp_path / "kept.csv"
+    target.symlink_to(kept)
+    assert run("disclose", disclosing(tmp_path, HIDE_AGE), "--out", target, "--force").exit_code == 0
+    assert target.is_symlink()
+    assert kept.read_text().startswith("age,")
+    assert own.read_text() == "mine"
+    assert {path.name for path in target.parent.iterdir()} == {"out.csv", "out.csv.partial"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text)
+        assert run("disclose", disclosing(tmp_path, HIDE_AGE), "--out", pipe).exit_code == 0
+        assert read.result(timeout=60).startswith("age,")
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_of_a_folder_are_one_table_and_an_empty_text_can_be_a_value(ending: str, tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    frame = FRAME.assign(illness=["flu", "", "?", "cyst"])
+    for number, part in enumerate((frame[:2], frame[2:])):
+        path = tmp_path / "tables" / f"{number}.{ending}"
+        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path)
+    config = disclosing(tmp_path, HIDE_AGE + "condition = \"illness == '' or id > 3\"\n", "tables")
+    config.write_text(config.read_text().replace("[attributes.illness]\n", "[attributes.illness]\nmarks = []\n"))
+    result = run("disclose", config, "--out", tmp_path / "out.csv", "--keep-order", "--json")
+    assert json.loads(result.stdout) == {"out": str(tmp_path / "out.csv"), "rows": 3}
+    told = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
+    assert told.to_numpy().tolist() == [["23", "flu"], ["*", ""], ["*", "cyst"]]
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (HIDE_AGE + 'condition = "height > 35"\n', "names 'height', a name that no column"),
+        (HIDE_AGE.replace("age", "town"), "'town', which is no attribute"),
+        ("", "no [[risk.rules]]"),
+    ],
+)
+def test_what_cannot_be_disclosed_is_one_sentence(rules: str, said: str, tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    result = run("disclose", disclosing(tmp_path, rules), "--out", tmp_path / "out.csv")
+    assert (result.exit_code, said in result.stderr) == (2, True), result.output
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "release.toml"}
 
 
 def test_options_that_exclude_each_other(tmp_path: Path) -> None:
-    (tmp_path / "release.toml").write_text(CONFIG.replace("ENGINE", "auto"))
+    (tmp_path / "release.toml").write_text(CONFIG)
     for command, arguments in (
         ("disclose", ["--out", str(tmp_path / "out.csv"), "--seed", "1"]),
         ("risk", ["--keep-order"]),

@@ -472,7 +472,7 @@ def look_at_table(number: int, session: Session) -> None:
         ("--minimax", "--utility", 2),
     ):
         session.run("risk", "risk", "risk.toml", "--json", *options)
-    session.run("risk", "risk", "risk.toml", "--attributes", 1, "--out", "shown.csv", "--keep-order")
+    session.run("risk", "risk", "risk.toml", "--utility", 1, "--out", "shown.csv", "--keep-order")
     session.run("disclose", "disclose", "risk.toml", "--out", "disclosed.csv", "--keep-order")
     for path in sorted(Path().glob("*.csv")):
         session.note("tables", f"=== {path}\n{path.read_text()}")

@@ -224,8 +224,6 @@ CONFIG: Tree = {
         "prior": [1.0],
         "sensitivity": "linear",
         "weights": {"age": 0.1, "disease": 2.0},
-        "threshold": 0.8,
-        "similar": ["sex"],
         "missed": 0.0,
         "interactions": [{"attributes": ["age", "disease"], "weight": 0.5}],
         "rules": [{"attribute": "age", "level": 1, "condition": "age > 40 and sex == 'f'"}, {"attribute": "disease"}],

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -157,7 +158,9 @@ def problem_of(page: str) -> str:
 
 @contextmanager
 def serving(path: Path, monkeypatch: pytest.MonkeyPatch, show: bool = False) -> Iterator[tuple[str, Window]]:
-    """A window on a path and its address, served in a thread until this ends. show: whether a browser is opened."""
+    """A window on a path and its address, served in a thread until this ends. show: whether it may open a browser."""
+    if not show:
+        monkeypatch.setattr(webbrowser, "open", lambda _: None)
     windows: list[Window] = []
     begin = Window.begin
     monkeypatch.setattr(Window, "begin", lambda window: (windows.append(window), begin(window)))
@@ -168,7 +171,7 @@ def serving(path: Path, monkeypatch: pytest.MonkeyPatch, show: bool = False) -> 
         address.append(told)
         ready.set()
 
-    thread = threading.Thread(target=serve, args=(Project.at(path), 0, announce), kwargs={"show": show}, daemon=True)
+    thread = threading.Thread(target=serve, args=(Project.at(path), announce), daemon=True)
     thread.start()
     assert ready.wait(30)
     try:

@@ -70,10 +70,9 @@ def _write_configs(folder: Path) -> None:
         "population": plain + '[population]\npath = "everybody.csv"\nk_map = 5\ndelta_presence = [0.0, 0.9]\nbayes_optimal = [0.1, 0.9]\n',
         "fraction": plain + "[population]\nsampling_fraction = 0.05\n",
         "harm": named + '[risk]\nsensitivity = "multiplicative"\nweights = { age = 0.1, disease = { flu = 5.0, "*" = 1.0 } }\n'
-        'personal_weights = "weights.csv"\nmissed = "lost"\nclusters = [["age", "sex"]]\n'
+        'personal_weights = "weights.csv"\nmissed = "lost"\n'
         '[[risk.interactions]]\nattributes = ["age", "disease"]\nweight = "weight"\n',
         "linkage": risk + '[risk.linkage]\ntable = "members.csv"\ncolumns = ["car"]\n',
-        "similar": risk + 'dictionaries = ["voters.csv"]\nsimilar = ["town"]\nthreshold = 0.8\n',
         "rules": risk + '[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 50"\n[[risk.rules]]\nattribute = "town"\n',
         "wrong": risk + '[[risk.rules]]\nattribute = "sex"\ncondition = "hat > 50"\n',
     }  # fmt: skip

@@ -38,19 +38,6 @@ function offer(what, place) {
   place.prepend(said);
 }
 
-// The best that a search has found so far, each time that it is another one; what was unfolded stays so.
-let shownBest = 0;
-async function best(number) {
-  const place = document.querySelector("[data-best]");
-  if (!place || !number || number === shownBest) return;
-  shownBest = number;
-  const isOpen = place.querySelector("details")?.open;
-  const answer = await fetch(place.dataset.best);
-  if (!answer.ok || number !== shownBest) return;
-  place.innerHTML = await answer.text();
-  if (isOpen) place.querySelector("details")?.setAttribute("open", "");
-}
-
 function ended(place) {
   if (!isInUse(place)) location.reload();
   else if (!leaving) offer("It is done", place);
@@ -63,7 +50,6 @@ function follow(place) {
     const told = JSON.parse(message.data);
     place.querySelector("[data-said]").textContent = told.said;
     place.querySelector("[data-seconds]").textContent = Math.round(told.seconds);
-    best(told.best);
     if (told.state !== "runs") {
       events.close();
       ended(place);

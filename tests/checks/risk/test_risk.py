@@ -28,7 +28,7 @@ from checks import (
     losses,
 )
 from checks.errors import IncomparableError
-from checks.risk.attackers import approximate_counts, distance_from_root
+from checks.risk.attackers import distance_from_root
 from checks.risk.disclosure import (
     Disclosure,
     Frontier,
@@ -38,7 +38,6 @@ from checks.risk.disclosure import (
     generalize,
     precedes,
     require_bound,
-    selected_disclosure,
 )
 from checks.risk.harm import (
     Links,
@@ -277,31 +276,6 @@ def test_records_and_dictionaries_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(DomainMismatchError, match=message):
             make()
-
-
-@given(st.data())
-def test_counts_of_alike_values_are_those_of_all_pairs(data: st.DataObject) -> None:
-    space = data.draw(spaces())
-    sought, dictionary = data.draw(records(space)), data.draw(dictionaries(space))
-    alike, matrices = {}, {}
-    for axis in data.draw(st.sets(st.integers(0, len(space) - 1))):
-        size = space.taxonomies[axis].hierarchy.size(0)
-        drawn = data.draw(st.lists(st.booleans(), min_size=size * size, max_size=size * size))
-        matrices[axis] = np.array(drawn).reshape(size, size) | np.eye(size, dtype=bool)
-        alike[axis] = np.nonzero(matrices[axis])
-    counts = approximate_counts(sought, dictionary, alike)
-    if not alike:
-        assert counts.tolist() == consistent_counts(sought, dictionary).tolist()
-
-    def agree(axis: int, y: int, z: int) -> bool:
-        taxonomy = space.taxonomies[axis]
-        if axis in alike and taxonomy.levels[y] == taxonomy.levels[z] == 0:
-            return bool(matrices[axis][y, z])
-        return bool(np.any(covered(taxonomy)[y] & covered(taxonomy)[z]))
-
-    for record, count in zip(sought.nodes.tolist(), counts.tolist()):
-        entries = dictionary.entries.nodes.tolist()
-        assert count == sum(all(map(agree, range(len(space)), record, entry)) for entry in entries)
 
 
 # Losses and risks.
@@ -977,85 +951,3 @@ def test_what_no_disclosure_reaches_is_refused() -> None:
     ):
         with pytest.raises(DisclosureRuleError, match=message):
             best_on_average(own, objective)
-
-
-# Under independence the best attributes are found without a search (LSFB09 section 4.2).
-
-
-def loss(
-    record: Records, dictionary: Dictionary, weights: list[float], parts: list[list[int]], shown: set[int]
-) -> float:
-    """Phi4 over the product of the clusters' counts, as the independence assumption estimates them."""
-    estimate = float(len(dictionary))
-    for part in parts:
-        levels = [0 if a in part and a in shown else h for a, h in enumerate(record.space.heights.tolist())]
-        estimate *= consistent_counts(record.generalized(levels), dictionary)[0] / len(dictionary)
-    return float(np.exp(sum(weights[axis] for axis in shown)) / estimate) if estimate else 0.0
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_no_other_choice_of_as_many_attributes_loses_less(data: st.DataObject) -> None:
-    space = data.draw(spaces())
-    sought, dictionary = data.draw(records(space, max_size=4)), data.draw(dictionaries(space))
-    size, number = len(space), data.draw(st.integers(0, len(space)))
-    weights = np.random.default_rng(0).uniform(size=(len(sought), size))
-    shares = [np.ones(taxonomy.size) for taxonomy in space.taxonomies]
-    problem = DecisionProblem(sought, (dictionary,), Harm(Multiplicative(Weights.linear(shares, weights))))
-    labels = data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
-    clusters = [[a for a in range(size) if labels[a] == label] for label in set(labels)]
-    alone = [[axis] for axis in range(size)]
-    for parts, named in ((alone, []), (alone, alone), (clusters, clusters)):
-        found = selected_disclosure(problem, named, number)
-        chosen = found.disclosure.levels == sought.levels
-        for row in range(len(sought)):
-            record, own = sought[np.array([row])], weights[row].tolist()
-            best = min(loss(record, dictionary, own, parts, set(s)) for s in combinations(range(size), number))
-            # A value that is suppressed already stays as it is, chosen or not.
-            sure = np.flatnonzero(chosen[row] & (sought.levels[row] < space.heights)).tolist()
-            open_axes = np.flatnonzero(sought.levels[row] == space.heights).tolist()
-            rest = combinations(open_axes, number - len(sure))
-            taken = [loss(record, dictionary, own, parts, {*sure, *others}) for others in rest]
-            assert any(cost == pytest.approx(best) for cost in taken)
-
-
-@settings(max_examples=20)
-@given(st.data())
-def test_in_one_cluster_the_choice_is_the_best_of_all_subsets(data: st.DataObject) -> None:
-    """Of all sets of so many attributes none has a smaller exact loss; the choice's loss is the exact one."""
-    space = data.draw(spaces())
-    originals, known = data.draw(records(space)), data.draw(dictionaries(space))
-    shares = tuple(harmonic_shares(taxonomy) for taxonomy in space.taxonomies)
-    weights = np.array([[data.draw(st.sampled_from([0.0, 0.5, 2.0])) for _ in shares] for _ in range(len(originals))])
-    harm = Harm(Multiplicative(Weights.linear(shares, weights)))
-    problem = DecisionProblem(originals, (known,), harm)
-    number = data.draw(st.integers(0, len(space)))
-    found = selected_disclosure(problem, [range(len(space))], number)
-    assert found.loss == pytest.approx(losses(found.disclosure.records, known, harm))
-    for subset in combinations(range(len(space)), number):
-        levels = space.heights.copy()
-        levels[list(subset)] = 0
-        assert np.all(found.loss <= losses(originals.generalized(levels), known, harm) * (1 + 1e-9))
-
-
-def test_what_is_no_product_over_attributes_is_refused() -> None:
-    space = RecordSpace(flat_domain(a="xy", b="xy"))
-    originals = Records(space, np.array([[0, 1]]))
-    known, shares = Dictionary(originals), tuple(harmonic_shares(taxonomy) for taxonomy in space.taxonomies)
-    plain = Multiplicative(Weights.linear(shares, [1.0, 1.0]))
-    both = Multiplicative(Weights(shares, ((0,), (0, 1)), np.array([1.0, 1.0])))
-    problem = DecisionProblem(originals, (known,), Harm(plain))
-    of = partial(replace, problem)
-    for message, select in (
-        ("against one", lambda: selected_disclosure(of(dictionaries=(known, known), prior=(0.5, 0.5)), (), 1)),
-        ("has no harm", lambda: selected_disclosure(of(harm=Harm(plain, Constant(1.0))), (), 1)),
-        ("has no harm", lambda: selected_disclosure(of(harm=Harm(plain, Constant(np.zeros(1)))), (), 1)),
-        ("multiplicative", lambda: selected_disclosure(of(harm=Harm(Linear(plain.weights))), (), 1)),
-        ("without interactions", lambda: selected_disclosure(of(harm=Harm(both)), (), 1)),
-        ("too large", lambda: selected_disclosure(problem, [range(13)], 1)),
-        ("between 0 and 2", lambda: selected_disclosure(problem, (), 3)),
-        ("clusters", lambda: selected_disclosure(problem, [[0], [0, 1]], 1)),
-    ):
-        with pytest.raises(DisclosureRuleError, match=message):
-            select()
-    assert selected_disclosure(of(harm=Harm(Constant(1.0))), (), 1).loss.tolist() == [1.0]

@@ -100,7 +100,6 @@ def test_an_imprint_is_in_the_bundle_the_report_and_the_citation(tmp_path: Path)
     page = (folder / "report.html").read_text()
     assert "<h1>A &lt;census&gt;</h1>" in page
     assert all(text in page for text in ("City of &lt;Ulm&gt;", "2026-11-26", "data@ulm.example", "CC-BY-4.0"))
-    assert opened.cite().startswith("City of <Ulm>. 2026-11-26. A <census>. ")
     verification = opened.verify()
     assert (verification.ok, verification.warnings) == (True, ())
     change_package(folder, lambda package: package["release"].update(imprint={"publisher": ["Ulm"]}))

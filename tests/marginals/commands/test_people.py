@@ -101,6 +101,42 @@ def test_rules_are_executed_on_the_rows_that_count(counting: str, config: Path, 
     visits = pd.read_csv(tmp_path / "visits.csv").value_counts("patient_id")
     most = 1 if counting == ONE_ROW else MOST
     assert len(pd.read_csv(tmp_path / "rows.csv")) == visits.clip(upper=most).sum()
-    changed(config, domain='domain = "declared"\nengine = "duckdb"')
-    refused = run("disclose", config, "--out", tmp_path / "more.csv")
-    assert (refused.exit_code, "DuckDB" in refused.stderr) == (2, True)
+
+
+def test_what_is_not_clear_of_people_is_said_before_all_else(tmp_path: Path) -> None:
+    """Rows entered twice, and nobody said whose they are: no sentence promises anything of people."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"age": rng.integers(20, 40, 400), "sex": rng.choice(["f", "m"], 400)})
+    frame["diagnosis"] = rng.choice(list("abcd"), 400)
+    pd.concat([frame, frame]).to_csv(tmp_path / "rows.csv", index=False)
+    init = run("init", tmp_path / "rows.csv", "--out", tmp_path / "release.toml")
+    assert init.stdout.startswith("? Whose rows are these? Each row stands 2 times in the table")
+    published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    warnings = [
+        "Warning: A person can have any number of these rows: claims are of rows, and k rows may be fewer than k people.",
+        "Warning: each row stands 2 times in the table, or a multiple of it. If they were entered 2 times, 2 rows of a "
+        "count are one.",
+    ]
+    assert published.stdout.splitlines()[:2] == published.stderr.splitlines()[:2] == warnings
+    assert "people" not in "".join(published.stdout.splitlines()[2:])
+    answer = json.loads(run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json").stdout)
+    assert (next(iter(answer)), answer["warnings"]) == ("warnings", warnings)
+    assert "k rows may be fewer than k people" in run("assess", tmp_path / "release.toml").stdout
+
+
+def test_no_warning_advises_to_leave_out_what_says_whose_rows_these_are(tmp_path: Path) -> None:
+    """A third of the rows have no number: they are dropped, and what is claimed holds of all others."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"hhid": np.arange(300) // 5, "pid": np.arange(300) % 5, "sex": rng.choice(["f", "m"], 300)})
+    frame = pd.concat([frame] * 3).astype(object)
+    frame.loc[frame["hhid"] < 20, "pid"] = ""
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "rows.csv"\nperson = ["hhid", "pid"]\nrows_per_person = 2\n'
+        '[attributes.sex]\nrole = "quasi-identifier"\n[privacy]\nk_link = 3\n'
+    )
+    published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
+    assert published.exit_code == 0
+    assert "Dropped 300 of 900 rows with missing values: 300 lack pid." in published.stderr
+    assert "Ignore that column" not in published.stderr + (tmp_path / "out-steward.html").read_text()
+    assert "400 rows (at most 2 of a person)" in published.stdout

@@ -1,9 +1,7 @@
 """A first config is accepted as it is, quotes no rare value outside the files to be reviewed, and replaces nothing."""
 
-import csv
 import json
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +113,8 @@ def test_the_config_is_accepted_as_it_is(tmp_path_factory: pytest.TempPathFactor
     frame.to_csv(folder / "table.csv", index=False, encoding="utf-8", lineterminator="\r\n")
     result = run("init", folder / "table.csv", "-o", folder / "release.toml", "--json")
     if result.exit_code:
-        assert any(sentence in result.output for sentence in ("can be published", "no header line"))
+        allowed = ("can be published", "no header line", "seems not to be", "NUL character", "swallows the next lines")
+        assert any(sentence in result.output for sentence in allowed), result.output
         assert not (folder / "release.toml").exists()
         return
     config = marginals.read_config(folder / "release.toml")
@@ -177,11 +176,7 @@ def test_nothing_is_replaced_unless_asked(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "--force" in result.stderr
     assert config.read_text() == "precious"
-    assert not (tmp_path / "hierarchies").exists()
     assert init(tmp_path / "t.csv", tmp_path).toml["data"]["path"] == "t.csv"
-    for file in (tmp_path / "hierarchies").glob("*.csv"):
-        config.unlink(missing_ok=True)
-        assert run("init", tmp_path / "t.csv", "-o", config).exit_code == 2, file
 
 
 def test_a_config_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,31 +219,27 @@ def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spelled", ["{d:02d}/{m:02d}/{y}", "{m:02d}/{d:02d}/{y}", "{m}-{d}-{y}"])
 def test_dates_that_end_with_the_year_get_months_and_years(spelled: str, tmp_path: Path) -> None:
-    """By a file of every day of the decades, and so of no day in particular."""
+    """All dates of the column together tell the day from the month."""
     days = [(1 + n % 28, 1 + n % 12, 1931 + n % 70) for n in range(400)]
     born = [spelled.format(d=d, m=m, y=y) for d, m, y in days]
     first = init(pd.DataFrame({"born": born, "sex": SEX * 200}), tmp_path)
     assert first.roles["born"] is Role.QUASI_IDENTIFIER
-    with (tmp_path / first.toml["attributes"]["born"]["hierarchy"]).open(encoding="utf-8") as file:
-        rows = {row[0]: row[1:] for row in csv.reader(file, delimiter=";")}
-    assert len(rows) == (date(2010, 1, 1) - date(1930, 1, 1)).days
-    for text, (_, m, y) in zip(born, days):
-        assert rows[text] == [f"{y}-{m:02d}", str(y), "*"]
+    assert first.toml["attributes"]["born"]["dates"] == ["month", "quarter", "year"]
+    shown = first.config().read_table().domain.hierarchy("born")
+    assert {f"{y}-{m:02d}-{d:02d}" for d, m, y in days} <= {*shown.labels[0]}
 
 
 @pytest.mark.parametrize(
-    ("dates", "why"),
+    "dates",
     [
-        (["01/02/1980", "03/04/1981"], "cannot be told apart"), (["01.02.80", "03.04.81"], "two digits"),
-        (["31.02.1980", "30.01.1980"], "no days of the calendar"),
-        (["01/13/1980", "03/4/1980"], "spelled in another way"), (["01.02.1980", "31.12.9999"], "too far apart"),
-        (["01.02.0000", "31.12.0001"], "no days of the calendar"),
+        ["01/02/1980", "03/04/1981"], ["01.02.80", "03.04.81"], ["31.02.1980", "30.01.1980"],
+        ["01.02.1980", "31.12.9999"], ["01.02.0000", "31.12.0001"], ["13/31/1980", "03/4/1980"],
     ],
 )  # fmt: skip
-def test_dates_that_cannot_be_read_are_left_out_with_the_reason(dates: list[str], why: str) -> None:
+def test_dates_that_cannot_be_read_are_left_out_with_the_reason(dates: list[str]) -> None:
     found = guessed("born", dates * 30)
     assert found["role"] == "ignored"
-    assert why in found["why"]
+    assert "dates that cannot be read for sure" in found["why"]
 
 
 @pytest.fixture
@@ -337,7 +328,7 @@ def test_adult_is_published_as_guessed(tmp_path: Path, shared_data: Path) -> Non
 
 
 def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
-    """-9 is a number like others while there is a column of changes; beside a decimal comma -9,0 is none either."""
+    """-9 is a number like others in a column of changes alone; beside a decimal comma -9,0 is none either."""
     rng = np.random.default_rng(8)
     frame = pd.DataFrame(
         {
@@ -349,13 +340,14 @@ def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
         }
     )
     first = init(frame, tmp_path)
-    assert first.config().source.missing == ("", "?", ".", "99")
-    assert "99" in first.answer["missing"]
+    source = first.config().source
+    assert source.missing == ("", "?", ".")
+    marks = {name: attribute.marks for name, attribute in source.attributes.items()}
+    assert marks == {"age": ("-9",), "children": ("99",), "change": None, "cause": None, "sex": None}
     assert first.columns["cause"]["missing"] == "as a value"
-    assert init(frame.drop(columns="change"), tmp_path).config().source.missing == ("", "?", ".", "-9", "99")
     values = [f"{n},5" for n in range(20)]
     for spelled in ("-9", "-9,0"):
-        assert spelled in init_columns({"x": [*values, spelled], "sex": SEX * 210}).answer["missing"]
+        assert init_columns({"x": [*values, spelled], "sex": SEX * 210}).columns["x"]["marks"] == [spelled]
 
 
 def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
@@ -420,3 +412,22 @@ def test_texts_are_categories_where_they_were_chosen_from_a_list(name: str, valu
     found = guessed(name, values)
     assert found["role"] == role
     assert name != "problem" or role == "ignored" or found["ladder"] == "fitted"
+
+
+@pytest.mark.parametrize(
+    ("bands", "asked"),
+    [
+        (["0-4", "05-Sep", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "5. Sep", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "Sep-05", "Oct-14", "15-19", "20-24"], "may be bands that a spreadsheet turned into dates"),
+        (["0-4", "2024-09-05 00:00:00", "10-14", "15-19"], "may be bands that a spreadsheet turned into dates"),
+        (["18-25", "25-35", "35+"], "2 of its bands may be wrong, since they begin before"),
+        (["18-24", "26-34", "35+"], "1 of its bands may be wrong, since a gap lies below"),
+        (["18-24", "25-34", "35+"], ""),
+        (["[18, 25[", "[25, 35[", "35 and over", "unknown"], ""),
+    ],
+)
+def test_bands_that_a_spreadsheet_changed_gaps_and_overlaps_are_asked_about(bands: list[str], asked: str) -> None:
+    question = guessed("age", bands * 30).get("values_question", "")
+    assert asked in question
+    assert bool(asked) == bool(question)

@@ -137,7 +137,7 @@ def doctors(rng: np.random.Generator) -> Frame:
     }
 
 
-RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | None]] = [
+RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | str | None]] = [
     (purchases, "Ketchup.hid", 7),
     (firms, "fi", 9),
     (trees, "tree", 5),
@@ -146,8 +146,8 @@ RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | None
     (computers, None, None),
     (survey, None, None),
     (households, None, None),
-    (siblings, None, 1),  # what several people share: each row is one then, and the config says so
-    (doctors, None, 1),
+    (siblings, None, "any"),  # what several people share: whether each row is one is asked
+    (doctors, None, "any"),
     (amounts, None, None),
 ]
 
@@ -155,7 +155,11 @@ RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | None
 @pytest.mark.parametrize(("make", "person", "rows"), RIGHT, ids=lambda right: getattr(right, "__name__", ""))
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_keys_of_people_and_nothing_else_are_noticed(
-    make: Callable[[np.random.Generator], Frame], person: str | None, rows: int | None, shuffled: bool, tmp_path: Path
+    make: Callable[[np.random.Generator], Frame],
+    person: str | None,
+    rows: int | str | None,
+    shuffled: bool,
+    tmp_path: Path,
 ) -> None:
     """In whatever order the rows stand."""
     frame = pd.DataFrame(make(np.random.default_rng(3)), dtype=object)
@@ -191,11 +195,11 @@ def test_a_key_of_texts_or_with_a_few_rows_entered_twice_is_asked_about(
     if not doubled and not letters:
         assert first.person == "bioguide"
         return
-    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, None)
+    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, "any")
     assert "So many people" not in first.text
-    assert first.columns["bioguide"]["role"] == "ignored"
-    assert 'person = "bioguide" under [data]' in first.columns["bioguide"]["question"]
-    assert first.config().read_table().rows_per_person is None
+    assert first.columns["bioguide"]["role"] == "identifier"
+    assert 'person = "bioguide"' in first.columns["bioguide"]["question"]
+    assert first.config().read_table().rows_per_person == "any"
 
 
 def test_two_columns_that_number_people_together_are_asked_about(tmp_path: Path) -> None:
@@ -207,9 +211,9 @@ def test_two_columns_that_number_people_together_are_asked_about(tmp_path: Path)
     frame = pd.concat([pd.DataFrame(each).assign(wave=wave) for wave in ("1", "2")], ignore_index=True)
     first = init(frame, tmp_path)
     assert first.with_role("identifier") == {"hhid", "pid"}
-    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, None)
+    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, "any")
     assert first.columns["hhid"]["question"] == first.columns["pid"]["question"]
-    assert "hhid and pid together may say whose row it is" in first.columns["pid"]["question"]
+    assert 'person = ["hhid", "pid"]' in first.columns["pid"]["question"]
 
 
 def test_a_number_that_is_missing_once_makes_a_key_a_question(tmp_path: Path) -> None:
@@ -250,3 +254,79 @@ def test_what_numbers_people_still_does(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({name: rng.integers(100, 160, 2000), "plan": rng.choice(["a", "b", "c"], 2000)})
     assert init(frame, tmp_path).person == name
+
+
+def lasting(rng: np.random.Generator, exceptions: int) -> pd.DataFrame:
+    """Rows of people with a key of letters, in no order, of which three columns say the same, but for a few rows."""
+    who = rng.permutation(np.repeat(np.arange(500), rng.integers(2, 7, 500)))
+    told = rng.integers(0, 12, (3, 500))
+    frame = pd.DataFrame({f"told{i}": texts(values[who]) for i, values in enumerate(told)})
+    frame["bio"] = [f"{'ABCDEFGH'[number % 8]}{number:03d}" for number in who]
+    frame["answer"] = texts(rng.choice(["yes", "no"], len(who)))
+    wrong = rng.choice(len(who), exceptions, replace=False)
+    frame.loc[wrong, "told0"] = texts(rng.integers(0, 12, exceptions))
+    return frame
+
+
+@pytest.mark.parametrize("exceptions", [0, 1, 15])
+def test_a_column_that_determines_three_others_is_asked_about_whatever_it_looks_like(
+    exceptions: int, tmp_path: Path
+) -> None:
+    """It looks like codes of diseases; no demand on people is written."""
+    first = init(lasting(np.random.default_rng(4), exceptions), tmp_path)
+    if not exceptions:
+        assert first.person == "bio"
+        return
+    (asked,) = [question for question in first.questions if question["role"] == "identifier"]
+    assert (asked["columns"], first.columns["bio"]["role"]) == (["bio"], "identifier")
+    assert first.toml["data"]["rows_per_person"] == "any"
+    assert "register" not in first.toml["privacy"]
+
+
+@pytest.mark.parametrize("names", [("hhid", "pid", "wave"), ("school", "student", "year"), ("q1", "q2", "q3")])
+@pytest.mark.parametrize("several", [True, False])
+def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
+    names: tuple[str, str, str], several: bool, tmp_path: Path
+) -> None:
+    """Households of up to fourteen members, each once or in two waves; without names only in two waves."""
+    rng = np.random.default_rng(5)
+    group, member = panel(150, 2, rng, 14)
+    each = pd.DataFrame({names[0]: texts(np.array(group) + 1), names[1]: texts(np.array(member) + 1)})
+    each["town"] = texts(rng.choice(["north", "south"], len(each)))
+    each["blood"] = texts(rng.choice(["a", "b", "o"], len(each)))
+    frame = pd.concat([each.assign(**{names[2]: wave}) for wave in ("1", "2")[: 1 + several]], ignore_index=True)
+    first = init(frame.sample(frac=1, random_state=3), tmp_path)
+    if names[0] != "q1" or several:
+        (asked,) = [question for question in first.questions if question["role"] == "identifier"]
+        assert asked["columns"] == [names[0], names[1]]
+        assert f'person = ["{names[0]}", "{names[1]}"]' in asked["reason"]
+        assert first.with_role("identifier") == {names[0], names[1]}
+    answered = init(frame, tmp_path, "--person", f"{names[0]},{names[1]}")
+    assert answered.toml["data"]["person"] == [names[0], names[1]]
+    assert answered.config().read_table().rows_per_person in (1, 2)
+
+
+@pytest.mark.parametrize(("second", "is_asked"), [("{}.0", False), ("0{}", True), ("P-{}", False)])
+def test_keys_in_two_spellings_are_one_or_asked_about_by_their_form(
+    second: str, is_asked: bool, tmp_path: Path
+) -> None:
+    """Each half in a file of its own; the question shows no key."""
+    for part, spelling in enumerate(("{}" if second[0] != "P" else "P-{} ", second)):
+        frame = pd.DataFrame({"patient_id": [spelling.format(1000 + i) for i in range(60)], "sex": ["f", "m"] * 30})
+        frame.to_csv(tmp_path / f"visits{part}.csv", index=False)
+    first = init(tmp_path / "visits*.csv", tmp_path)
+    assert first.person == (None if is_asked else "patient_id")
+    assert any("'9999'" in question["reason"] for question in first.questions) is is_asked
+    assert "1059" not in first.text
+    if not is_asked:
+        assert "60 values in 120 rows" in first.columns["patient_id"]["why"]
+
+
+@pytest.mark.parametrize(("times", "is_asked"), [(1, False), (2, True), (3, True)])
+def test_rows_that_were_entered_several_times_are_asked_about(times: int, is_asked: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({"age": rng.integers(20, 60, 300), "town": rng.choice(list("abc"), 300)})
+    first = init(pd.concat([frame] * times), tmp_path)
+    assert [f"Each row stands {times} times" in question["reason"] for question in first.questions] == [True] * is_asked
+    assert first.toml["data"].get("rows_per_person") == ("any" if is_asked else None)
+    assert first.config().read_table().copies == times

@@ -21,7 +21,6 @@ from marginals.charts import (
     finest_pairs,
     interaction_picture,
     loss_histogram,
-    releases_picture,
     risk_frontier,
     tree_picture,
 )
@@ -31,10 +30,9 @@ from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import claim_title, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
-from marginals.window.level_tree import Group, level_tree
-from marginals.window.preview import preview
+from marginals.window.candidates import preview
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
-from strategies import decomposable_collections, hierarchies
+from strategies import decomposable_collections
 
 
 @given(decomposable_collections())
@@ -152,13 +150,6 @@ def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) ->
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
 def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
     informations, risks = zip(*pairs)
-    plot = releases_picture([(str(n), told, risk) for n, (told, risk) in enumerate(pairs) if np.isfinite(told)])
-    finite = [pair for pair in pairs if np.isfinite(pair).all()]
-    assert (plot is None) is (len(finite) < 2)
-    if plot is not None:
-        assert inside(plot)
-        across = [dot["x"] for dot in plot["dots"]]
-        assert np.all(np.diff(np.array(across)[np.argsort([told for told, _ in finite], kind="stable")]) >= 0)
     told = [information for information in informations if np.isfinite(information)]
     edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
     line = risk_frontier(edge, [("best", 1.0, 1.0)])
@@ -190,36 +181,6 @@ def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch
     drawn = np.interp(across, x, y)
     assert np.all(drawn >= up - 0.02)
     assert np.all(drawn <= up + 0.5)
-
-
-def leaves(group: Group) -> list[Group]:
-    return [leaf for part in group.parts for leaf in leaves(part)] or [group]
-
-
-@given(hierarchies())
-def test_the_tree_has_all_values_with_rows_and_each_group_the_rows_of_its_parts(hierarchy: Hierarchy) -> None:
-    counts = np.arange(hierarchy.size(0), dtype=np.int64)
-    tree = level_tree(hierarchy, counts)
-    assert tree.rows == counts.sum()
-
-    def check(group: Group) -> None:
-        assert not group.parts or sum(part.rows for part in group.parts) == group.rows
-        assert [part.label for part in group.parts] != [group.label]
-        for part in group.parts:
-            check(part)
-
-    check(tree)
-    values = sorted((leaf.rows for leaf in leaves(tree)), reverse=True)
-    assert values == [count for count in sorted(counts.tolist(), reverse=True) if count] or counts.sum() == 0
-
-
-def test_of_very_many_values_some_are_drawn_and_the_others_counted() -> None:
-    rows = [(f"{value}", f"{value // 100}x", "*") for value in range(5000)]
-    tree = level_tree(Hierarchy.from_rows(rows), np.ones(5000, dtype=np.int64))
-    assert tree.others == 0
-    assert len(tree.parts) == 50
-    assert len(leaves(tree)) <= 450
-    assert all(len(part.parts) + part.others == 100 for part in tree.parts)
 
 
 def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:

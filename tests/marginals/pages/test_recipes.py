@@ -74,7 +74,7 @@ def test_the_python_on_the_page_runs(survey: Path, monkeypatch: pytest.MonkeyPat
 def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = pd.DataFrame({"postcode": CODES * 5, "ill": ["flu", "", "nan", "None"] * 5})
+    frame = pd.DataFrame({"postcode": CODES * 5, "ill": ["flu", "cold", "None", "true"] * 5})
     folder = written(frame, "ill", [{"postcode": 0, "ill": 0}], tmp_path)
     (folder / "marginals" / "ward.0.csv").write_text("ward,count\nA,7\n")
     monkeypatch.chdir(tmp_path)
@@ -82,7 +82,7 @@ def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
     exec(recipes(folder)[1], names)
     (read,) = names["tables"].values()
     assert sorted(zip(read["postcode"], read["ill"], read["count"])) == [
-        ("007", "None", 5), ("08001", "flu", 5), ("1e3", "nan", 5), ("NA", "", 5),
+        ("007", "true", 5), ("08001", "flu", 5), ("1e3", "None", 5), ("NA", "cold", 5),
     ]  # fmt: skip
 
 

@@ -1,7 +1,5 @@
-"""Reports of a search: the best so far, frontiers of policies, suggested analyses."""
+"""Reports of a search: frontiers of policies, suggested analyses."""
 
-import itertools
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,32 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
-from checks import PrivacyConstraint
-from command_line import main
 from html_pages import Page
 from marginals import Attribute, InputError, Policy, Table
 from marginals.example import table as example
-from models import Collection
-from small_release import write_config
 
 PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4}
-
-
-class Watcher:
-    """Remembers the collections that it is told of, with their divergences."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[Collection, float]] = []
-
-    def __call__(self, task: str, done: int, total: int) -> None:
-        """Told how far it is."""
-
-    def found(self, collection: Collection, divergence: float) -> None:
-        """Told of something better."""
-        self.told.append((collection, divergence))
 
 
 @pytest.fixture(scope="module")
@@ -49,47 +28,6 @@ def table() -> Table:
         "town": Attribute("quasi-identifier", prefixes=[1]),
     }
     return marginals.read_table(frame, attributes | dict.fromkeys(("sex", "paid"), "quasi-identifier"))
-
-
-@pytest.fixture
-def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.best_so_far._PAUSE", 0.0)
-    monkeypatch.setattr("marginals.publishing.best_so_far._SHARE", float("inf"))
-
-
-@pytest.mark.usefixtures("told_at_once")
-@pytest.mark.parametrize("objective", ["kl", "bic"])
-@pytest.mark.parametrize("strategy", ["forward", "local", "exact"])
-def test_the_best_so_far_is_allowed_and_better_each_time_and_changes_nothing(
-    table: Table, strategy: str, objective: str
-) -> None:
-    policy = Policy(**PRIVACY, strategy=strategy, objective=objective, base="none")
-    watcher = Watcher()
-    watched, alone = marginals.publish(table, policy, watcher), marginals.publish(table, policy)
-    assert watched.release.collection.margins == alone.release.collection.margins
-    assert watcher.told
-    allows = PrivacyConstraint(table.cube, policy.requirements(table.sensitive))
-    assert all(allows(collection.masks, 0) is None for collection, _ in watcher.told)
-    if objective == "kl":
-        divergences = [divergence for _, divergence in watcher.told]
-        assert all(later < earlier for earlier, later in itertools.pairwise(divergences))
-        assert divergences[-1] == pytest.approx(alone.steward.kl_divergence, abs=1e-9)
-
-
-@pytest.mark.usefixtures("told_at_once")
-def test_a_line_of_progress_tells_measure_tables_and_pairs(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    command = ["publish", str(config), "--out", str(tmp_path / "out"), "--json"]
-    run = CliRunner().invoke(main, command, env={"MARGINALS_PROGRESS": "lines"})
-    assert run.exit_code == 0, run.output
-    *_, told = (
-        best for line in run.stderr.splitlines() if line[:1] == "{" for best in [json.loads(line).get("best")] if best
-    )
-    assert told["kl_divergence"] > 0
-    assert told["tables"]
-    kinds = sorted(kind for *_, kind in told["pairs"])
-    assert len(kinds) == 6
-    assert kinds.count("published") == told["numbers"]["published"]
 
 
 GRID: dict[str, Any] = {

@@ -51,13 +51,12 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
 
 NO_ANSWERS: Final[dict[str, str]] = {
     "what is published": "everything further margins", "it is the question itself": "supports",
-    "a picture of the kinds of all pairs": "plot",
     "whole tables of rows that are nobody's, as the method says": "plausible_tables",
     "an interval, which says what it assumes": "plausible_interval",
     "certain, whatever the kind of the estimates": "crosstab_bounds quantile_bounds",
     "the published marginals, the core of them": "collection", "the published labels": "domain",
     "a published count": "rows", "the folder that it is in": "path", "what is claimed": "claims least_count",
-    "names the release": "cite", "how much the marginals tell, a function of them": "information",
+    "how much the marginals tell, a function of them": "information",
     "what is published together": "interaction_graph junction_tree",
     "what the model assumes, in words": "independences",
     "the model itself, for those who compute with it": "u_terms model",
@@ -102,7 +101,6 @@ MIXED_ANSWERS: Final[dict[str, Callable[[Mixture], Any]]] = {
 NO_MIXED_ANSWERS: Final[dict[str, str]] = {
     "what is published": "published", "the models themselves, for those who compute with them": "models",
     "the published labels": "domain", "verdicts on the marginals": "verify",
-    "about rows that the reader has": "log_likelihood", "weights, by rows that the reader has": "fitted",
 }  # fmt: skip
 
 TAKING_RELEASES: Final[dict[str, str]] = {

@@ -10,14 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 import marginals
 from brute_force import iterative_proportional_fitting, joint_array
 from checks import Verdict
-from marginals import NotFittedError, Policy
-from marginals.example import frame, release
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from marginals import Policy
+from marginals.example import release
+from models import Collection, DataCube
 from privacy_oracles import base_table
 from strategies import contingency_tables, decomposable_masks, domains
 from written_bundles import release_of
@@ -48,36 +47,6 @@ def test_a_mixture_is_the_weighted_mean_of_the_joint_distributions(drawn):
         for code, label in enumerate(domain.hierarchy(name).labels[0]):
             expected = cube.total * joint.take(code, axis=place).sum()
             assert mixed.expected_count({name: label}) == pytest.approx(expected, abs=1e-7)
-    codes = np.argwhere(joint > 0)
-    rows = pd.DataFrame(
-        {name: np.array(domain.hierarchy(name).labels[0])[codes[:, i]] for i, name in enumerate(domain.attributes)}
-    )
-    assert mixed.log_likelihood(rows) == pytest.approx(np.log(joint[joint > 0]).mean(), abs=1e-7)
-
-
-@settings(max_examples=30)
-@given(mixtures(), st.integers(0, 2**32 - 1))
-def test_no_weights_are_better_than_those_fitted(drawn, seed):
-    """To a millionth of a nat a row; of rows of the table, which no release rules out."""
-    cube, masks, _ = drawn
-    releases = [release_of(Collection.of(cube, each)) for each in masks if each]
-    cells = [labels for labels, _ in base_table(cube).cells()]
-    counts = np.random.default_rng(seed).integers(1, 6, len(cells))
-    rows = pd.DataFrame(cells, columns=base_table(cube).attributes)
-    each = [marginals.mixture(releases, own) for own in np.eye(len(releases))]
-    likely = np.exp([[one.log_likelihood(rows[i : i + 1]) for i in range(len(rows))] for one in each])
-
-    def loss(logits):
-        weights = np.exp(logits - logits.max())
-        return -(counts @ np.log(weights / weights.sum() @ likely)) / counts.sum()
-
-    seen = rows.loc[np.repeat(np.arange(len(rows)), counts)]
-    fitted = marginals.mixture(releases).fitted(seen)
-    assert sum(fitted.weights) == pytest.approx(1)
-    assert -fitted.log_likelihood(seen) <= minimize(loss, np.zeros(len(releases)), tol=1e-10).fun + 2e-6
-
-
-ABSENT = ContingencyTable.from_cells(Domain.of({"v": Hierarchy.flat("ab")}), {"v": 0}, {"v": np.array([0])}, [3])
 
 
 def test_releases_that_are_private_by_themselves_are_judged_together():
@@ -102,14 +71,6 @@ def test_a_mixture_of_the_same_release_is_that_release():
     mixed = marginals.mixture([release, release], [0.3, 0.7])
     assert mixed.crosstab("sex", "diagnosis").equals(mixed.crosstab(["sex"], {"diagnosis": 0}))
     np.testing.assert_allclose(mixed.crosstab("sex", "diagnosis"), release.crosstab("sex", "diagnosis"))
-    aged = frame.assign(age=frame["age"].astype(int))
-    assert mixed.log_likelihood(aged) == pytest.approx(marginals.mixture([release]).log_likelihood(frame))
-
-
-def test_a_row_that_is_impossible_under_every_release_is_said():
-    one = release_of(Collection.of(DataCube([ABSENT]), [ABSENT.mask]))
-    with pytest.raises(NotFittedError, match="impossible under every"):
-        marginals.mixture([one, one]).fitted(pd.DataFrame({"v": ["b"]}))
 
 
 def test_the_same_seed_gives_the_same_tables_and_says_so() -> None:

@@ -188,7 +188,6 @@ def test_a_wrong_argument_is_an_error_of_the_project(wrong: object) -> None:
         lambda: release.odds_ratio(wrong, "sex=Male"), lambda: release.crosstab(wrong, "sex"),
         lambda: release.crosstab_bounds("age", "sex", normalize=wrong), lambda: release.counts(wrong),
         lambda: release.count(wrong), lambda: release.supports(wrong), lambda: release.cells(wrong),
-        lambda: release.cite(wrong),
     ]  # fmt: skip
     for ask in asked:
         with suppress(marginals.MarginalsError):
@@ -200,15 +199,6 @@ def test_levels_may_be_integers_of_numpy() -> None:
     assert release.counts({"age": np.int64(2)}).equals(release.counts({"age": 2}))
     with pytest.raises(marginals.InputError, match="the level of 'age' is a whole number from 0 to 3"):
         release.counts({"age": 4})
-
-
-def test_a_citation_names_the_bundle_and_holds_no_path(tmp_path: Path) -> None:
-    release = release_of("chain", tmp_path).write(tmp_path / "written")
-    text = release.cite()
-    assert release.source is not None
-    assert release.source.identity in text
-    assert marginals.open_release(tmp_path / "written").cite() == text
-    assert str(tmp_path) not in text
 
 
 def test_attributes_may_be_called_as_our_columns_are() -> None:
@@ -237,14 +227,3 @@ def test_a_notebook_shows_the_published_tables_with_their_smallest_counts() -> N
     assert "48 rows" in shown
     for table in release.everything.tables:
         assert f"<td>{table.margin}</td><td>{len(table)}</td><td>{table.counts.min()}</td>" in shown
-
-
-def test_a_picture_shows_the_kind_of_every_pair() -> None:
-    release = marginals.example.release
-    pytest.importorskip("matplotlib").use("Agg")
-    axes = release.plot()
-    shades = axes.images[0].get_array()
-    names = [label.get_text() for label in axes.get_xticklabels()]
-    assert names == list(release.domain.attributes)
-    age, sex, diagnosis = map(names.index, ("age", "sex", "diagnosis"))
-    assert (shades[sex, diagnosis], shades[age, sex]) == (1.0, 0.0)

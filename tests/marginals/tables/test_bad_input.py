@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 
 from marginals import Attribute, InputError, example, read_config, read_hierarchy, read_rows, read_table
-from table_readers import set_limit
 
 ATTRIBUTES: dict[str, Attribute | str] = {"age": "quasi-identifier", "disease": "sensitive"}
 PEOPLE = pd.DataFrame({"age": ["31", "32", "33"], "disease": ["flu", "secret", "flu"]})
@@ -135,23 +134,6 @@ def test_a_value_is_found_in_its_file(tmp_path: Path, engine: str) -> None:
     said = refusal(tmp_path, engine, ATTRIBUTES | {"age": Attribute("quasi-identifier", intervals=[10])})
     assert "column 'age'" in said
     assert "the value in row 2 of b.csv is not a whole number" in said
-
-
-def test_what_the_strict_reader_refuses_is_read_by_pandas_unless_duckdb_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("duckdb")
-    set_limit(monkeypatch, "LARGE", 0)
-    texts = {"quote in a field": 'age,disease\n31,"fl"u\n', "empty line": "\n\nage,disease\n31,flu\n"}
-    for name, text in texts.items():
-        path = tmp_path / f"{name}.csv"
-        path.write_text(text)
-        asked = [read_table(path, ATTRIBUTES, engine=engine) for engine in ("auto", "pandas")]
-        for table in asked:
-            assert dict(table.counts.cells()) == {("31", "flu"): 1}
-        assert asked[0].left_to_pandas.startswith(f"{name}.csv ")
-        assert asked[1].left_to_pandas == ""
-        assert f"{name}.csv" in refusal(path, "duckdb")
 
 
 def test_an_engine_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

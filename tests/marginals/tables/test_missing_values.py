@@ -69,6 +69,7 @@ def test_what_is_counted_and_dropped_is_what_a_person_would_count(
     tokens: list[str],
 ) -> None:
     rows = [row for row in rows if row[0] != "-9" or "-9" in tokens]  # it is no age
+    rows = [row for row in rows if any(row)]  # the others are nobody
     names = ["a", "b", "c"]
     by_name = dict(zip(names, missing))
     cells, lacking = counted_by_hand(rows, by_name, tokens)
@@ -111,6 +112,7 @@ def people(rows: int = 600) -> pd.DataFrame:
     rng = np.random.default_rng(4)
     return pd.DataFrame(
         {
+            "row": np.arange(rows),
             "age": rng.choice([*map(str, range(20, 40)), "", "-9"], rows),
             "cause": rng.choice(["heart", "lung", "", ".", "NA"], rows),
             "sex": rng.choice(["f", "m", ""], rows, p=[0.5, 0.4, 0.1]),

@@ -250,35 +250,12 @@ def test_a_page_that_is_typed_in_while_its_counts_arrive_stays_as_it_is(
         page.close(run_before_unload=False)
 
 
-def test_a_search_shows_the_best_so_far_while_it_is_at_work(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    census(tmp_path)
-    assert marginals_command("init", tmp_path / "census.csv", "--out", tmp_path / "release.toml").returncode == 0
-    config = tmp_path / "release.toml"
-    text = re.sub(r"(?m)^(strategy|time_limit) *=.*\n", "", config.read_text())
-    config.write_text(text.replace("[search]\n", '[search]\nstrategy = "local"\ntime_limit = 600.0\n'))
-    with served(config, monkeypatch) as address:
-        page = browser.new_page()
-        page.set_default_timeout(60_000)
-        steward = Steward(page)
-        page.goto(address)
-        steward.click("link", "Search")
-        steward.click("button", "Search under the policy as it is")
-        page.get_by_text("The best so far", exact=True).wait_for()
-        assert page.locator("[data-best] svg.pairs-map rect").count() > 0
-        assert page.locator("[data-best] figcaption").inner_text().count("nats") == 1
-        steward.click("button", "End with the best so far")
-        steward.sees("Candidate 1")
-        page.close()
-
-
 _HELD_EVENTS = """
 window.held = [];
 window.EventSource = class { constructor() { window.held.push(this); } close() {} };
 """
 
-_END = """window.held[0].onmessage({ data: JSON.stringify({ said: "", seconds: 1, state: "done", best: 0 }) })"""
+_END = """window.held[0].onmessage({ data: JSON.stringify({ said: "", seconds: 1, state: "done" }) })"""
 
 
 def _attacking(browser: Any, address: str) -> Any:

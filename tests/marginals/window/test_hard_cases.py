@@ -144,7 +144,7 @@ def test_a_browser_that_goes_away_in_the_middle_of_a_search_finds_it_done_when_i
 
 
 ADDRESSES = (
-    "/table", "/table/text", "/levels", "/levels?attribute=question_3&level=1", "/policy", "/search", "/search/best",
+    "/table", "/table/text", "/levels", "/levels?attribute=question_3&level=1", "/policy", "/search",
     "/publish", "/explore",
 )  # fmt: skip
 LARGEST, MOST_CALLS = 500_000, 600_000

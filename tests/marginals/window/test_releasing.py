@@ -86,9 +86,6 @@ def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) ->
             cell = re.search(rf'<title>(?:{one}, {other}|{other}, {one}): [^<]*</title><rect class="(\w+)"', picture)
             assert cell is not None
             assert (cell[1] == "published") is (kind == "published")
-    listed = re.search("Beside candidate 1: exact now: ([^;.]*)", page)
-    assert listed is not None
-    assert set(listed[1].split(", ")) == {" \N{MULTIPLICATION SIGN} ".join(pair) for pair in exact[1] - exact[0]}
     browser.post("/search/1/take")
     assert "<b>chosen</b>" in browser.page("/search")
     assert browser.window.config().policy.k_link == 60
@@ -305,33 +302,6 @@ def test_a_stop_ends_all_processes_of_a_job(browser: Browser) -> None:
         again = jobs.start("short", "short", exec, "print('{\"is\": 1}')")
         assert again.done.wait(60)
         assert again.answer == {"is": 1}
-
-
-def test_the_best_so_far_is_shown_while_a_search_is_at_work(tmp_path: Path) -> None:
-    told = {
-        "kl_divergence": 0.125,
-        "tables": ["age (5 years), <sex>"],
-        "attributes": ["age", "<sex>"],
-        "pairs": [["age", "<sex>", "published"]],
-        "numbers": {"published": 1, "supported": 0, "assumed": 0, "unpublished": 0},
-    }
-    program = (
-        "import json, sys, time\n"
-        f"print(json.dumps({{'best': {told!r}}}), file=sys.stderr, flush=True)\n"
-        "print(json.dumps({'best': {'tables': 3}}), file=sys.stderr, flush=True)\n"
-        "time.sleep(600)"
-    )
-    with browsing(write_config(tmp_path)) as browser:
-        assert browser.page("/search/best").strip() == ""
-        job = browser.window.jobs.start("search", "a search", exec, program)
-        part = browser.until("/search/best", "The best so far")
-        assert "KL divergence 0.125 nats" in part
-        assert "age (5 years), &lt;sex&gt;" in part
-        assert 'role="img" aria-label="The best so far: Of 1 pair: 1 exact, 0 supported, 0 lost."' in part
-        assert part.strip() in browser.page("/search")
-        job.stop()
-        assert job.done.wait(10)
-        assert "The best so far" not in browser.page("/search")
 
 
 def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:

@@ -75,8 +75,10 @@ def test_a_window_that_is_ended_in_the_middle_of_a_search_leaves_nothing_half_wr
     config = write_config(folder)
     write_long_search(config)  # it does not end itself meanwhile
     before = config.read_bytes()
-    command = [sys.executable, "-u", "-c", COMMAND, "open", str(table), "--no-browser"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    command = [sys.executable, "-u", "-c", COMMAND, "open", str(table)]
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment() | {"BROWSER": "true"}
+    )
     assert server.stdout is not None
     gate = gate_of(server.stdout.readline())
     asked = http.client.HTTPConnection(gate.host)

@@ -295,7 +295,7 @@ def test_what_can_be_estimated_is_the_rank_of_the_design_and_edges_are_tested_by
     design, model = design_of(masks, dense), fitted(table, masks)
     rank = np.linalg.matrix_rank(design)
     assert model.adjusted_degrees_of_freedom == len(design) - rank
-    assert model.selected.adjusted_parameters == rank - 1
+    assert model.adjusted_parameters == rank - 1
     for test in model.tests().itertuples():
         first, second = map(table.domain.index, (test.first, test.second))
         without = RemoveEdge(first, second).apply(graph)

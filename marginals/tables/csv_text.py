@@ -1,0 +1,520 @@
+"""CSV as text: its separator, encoding and lines, and what is refused of it whatever engine reads the rows.
+
+Whatever the encoding, readers get UTF-8: UTF-8 itself as it is, everything else recoded as it is read.
+"""
+
+import codecs
+import csv
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from io import BufferedReader, RawIOBase, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+
+from marginals.errors import InputError
+from marginals.files import open_regular
+from marginals.tables.layout import LOOKED_AT, Header, Layout, Lines, footnote, is_header, likely_header
+from marginals.tables.opening import decompressed, not_in_utf8, reading
+from marginals.tables.values import number_in
+
+SEPARATORS = (",", ";", "\t", "|")
+"""What can stand between the columns of a CSV file."""
+
+AUTO = "auto"
+"""UTF-8, or what the mark at the beginning of a file says."""
+
+LONGEST_HEADER = 1 << 20
+"""Bytes of the first line of a CSV file; a longer one names no columns of people."""
+
+MOST_COLUMNS = 10_000
+
+LONGEST_LINE = 1 << 24
+"""Bytes of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
+
+_MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
+          (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+"""The longer ones first: that of UTF-32 begins as that of UTF-16."""
+
+_UNMARKED = ((re.compile(rb"(?s)(?:[^\0]\0){2}"), "utf-16-le"), (re.compile(rb"(?s)(?:\0[^\0]){2}"), "utf-16-be"))
+"""How UTF-16 begins without a mark."""
+
+_BLOCK = 1 << 16
+
+
+def is_encoding(name: object) -> bool:
+    """Whether a name is "auto" or that of an encoding of text in which a line break and a comma are themselves.
+
+    >>> [is_encoding(name) for name in ("auto", "cp1252", "rot13", "utf-7", "none")]
+    [True, True, False, False, False]
+    """
+    if name == AUTO:
+        return True
+    try:
+        codec = codecs.lookup(str(name)).name
+        keeps_signs = 'a,";\t|\n'.encode(codec).decode(codec) == 'a,";\t|\n'
+    except (LookupError, UnicodeError, TypeError, ValueError):
+        return False
+    return isinstance(name, str) and keeps_signs and not re.search("utf-7|idna|punycode|escape", codec)
+
+
+@dataclass(frozen=True)
+class FileForm:
+    r"""How files are written whose form they do not say themselves: the separator and encoding of CSV, header and sheet.
+
+    encoding: "auto", which is UTF-8, or UTF-16 or UTF-32 if a file begins as they do; or one that Python knows by name.
+    header: the line, or lines, of a CSV file or a sheet that name the columns; None for the first. sheet: of a workbook.
+    Raises InputError for another header.
+
+    >>> FileForm("\t", "cp1252").encoding
+    'cp1252'
+    """
+
+    separator: str = ","
+    encoding: str = AUTO
+    header: Header = None
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        if not is_header(self.header):  # config checks the others, too
+            raise InputError(
+                f"the header is a line, from 1, or a list of lines, such as 3 or [3, 4], not {self.header!r}"
+            )
+
+    def recoded_from(self, path: Path) -> str | None:
+        """The encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
+        if self.encoding != AUTO:
+            name = codecs.lookup(self.encoding).name
+            return None if name in ("utf-8", "utf-8-sig", "ascii") else name
+        with reading(path), decompressed(path) as stream:
+            begin = stream.read(4)
+        marked = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
+        return marked or next((name for begins, name in _UNMARKED if begins.match(begin)), None)
+
+    @contextmanager
+    def opened(self, path: Path) -> Iterator[BinaryIO]:
+        """The bytes of a file in UTF-8, decompressed. InputError for a line without end, others as of `decompressed`."""
+        encoding = self.recoded_from(path)
+        with decompressed(path) as stream:
+            yield cast("BinaryIO", BufferedReader(_Text(stream, path.name, encoding), _BLOCK))
+
+    @contextmanager
+    def text(self, path: Path) -> Iterator[TextIOWrapper]:
+        """The lines of a file with their ends."""
+        with self.opened(path) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
+            yield lines
+
+    def with_likely_header(self, rows: Lines) -> "FileForm":
+        """The same with the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
+        filled = [(number, row) for number, row in rows if any(text.strip() for text in row)]
+        if self.header is not None or not filled or (likely := likely_header(filled)) == (filled[0][0],):
+            return self
+        return replace(self, header=likely if len(likely) > 1 else likely[0])
+
+    def layout(self, path: Path) -> Layout:
+        """Where the names and rows of a file are. Raises InputError for no header, or another separator."""
+        with reading(path):
+            first = _first_lines(path, self)
+            if max((len(row) for _, row in first.rows), default=0) > MOST_COLUMNS:
+                raise too_many_columns(path.name)
+            layout = Layout.of(first.rows, self.header, path.name)
+        if not any("\n" in name or "\r" in name for name in layout.names):
+            line = first.texts[first.rows[layout.skipped - 1][0] - 1].rstrip("\r\n")
+            layout = replace(layout, line=line)
+        layout = replace(layout, separator=first.separator)
+        if _SPACED.fullmatch(layout.line):
+            raise InputError(
+                f"columns of {path.name} look separated by spaces, which are not read; write it with commas"
+            )
+        if len(layout.names) == 1 and (better := _likely_separator(path, self)) != first.separator:
+            raise InputError(
+                f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(first.separator)}; "
+                f"set data.separator = {json.dumps(better)}"
+            )
+        return layout
+
+
+PLAIN = FileForm()
+"""What is taken for granted."""
+
+
+def too_many_columns(name: str) -> InputError:
+    """Return the refusal of a table, by its name, for its width."""
+    return InputError(
+        f"{name} has more than the {MOST_COLUMNS:,} columns that are read; leave out those that are not used"
+    )
+
+
+def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
+    _refuse_hole(path)
+    with form.opened(path) as stream:
+        begin = stream.read(LONGEST_HEADER + 1).removeprefix(b"\xef\xbb\xbf")
+    line = re.split(rb"[\r\n]", begin.lstrip(), maxsplit=1)[0]
+    if len(begin) > LONGEST_HEADER:
+        if not line or begin.endswith(line):
+            raise InputError(
+                f"the first line of {path.name} is longer than the {LONGEST_HEADER} bytes that are read of a header; it "
+                "must be CSV with a header"
+            )
+        begin = begin[: max(begin.rfind(b"\n"), begin.rfind(b"\r")) + 1]
+    try:
+        text = begin.decode()
+    except UnicodeDecodeError:
+        raise not_in_utf8(path.name) from None
+    lines, separator, begins = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text), form.separator, 0
+    if lines and (named := re.fullmatch(r'"?sep=(.)"?[,;\t|]*\s*', lines[0])):
+        separator, begins = named[1], 1
+        if separator not in SEPARATORS:
+            raise InputError(
+                f"the first line of {path.name} names a separator that is not read; write , or ; or | or a tab"
+            )
+    rows, reader = [(1, list[str]())] * begins, csv.reader(lines[begins:], delimiter=separator)
+    while len(rows) < LOOKED_AT:
+        number = begins + reader.line_num + 1
+        try:
+            rows.append((number, next(reader)))
+        except (StopIteration, csv.Error):  # whoever reads the rows says what is wrong
+            break
+    return _FirstLines(separator, rows, lines)
+
+
+_SPACED = re.compile('"[^"]*"( "[^"]*")+')
+"""The names of columns as `write.table` of R writes them."""
+
+
+class _FirstLines(NamedTuple):
+    """The first lines of a file: its separator, the rows with the numbers of the lines where they begin, and the texts."""
+
+    separator: str
+    rows: Lines
+    texts: Sequence[str]
+
+
+def _likely_separator(path: Path, form: FileForm) -> str:
+    """The separator by which nearly all of the first lines fall into as many columns as the one that names them."""
+    best, most = _first_lines(path, form).separator, 1
+    for other in SEPARATORS:
+        first = _first_lines(path, replace(form, separator=other))
+        if first.separator != other:  # as the file says itself
+            return first.separator
+        rows = [(number, row) for number, row in first.rows if any(row)]
+        wanted = form.header[-1] if isinstance(form.header, list | tuple) else form.header
+        header = wanted or likely_header(rows)[-1] if rows else 1
+        widths = Counter(len(row) for number, row in rows if number >= header)
+        width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
+        names = next((row for number, row in rows if number == header), [])
+        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1:
+            best, most = other, width
+    return best
+
+
+_HOLE = 4096
+"""Zeros in a row that no text has, in whatever encoding."""
+
+
+def _refuse_hole(path: Path) -> None:
+    """Raise InputError for a sparse file, which may be larger than any disk: what reads tables would read all its zeros."""
+    if not hasattr(os, "SEEK_HOLE"):
+        return
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        try:
+            hole = os.lseek(stream.fileno(), 0, os.SEEK_HOLE) if size else size
+        except OSError:  # a disk that knows of none
+            return
+        stream.seek(hole)
+        zeros = stream.read(_HOLE)
+    if len(zeros) == _HOLE and not any(zeros):
+        raise InputError(f"{path.name} has a hole, zeros instead of text: it was not written to its end; get it whole")
+
+
+class _Text(RawIOBase):
+    """The bytes of a stream in UTF-8, whose lines have an end. encoding: of the stream; None for UTF-8.
+
+    Raises InputError, naming the file, for bytes that the encoding does not have, and for a line without an end.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, encoding: str | None = None) -> None:
+        self._stream, self._name, self._encoding = stream, name, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
+        self._ready, self._ended, self._since_break = b"", False, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._ready and not self._ended:
+            block = self._stream.read(len(view))
+            self._ended = not block
+            self._ready = self._recoded(block) if self._decoder else block
+        taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
+        self._note(taken)
+        view[: len(taken)] = taken
+        return len(taken)
+
+    def _recoded(self, block: bytes) -> bytes:
+        assert self._decoder is not None
+        try:
+            return self._decoder.decode(block, final=self._ended).encode()
+        except UnicodeError:
+            raise InputError(
+                f"{self._name} is not in {self._encoding}; name another data.encoding, or convert it to UTF-8"
+            ) from None
+
+    def _note(self, block: bytes) -> None:
+        last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+        self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
+        if self._since_break > LONGEST_LINE:
+            raise InputError(
+                f"{self._name} has a line of more than the {LONGEST_LINE} bytes that are read of one; it must be CSV with a "
+                "header and a line a row"
+            )
+
+
+def likely_form(path: Path, header: Header = None) -> FileForm:
+    """Return how a CSV file is most likely written, as far as its first lines tell; people must check it.
+
+    header: the lines that name the columns, if somebody says so.
+    """
+    form = FileForm(encoding=_likely_encoding(path), header=header)
+    with reading(path):
+        form = replace(form, separator=_likely_separator(path, form))
+        return form.with_likely_header(_first_lines(path, form).rows)
+
+
+def _likely_encoding(path: Path) -> str:
+    """The encoding that a CSV file most likely has: "auto" where that reads it, else a guess that people must check.
+
+    Codes of other scripts are told apart by charset-normalizer where it is installed. Of those of Latin letters cp1252,
+    that of Windows in Western Europe and America, is taken before others unless words look wrong in it.
+    """
+    if PLAIN.recoded_from(path) is not None:
+        return AUTO
+    with reading(path):
+        with suppress(UnicodeDecodeError), PLAIN.text(path) as lines:
+            while lines.read(_BLOCK):
+                pass
+            return AUTO
+        with PLAIN.opened(path) as stream:
+            sample = b"".join(islice((line for line in stream if not line.isascii()), _LIKENESS))[:_BLOCK]
+    guess = "cp1252"
+    if find_spec("charset_normalizer"):
+        from charset_normalizer import from_bytes
+
+        best = from_bytes(sample, cp_isolation=[*_LATIN, *_OTHERS]).best()
+        guess = guess if best is None else best.encoding
+    text, few = sample.decode("cp1252", errors="replace"), sum(byte > 0x7F for byte in sample) < _FEW
+    return "cp1252" if (few or guess in _LATIN) and not _ODD.search(text) else guess
+
+
+_FEW = 8
+"""Bytes beyond ASCII, fewer of which tell no script."""
+
+_LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
+_OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
+"""Encodings of CSV files, as Python calls them."""
+
+
+_ODD = re.compile(
+    "\ufffd|[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]|[a-zß-öø-ÿ][À-ÖØ-Þ]"
+)
+"""A letter, a sign other than an apostrophe or a dot, and a letter; figures and currencies beside letters, but for m²; or a
+capital letter that ASCII lacks after a small one; or what is no letter at all."""
+
+
+# What is refused of CSV files, whatever engine reads them: one pass over the bytes finds most files without any of it, and
+# only one that may have it is parsed here. Some engines fill broken rows up, others pass over stray quotes.
+
+
+class Scan(NamedTuple):
+    """What one pass over a CSV file finds: a refusal, and whether its lines end in several ways."""
+
+    refusal: InputError | None = None
+    has_mixed_ends: bool = False
+
+
+def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
+    """Look at the bytes of a whole CSV file, which engines read by its layout."""
+    special = np.zeros(256, dtype=bool)
+    special[list(f'\r\n"{layout.separator}'.encode())] = True
+    is_suspect, headers, last, ends = False, 0, b"", Counter[bytes]()
+    line = layout.line.encode()
+    pattern = re.compile(rb"(?:\A|[\r\n])" + re.escape(line) + rb"(?=[\r\n]|\Z)")
+    try:
+        with reading(path), form.opened(path) as stream:
+            for block in _whole_lines(stream):
+                if b'"' in block:
+                    codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
+                    places = np.flatnonzero(codes == _QUOTE)
+                    is_suspect |= not (special[codes[places - 1]] | special[codes[places + 1]]).all()
+                    breaks = np.flatnonzero((codes == 10) | (codes == 13))
+                    is_suspect |= bool((np.searchsorted(places, breaks) % 2).any())
+                is_suspect |= b"\0" in block
+                headers += len(pattern.findall(block)) if line and line in block else 0
+                returns = block.count(b"\r")
+                both = block.count(b"\r\n") if returns else 0
+                ends += Counter({b"\r\n": both, b"\r": returns - both, b"\n": block.count(b"\n") - both})
+                last = (last + block)[-_BLOCK:]
+    except InputError as error:
+        return Scan(error)
+    refusal = broken_row(path, form) if is_suspect or headers > 1 else None
+    return Scan(refusal or _note_below(path.name, layout, last, ends.total()), len(+ends) > 1)
+
+
+_QUOTE = ord('"')
+
+
+def _whole_lines(stream: BinaryIO) -> Iterator[bytes]:
+    rest = stream.read(_SCANNED).removeprefix(b"\xef\xbb\xbf")
+    while block := stream.read(_SCANNED):
+        rest += block
+        cut = (rest.rfind(b"\n") + 1) or (rest.rfind(b"\r", 0, -1) + 1)
+        if cut:
+            yield rest[:cut]
+            rest = rest[cut:]
+    yield rest
+
+
+_SCANNED = 1 << 20
+
+
+def _note_below(name: str, layout: Layout, end: bytes, breaks: int) -> InputError | None:
+    texts = re.split(r"\r\n|\r|\n", end.decode(errors="replace"))
+    lines = enumerate(texts[-_NOTES:], start=breaks + 1 - len(texts[-_NOTES:]) + 1)
+    parsed = list[tuple[int, list[str]]]()
+    for number, text in lines:
+        if text.count('"') % 2:  # the end of a field of several lines
+            parsed.clear()
+        else:
+            parsed.append((number, next(csv.reader([text], delimiter=layout.separator), [])))
+    below = footnote([(number, row) for number, row in parsed if number > layout.skipped], len(layout.names))
+    return None if below is None else below_the_table(below, name)
+
+
+_NOTES = 60
+"""Lines at the end of a file among which notes are looked for."""
+
+
+def below_the_table(number: int, name: str) -> InputError:
+    """Return the refusal of a note or a total below the rows of a file."""
+    return InputError(
+        f"line {number} of {name} seems to be a note or a total below the table, and no row; remove it and what follows it"
+    )
+
+
+_OPEN_QUOTE = "has a quoted field that does not end"
+
+
+def broken_row(path: Path, form: FileForm) -> InputError | None:
+    r"""Return the sentence for the first broken row of a CSV file, which names its line and quotes nothing.
+
+    None where there is no such row, or the file cannot be read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("age,sex\n31,f\n4")
+    ...     print(broken_row(path, FileForm()))
+    line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
+    """
+    try:
+        layout = form.layout(path)
+        with reading(path), form.text(path) as lines:
+            resembles_rows = _row_likeness(lines, layout)
+        with reading(path), form.text(path) as lines:
+            problem = _problem(lines, layout, resembles_rows)
+    except InputError:
+        return None
+    return None if problem is None else InputError(f"line {problem[0]} of {path.name} {problem[1]}")
+
+
+def _problem(
+    lines: TextIOWrapper, layout: Layout, resembles_rows: Callable[[Sequence[str]], bool]
+) -> tuple[int, str] | None:
+    """The line where the first broken row begins, and what is wrong with it."""
+    row: list[str] = []
+
+    def noted() -> Iterator[str]:
+        for line in lines:
+            row.append(line)
+            yield line
+
+    reader, separator, width = csv.reader(noted(), delimiter=layout.separator), layout.separator, len(layout.names)
+    begin = end = count = 0
+    try:
+        for fields in reader:
+            begin, end, count = end + 1, reader.line_num, count + 1
+            text = "".join(row)
+            if count > layout.skipped:
+                if '"' in text and (quotes := _quotes(row, fields, separator, resembles_rows)):
+                    return begin, quotes
+                if "\0" in text:
+                    return begin, "has a NUL character, which no text has; save the file as text in UTF-8"
+                if text.rstrip("\r\n") == layout.line:
+                    return begin, "repeats the names of the columns; remove it"
+                if len(fields) != width and "".join(fields).strip():
+                    less = "fewer" if len(fields) < width else "more"
+                    return begin, f"has {less} fields than the header; {_CUT}"
+            row.clear()
+    except csv.Error:  # a field longer than any: nothing closes its quote
+        return end + 1, f"{_OPEN_QUOTE}; {_CUT}"
+    return None
+
+
+_CUT = "the file may be cut off: get it whole, or mend the line"
+
+
+def _quotes(row: list[str], fields: list[str], separator: str, resembles_rows: Callable[[Sequence[str]], bool]) -> str:
+    """What is wrong with the quotes of a row, by its lines and its fields; empty if nothing is."""
+    try:
+        list(csv.reader(row, delimiter=separator, strict=True))
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            return f"{_OPEN_QUOTE}; {_CUT}"
+        return "has a quote that is not closed, or text after a quoted field; write a quote within a field twice"
+    if len(row) > 1 and resembles_rows(row):
+        return "has a quoted field that swallows the next lines, which look like rows; close or remove the quote"
+    others = next(csv.reader(row, delimiter=separator, skipinitialspace=True))
+    if [field.lstrip(" ") for field in fields] != [field.lstrip(" ") for field in others]:
+        return "has a space before a quoted field, which not every engine reads alike; remove the space"
+    return ""
+
+
+def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[str]], bool]:
+    """Whether the lines of one row look like several: each has as many fields, most of them as in other rows."""
+    width, separator = len(layout.names), layout.separator
+
+    def fields_of(line: str) -> list[str]:
+        """The fields of a line by itself, whether a quote in it is a stray one or not; none if they are not as many."""
+        whole = next(csv.reader([line], delimiter=separator), [])
+        texts = whole if len(whole) == width else line.rstrip("\r\n").split(separator)
+        return [text.strip('" \r\n') for text in texts] if len(texts) == width else []
+
+    rows = [fields for line in [*islice(lines, _LIKENESS)][layout.skipped :] if (fields := fields_of(line))]
+    columns = [Counter(column) for column in zip(*rows)]
+    are_numbers = [2 * sum(n for text, n in column.items() if number_in(text)) > column.total() for column in columns]
+
+    def resembles_rows(lines: Sequence[str]) -> bool:
+        if not (fields_of(lines[0]) and fields_of(lines[-1])):
+            return False
+        for line in lines[1:]:
+            known = zip(fields_of(line), columns, are_numbers)
+            alike = sum(column[text] > 1 or (is_number and bool(number_in(text))) for text, column, is_number in known)
+            if 2 * alike > width:
+                return True
+        return False
+
+    return resembles_rows
+
+
+_LIKENESS = 2_000
+"""Lines by which it is told what a row looks like."""

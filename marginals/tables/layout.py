@@ -1,0 +1,221 @@
+"""Where the names and the rows of a table stand among the first and last lines of a file or of a sheet."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from marginals.errors import InputError
+from marginals.keys import is_whole
+from marginals.tables.values import looks_like_a_date, number_in
+
+Header = int | tuple[int, ...] | None
+"""The line that names the columns, from 1; several lines whose texts are joined; None if it has to be the first."""
+
+Lines = Sequence[tuple[int, Sequence[str]]]
+"""Lines of a file as texts, each with the number at which it begins, from 1."""
+
+LOOKED_AT = 200
+"""Lines at the beginning and the end of a file by which its layout is judged."""
+
+
+def is_header(value: object) -> bool:
+    """Whether a value says which lines name the columns."""
+    lines: Sequence[Any] = value if isinstance(value, list | tuple) else [value]
+    return value is None or (all(is_whole(n) and n >= 1 for n in lines) and 0 < len(lines) <= 5)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The names of the columns, one for each field of a row, and how many rows stand before those of the table.
+
+    separator, line: of a CSV file, with the text of the last line of names.
+    """
+
+    names: tuple[str, ...]
+    skipped: int
+    separator: str = ","
+    line: str = ""
+
+    @classmethod
+    def of(cls, lines: Lines, header: Header, where: str) -> "Layout":
+        """Return the layout by the first lines. Raises InputError, naming the line, if it is not what `header` says.
+
+        where: what messages call the file.
+        """
+        filled = [(number, row) for number, row in lines if any(text.strip() for text in row)]
+        if not filled:
+            raise InputError(f"{where} cannot be read as a table; it has no line with the names of the columns")
+        wanted = (filled[0][0],) if header is None else (header,) if isinstance(header, int) else tuple(header)
+        below = [(number, row) for number, row in filled if header is None or number >= wanted[0]]
+        likely = likely_header(below or filled)
+        named = dict(lines)
+        if absent := [number for number in wanted if number not in named or not any(named[number])]:
+            raise InputError(
+                f"line {absent[0]} of {where} holds no names of columns; data.header says which line does, such as "
+                f"header = {spelled(likely)}"
+            )
+        if not isinstance(header, list | tuple) and likely != wanted and (header is None or len(likely) > 1):
+            reason = (
+                "a second line of names or of units is below it"
+                if len(likely) > 1
+                else "it stands alone, as a title does"
+            )
+            raise InputError(
+                f"line {wanted[0]} of {where} seems not to be all of the names of the columns: {reason}; "
+                f"write header = {spelled(likely)} under [data], or header = {spelled(wanted, as_list=True)} if they are"
+            )
+        names = _joined([list(named[number]) for number in wanted])
+        rows = [row for number, row in filled if number > wanted[-1]]
+        skipped = 1 + next(place for place, (number, _) in enumerate(lines) if number == wanted[-1])
+        return cls(tuple(_fitted(names, rows)), skipped)
+
+
+def spelled(header: Sequence[int], *, as_list: bool = False) -> str:
+    """Spell the lines of a header as a config does."""
+    return json.dumps([*header] if as_list or len(header) > 1 else header[0])
+
+
+def likely_header(lines: Lines) -> tuple[int, ...]:
+    """Return the numbers of the lines that most likely name the columns, by lines of which none is blank."""
+    sizes = [sum(bool(text.strip()) for text in row) for _, row in lines]
+    tail = sorted(sizes[len(sizes) // 3 :][:LOOKED_AT])
+    usual = tail[len(tail) // 2]
+    first = next((n for n, size in enumerate(sizes) if 2 * size > usual and not _is_row(lines[n][1])), 0)
+    if 2 * sizes[0] > usual or not first:
+        first = 0
+    (number, names), rows = lines[first], [row for _, row in lines[first + 1 :]]
+    if first and lines[first - 1][0] == number - 1 and _names_groups(lines[first - 1][1], names, rows):
+        return number - 1, number
+    below = int(bool(rows) and _names_groups(names, rows[0], rows[1:])) or _lines_of_units(names, rows)
+    return tuple(number for number, _ in lines[first : first + 1 + below])
+
+
+def _is_row(texts: Sequence[str]) -> bool:
+    numbers = [number for text in texts if (number := number_in(text.strip())) is not None]
+    return bool(numbers) and not all(1800 <= number <= 2200 for number in numbers)
+
+
+def _names_groups(above: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a line names groups of columns, as merged cells do, and the line below it the columns of each."""
+    blank = [n for n, text in enumerate(above) if not text.strip()]
+    used = [n for n in blank if any(n < len(row) and row[n].strip() for row in rows)]
+    below = [names[n].strip() for n in range(len(names)) if n in used]
+    if len(above) - len(blank) < 2 or _is_pair(above) or not below or not all(below) or not rows or _is_row(names):
+        return False
+    told = [text.strip() for text in names if text.strip()]
+    return len(used) > 1 or len({*told}) < len(told) or not names[0].strip() or bool(_among_numbers(names, rows))
+
+
+def _is_pair(texts: Sequence[str]) -> bool:
+    """Whether a line says one thing of a table, such as `Last update: 2024`."""
+    first, second, *others = [*texts, "", ""]
+    tells = first.strip().endswith(":") or number_in(second.strip()) is not None or looks_like_a_date(second.strip())
+    return bool(first.strip()) and tells and not any(text.strip() for text in others)
+
+
+def _among_numbers(texts: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The texts of a line in columns of numbers or dates, none of which is one or stands for no value; else none."""
+    among = []
+    for place, text in enumerate(texts):
+        values = [row[place].strip() for row in rows if place < len(row) and row[place].strip()]
+        if not values or not all(map(_is_measured, values)):
+            continue
+        if _is_measured(text.strip()) or _NO_VALUE.fullmatch(text.strip()):
+            return []
+        among.append(text.strip())
+    return among
+
+
+def _is_measured(text: str) -> bool:
+    return number_in(text) is not None or looks_like_a_date(text)
+
+
+def _lines_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many lines below the names give units of columns, or name them once more in words."""
+    named = [place for place, name in enumerate(names) if name.strip()]
+    rows = [[row[place] for place in named if place < len(row)] for row in rows]
+    for count in (1, 2):
+        units = _among_numbers(rows[count - 1], rows[count:]) if len(rows) > count else []
+        are_units = all(map(_UNIT.fullmatch, units)) or 1 < len(units) == len({*units})
+        if (units and are_units) or (len(rows) >= count and all(map(_RULE.fullmatch, rows[count - 1]))):
+            return count
+    return 0
+
+
+_RULE = re.compile("[-=_:+ ]{2,}")
+"""A line drawn below a name."""
+
+_NO_NAME = re.compile(rf"{_RULE.pattern}|\{{.*\}}")
+"""Such a line, or what a program calls a column."""
+
+_UNIT = re.compile(
+    r"(?i)[(\[].*[)\]]|\{.*\}|[%‰€$£¥]|(in )?(years?|yrs?|months?|weeks?|days?|hours?|h|min(utes)?|s(ec(onds)?)?|jahre?n?"
+    r"|monate?|tage|stunden|ans?|années|mois|años|meses|eur(os?)?|usd|gbp|chf|dollars?|k[gm]|[cm]?m[²2³3]?|cm|g|mg|t|ha|l|ml"
+    r"|mmhg|bpm|kcal|kg/m[²2]|°c|percent|prozent|number|count|anzahl|persons?|people|personen|thousands?|num(eric)?"
+    r"|int(eger|64|32)?|float(64)?|double|string|char(acter)?|text|date|factor|bool(ean)?|object|category)"
+)
+_NO_VALUE = re.compile(
+    r"(?i)|[-\u2013\u2014.:*?/]+|n\.?/?a\.?|nan|nil|null|none|missing|unknown|refused|not .*|no .*|don'?t .*|other|xx?|c"
+)
+"""A text that can stand among numbers in a row, for no value."""
+
+
+def _joined(lines: Sequence[Sequence[str]]) -> list[str]:
+    if len(lines) == 1:
+        return [*lines[0]]
+    width = max(map(len, lines))
+    *groups, last = ([text.strip() for text in [*line, *[""] * (width - len(line))]] for line in lines)
+    spread = [[next((text for text in line[number::-1] if text), "") for number in range(width)] for line in groups]
+    names = []
+    for number, name in enumerate(last):
+        above = (wide[number] if name else line[number] for wide, line in zip(spread, groups))
+        named = (text for text in [*above, name] if text and not _NO_NAME.fullmatch(text))
+        names.append(" ".join(dict.fromkeys(named)))
+    return names
+
+
+def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The names, one for each field of the rows, if these differ by row names or by separators at their ends."""
+    widths = Counter(len(row) for row in rows if row)
+    longer = [row for row in rows if len(row) == len(names) + 1]
+    if not widths or set(widths) - {len(names) + 1, len(names) - 1}:
+        return names
+    if set(widths) == {len(names) - 1}:
+        return names if names[-1].strip() else names[:-1]
+    if not any(row[-1].strip() for row in longer):
+        return [*names, ""]
+    return ["", *names] if len({row[0] for row in longer}) == len(longer) and len(longer) > 1 else names
+
+
+def footnote(rows: Lines, width: int) -> int | None:
+    """Return the number of the first of the last lines that is a note or a total below the table, None if none is.
+
+    rows: the last lines of a table. width: fields of a row.
+    """
+    first_texts = {number: next((text.strip() for text in row if text.strip()), "") for number, row in rows}
+    found = None
+    for number, row in reversed(rows):
+        if not (text := first_texts[number]):
+            continue
+        is_alone = width > 1 and (width > 2 or len(row) < width) and sum(bool(text.strip()) for text in row) == 1
+        above = (first_texts[other] for other, _ in rows if other < number)
+        if not ((is_alone and row[0].strip() and _NOTE.match(text)) or (is_total(text) and text not in above)):
+            break
+        found = number
+    return found
+
+
+def is_total(text: str) -> bool:
+    """Return whether a text stands for all values of a column together."""
+    return bool(_TOTAL.fullmatch(text.strip()))
+
+
+_NOTE = re.compile(
+    r"(?i)(sources?|notes?|footnotes?|quellen?|anmerkung(en)?|hinweise?|stand|fuentes?|notas?|bronn?|fonte|kilde)\b"
+    r"|[(]?(c|©)[)]? ?\d{4}|_{3,}|-{3,}|[*]|\(?\d{1,2}[).] |(last )?update|(down)?loaded|generated|extracted|exported|end of"
+    r"|(\S+\s+){4,}\S+|(sub|grand )?total\b"
+)
+_TOTAL = re.compile(r"(?i)(sub-?|grand )?totals?:?|sum|(ins)?gesamt(summe)?|summe|ensemble|totale")

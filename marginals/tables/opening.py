@@ -1,0 +1,144 @@
+"""Files opened to be read: decompressed as their names say, and what goes wrong in words.
+
+What a library or an engine itself says is never quoted: it may quote rows.
+"""
+
+import bz2
+import gzip
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from marginals.errors import InputError, TooLittleMemoryError
+from marginals.files import open_regular
+from marginals.messages import installing
+
+PARQUET = (".parquet", ".pq")
+
+
+@contextmanager
+def decompressed(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file to read, decompressed as its name says.
+
+    Raises InputError where what decompresses it is not installed, and what its library raises for damaged bytes.
+    """
+    suffix = path.suffix.lower()
+    with ExitStack() as held:
+        stream: Any = held.enter_context(open_regular(path))
+        if suffix == ".zip":
+            archive = held.enter_context(zipfile.ZipFile(stream))
+            if len(archive.namelist()) != 1:
+                raise InputError(f"{path.name} must hold one file, a CSV file")
+            stream = held.enter_context(archive.open(archive.namelist()[0]))
+        elif suffix == ".zst":
+            if not find_spec("zstandard"):
+                raise InputError(
+                    f"{path.name} is compressed by Zstandard, which needs zstandard: pip install zstandard, or decompress "
+                    "it first"
+                )
+            stream = import_module("zstandard").open(stream, "rb")
+        elif suffix in _OPENERS:
+            stream = held.enter_context(_OPENERS[suffix](stream))
+        yield stream
+
+
+_OPENERS: Mapping[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+_DAMAGED: tuple[type[Exception], ...] = (
+    ValueError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    NotImplementedError,  # a kind of compression that nobody here knows
+    RuntimeError,  # an archive with a password
+    ArithmeticError,  # numbers, dates or sizes that no type holds
+    LookupError,
+)
+
+
+_LIBRARIES = ("zstandard", "pyreadstat")
+"""Of which no error is a ValueError or the like."""
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What goes wrong in reading a file, as InputErrors."""
+    try:
+        yield
+    except InputError:
+        raise
+    except MemoryError:
+        raise TooLittleMemoryError(path.name) from None
+    except UnicodeDecodeError:
+        raise not_in_utf8(path.name) from None
+    except FileNotFoundError:
+        raise InputError(f"there is no table at {path}") from None
+    except OSError as error:
+        if error.strerror is None:  # of a library that reads the content, not of the system
+            raise _unreadable(path, error) from None
+        raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
+    except _DAMAGED as error:
+        raise _unreadable(path, error) from None
+    except Exception as error:
+        if type(error).__module__.startswith(_LIBRARIES):
+            raise _unreadable(path, error) from None
+        raise
+
+
+def not_in_utf8(name: str) -> InputError:
+    """What is said of a CSV file, by its name, that was read as UTF-8 and is in another encoding."""
+    return InputError(
+        f'{name} is not in UTF-8; name its encoding, data.encoding = "cp1252" for most files of Windows, or convert it'
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if path.suffix.lower() in PARQUET:
+        problem = "its Parquet footer or pages are damaged; write it again"
+    elif path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip", ".zst"):
+        problem = "it is damaged or cut off, or no CSV with a header is compressed in it"
+    elif path.suffix.lower() in (".csv", ".tsv", ".txt") or not path.suffixes:
+        problem = "it must be CSV with a header, or Parquet"
+    else:
+        problem = "it is damaged, or not of the kind that its name says; a table is CSV with a header, or Parquet"
+    return InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}")
+
+
+_ENGINES = ("duckdb", "_duckdb", "pyspark", "py4j", "ibis", "pyarrow")
+"""Modules of the exceptions of the engines."""
+
+
+def require(library: str, extra: str, purpose: str) -> None:
+    """Raise InputError naming the extra to install unless a library can be imported."""
+    try:
+        import_module(library)
+    except ImportError:
+        raise InputError(f"{purpose} needs {library}: {installing(extra)}") from None
+
+
+@contextmanager
+def engine_refusals(name: str) -> Iterator[None]:
+    """Failures of engines as InputErrors; name: what messages call the table."""
+    try:
+        yield
+    except MemoryError:
+        raise TooLittleMemoryError(name) from None
+    except Exception as error:
+        if "pyspark" in sys.modules and isinstance(error, ConnectionError):
+            raise InputError(
+                f"{name} was not counted: Spark ended, as it does when memory is short; raise spark.driver.memory"
+            ) from None
+        if type(error).__module__.split(".")[0] not in _ENGINES:
+            raise
+        if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):
+            raise TooLittleMemoryError(name) from None
+        raise InputError(f"{name} cannot be counted by its engine ({type(error).__name__})") from None

@@ -1,0 +1,406 @@
+"""Files as offices and programs write them: one table in many disguises is read as it is, or refused by its line."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from marginals import Attribute, InputError, Policy, read_config, read_rows, read_table
+from table_readers import run_init
+
+NAMES = ("age", "sex", "region", "diagnosis")
+ROLES = dict.fromkeys(NAMES, "quasi-identifier")
+_RNG = random.Random(1)
+ROWS = [
+    (
+        str(_RNG.randint(18, 90)),
+        _RNG.choice(["female", "male"]),
+        _RNG.choice(["North", "West"]),
+        _RNG.choice(["flu", "no"]),
+    )
+    for _ in range(60)
+]
+CELLS = Counter(ROWS)
+engines = pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+
+
+@pytest.fixture(autouse=True)
+def _only_what_is_installed(request: pytest.FixtureRequest) -> None:
+    if "engine" in request.fixturenames and request.getfixturevalue("engine") == "duckdb":
+        pytest.importorskip("duckdb")
+
+
+def lines(*before: str, separator: str = ",", rows: list[tuple[str, ...]] = ROWS, end: str = "\n") -> str:
+    return "".join(line + end for line in [*before, separator.join(NAMES), *map(separator.join, rows)])
+
+
+def changed(row: int, place: int, change: Callable[[str], str], text: str | None = None) -> str:
+    """The table with one field of a line changed; the header is line 1."""
+    listed = [line.split(",") for line in (lines() if text is None else text).splitlines()]
+    listed[row - 1][place] = change(listed[row - 1][place])
+    return "\n".join(map(",".join, listed)) + "\n"
+
+
+BODY = lines().partition("\n")[2]
+NUMBERED = [f"{number},{line}" for number, line in enumerate(BODY.splitlines(), 1)]
+GROUPS = "person,,place,result\n"
+SWALLOWED = changed(31, 3, lambda text: f'{text}"', changed(11, 3, lambda text: f'"{text}'))
+
+READ: dict[str, tuple[str | bytes, dict[str, Any]]] = {
+    "plain": (lines(), {}),
+    "sep= of Excel": (lines("sep=;", separator=";"), {}),
+    "sep= in quotes, padded": (lines('"sep=;";;;', separator=";", end="\r\n"), {}),
+    "sep= of tabs": (lines("sep=\t", separator="\t"), {}),
+    "title and blank line": (lines("Population of Ulm", ""), {"header": 3}),
+    "title of Excel, padded": (lines("Population of Ulm,,,", ",,,"), {"header": 3}),
+    "Eurostat": (lines("Data extracted on 05/03/2024 [ESTAT]", "Dataset:,People,,", "Updated:,2024,,", ""), {"header": 5}),
+    "GENESIS": (lines("GENESIS-Tabelle: 12411-0005", "Bevölkerung;;;", "Stand;2024;;", separator=";", end="\r\n"),
+                {"header": 4, "separator": ";"}),
+    "sep= and a title": (lines("sep=;", "People", separator=";"), {"header": 3}),
+    "quoted title of two lines": (lines('"People\nof Ulm"'), {"header": 3}),
+    "row names of write.csv": ("\n".join(['"",' + ",".join(NAMES), *NUMBERED]) + "\n", {}),
+    "row names of write.table": ("\n".join([",".join(NAMES), *NUMBERED]) + "\n", {}),
+    "separators at the end": (lines().replace("\n", ",\n"), {}),
+    "separators at the end of rows": (f"{','.join(NAMES)}\n" + BODY.replace("\n", ",\n"), {}),
+    "separator at the end of the header": (f"{','.join(NAMES)},\n{BODY}", {}),
+    "columns of nothing": (lines().replace("\n", ",,,\n"), {}),
+    "tabs": (lines(separator="\t"), {"separator": "\t"}),
+    "pipes": (lines(separator="|"), {"separator": "|"}),
+    "semicolons": (lines(separator=";"), {"separator": ";"}),
+    "Windows": (lines(end="\r\n"), {}),
+    "old Macintosh": (lines(end="\r"), {}),
+    "several ends of lines": (lines().replace("\n", "\r\n", 20), {}),
+    "all ends of lines": (lines().replace("\n", "\r\n", 20)[::-1].replace("\n", "\r", 9)[::-1], {}),
+    "mark of UTF-8": ("\ufeff" + lines(), {}),
+    "UTF-16": (lines().encode("utf-16"), {}),
+    "UTF-16 without mark": (lines().encode("utf-16-le"), {}),
+    "UTF-16 without mark, big": (lines().encode("utf-16-be"), {}),
+    "UTF-16 and a title": (lines("People", "").encode("utf-16"), {"header": 3}),
+    "blank lines among the rows": (lines().replace("\n", "\n\n"), {}),
+    "all quoted": ("\n".join('"' + line.replace(",", '","') + '"' for line in lines().splitlines()), {}),
+    "merged header, second line": (GROUPS + lines(), {"header": 2}),
+    "header said to be the first": (lines(), {"header": 1}),
+}  # fmt: skip
+"""A table as a file has it, and what has to be said of it."""
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb", "auto"])
+@pytest.mark.parametrize("disguise", READ)
+def test_one_table_in_many_disguises_is_that_table(tmp_path: Path, disguise: str, engine: str) -> None:
+    content, said = READ[disguise]
+    path = tmp_path / "people.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    table = read_table(path, ROLES, engine=engine, **said)
+    assert Counter(dict(table.base_counts.cells())) == CELLS
+
+
+REFUSED = {
+    "title": (lines("Population of Ulm", ""), "line 1 .* title does; write header = 3 "),
+    "title, padded": (lines("Population of Ulm,,,", ",,,"), "line 1 .* title does; write header = 3 "),
+    "sep= and a title": (lines("sep=;", "People", separator=";"), "line 2 .* write header = 3 "),
+    "units": (lines().replace("\n", "\n(years),,,\n", 1), r"line 1 .* write header = \[1, 2\] "),
+    "unit of each": (lines().replace("\n", "\nyears,text,text,text\n", 1), r"line 1 .* write header = \[1, 2\] "),
+    "merged header": (GROUPS + lines(), r"line 1 .* write header = \[1, 2\] "),
+    "source below": (lines() + "Source: office\n", "line 62 .* a note or a total"),
+    "source below, padded": (lines() + ",,,\nQuelle: Amt,,,\n(c) 2024,,,\n", "line 63 .* a note or a total"),
+    "line of GENESIS": (lines() + "__________\nStand: 05.03.2024\n", "line 62 .* a note or a total"),
+    "total": (lines() + "Total,,,60\n", "line 62 .* a note or a total"),
+    "sum of R": (lines() + "Sum,female,West,3\n", "line 62 .* a note or a total"),
+    "long note": (lines() + "1) as far as anybody has told us,,,\n", "line 62 .* a note or a total"),
+    "files one after the other": (lines() + lines(), "line 62 .* repeats the names"),
+    "again with other ends": (lines(end="\r\n") + lines(end="\r\n"), "line 62 .* repeats the names"),
+    "rows swallowed": (SWALLOWED, "line 11 .* swallows the next lines"),
+    "rows swallowed, quote within": (
+        changed(31, 1, lambda text: f'{text}"', changed(11, 1, lambda text: f'"{text}')), "line 11 .* swallows"),
+    "two open quotes": (
+        changed(31, 3, lambda text: f'"{text}', changed(11, 3, lambda text: f'"{text}')), "line 11 .* not closed"),
+    "text after a quote": (changed(11, 3, lambda text: f'"{text}"x'), "line 11 .* text after a quoted field"),
+    "an open quote": (changed(11, 3, lambda text: f'"{text}'), "line 11 .* quoted field that does not end"),
+    "NUL": (changed(11, 3, lambda text: f"{text}\0"), "line 11 .* NUL"),
+    "a short line": (changed(11, 3, lambda _: "").replace(",\n", "\n"), "line 11 .* fewer fields"),
+    "a long line": (changed(11, 3, lambda text: f"{text},x"), "line 11 .* more fields"),
+    "not its separator": (lines(separator=";"), 'data.separator = ";"'),
+    "spaces": ('"age" "sex"\n31 "f"\n', "separated by spaces"),
+    "not its encoding": (lines().replace("West", "Wést"), "UTF-8; name its encoding"),
+    "a separator that is none": (lines("sep=#"), "names a separator that is not read"),
+    "nothing": ("\n\n", "no line with the names"),
+}  # fmt: skip
+
+
+@engines
+@pytest.mark.parametrize("disguise", REFUSED)
+def test_what_is_no_row_is_refused_by_its_line_and_with_what_to_type(
+    tmp_path: Path, disguise: str, engine: str
+) -> None:
+    content, said = REFUSED[disguise]
+    path = tmp_path / "people.csv"
+    path.write_bytes(content.encode("cp1252" if disguise == "not its encoding" else "utf-8"))
+    with pytest.raises(InputError, match=said):
+        read_table(path, ROLES, engine=engine)
+
+
+@engines
+def test_a_field_of_several_lines_is_a_value(tmp_path: Path, engine: str) -> None:
+    """Where its lines are no rows: as the first, the last or a middle field, with commas in it and alone in its column."""
+    for place, text in (
+        (3, "flu,\nor not"),
+        (0, "thirty\nor so"),
+        (1, "fe\n\nmale"),
+        (3, "a, b\nc, d, e"),
+        (3, "no\n"),
+    ):
+        changed_text = changed(11, place, lambda _, text=text: f'"{text}"')  # type: ignore[misc]
+        (tmp_path / "people.csv").write_text(changed_text)
+        table = read_table(tmp_path / "people.csv", ROLES, engine=engine)
+        row = tuple(text.strip() if n == place else value for n, value in enumerate(ROWS[9]))
+        assert dict(table.base_counts.cells())[row] == 1
+    text = "as far as\nanybody has told us so far"
+    (tmp_path / "people.csv").write_text(lines() + f'31,female,North,"{text}"\n')
+    assert read_table(tmp_path / "people.csv", ROLES, engine=engine).rows == 61
+    (tmp_path / "people.csv").write_text(lines() + "total,female,North,flu\n" * 2)
+    assert read_table(tmp_path / "people.csv", ROLES, engine=engine).rows == 62
+    (tmp_path / "people.csv").write_text('note\nflu\n"a\nb"\nflu\n')
+    assert read_table(tmp_path / "people.csv", {"note": "sensitive"}, engine=engine).rows == 3
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_stray_quotes_never_swallow_rows_unseen(tmp_path: Path, seed: int) -> None:
+    """Wherever they stand: every row is read, or the file is refused."""
+    rng = random.Random(seed)
+    text = lines()
+    for row in sorted(rng.sample(range(2, 62), 2)):
+        put = rng.choice([lambda text: f'"{text}', lambda text: f'{text}"', lambda text: f'{text[:1]}"{text[1:]}'])
+        text = changed(row, rng.randrange(4), put, text)
+    (tmp_path / "people.csv").write_text(text)
+    for engine in ("pandas", "duckdb"):
+        with suppress(InputError):
+            assert read_table(tmp_path / "people.csv", ROLES, engine=engine).rows == 60
+
+
+def workbook(folder: Path, sheets: dict[str, list[Any]], merged: str = "") -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append([int(cell) if str(cell).isdigit() else cell for cell in row])
+        if merged:
+            sheet.merge_cells(merged)
+    book.save(folder / "people.xlsx")
+    return folder / "people.xlsx"
+
+
+SHEETS: dict[str, tuple[list[Any], dict[str, Any], str]] = {
+    "title": ([("People",), (), NAMES, *ROWS], {"header": 3}, "line 1 .* write header = 3 "),
+    "units": ([NAMES, ("(years)",), *ROWS], {}, r"line 1 .* write header = \[1, 2\] "),
+    "merged": ([("person", None, "place", "result"), NAMES, *ROWS], {"header": 2}, r"line 1 .* write header = \[1, 2\] "),
+    "note": ([NAMES, *ROWS, (), ("Source: office",)], {}, "line 63 .* a note or a total"),
+    "total": ([NAMES, *ROWS, ("Total", None, None, 60)], {}, "line 62 .* a note or a total"),
+    "repeated": ([NAMES, *ROWS, NAMES, *ROWS], {}, "line 62 .* repeats the names"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("disguise", SHEETS)
+def test_sheets_are_read_as_files_are(tmp_path: Path, disguise: str) -> None:
+    rows, said, refused = SHEETS[disguise]
+    path = workbook(tmp_path, {"people": rows}, "A1:B1" if disguise == "merged" else "")
+    with pytest.raises(InputError, match=refused):
+        read_table(path, ROLES)
+    if said:
+        assert Counter(dict(read_table(path, ROLES, **said).base_counts.cells())) == CELLS
+
+
+def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
+    path = workbook(tmp_path, {"2023": [NAMES, *ROWS[:9]], "2024": [NAMES, *ROWS], "empty": []})
+    with pytest.raises(InputError, match=r'2 sheets .*"2023", "2024".*sheet = "2023" under \[data\]'):
+        read_table(path, ROLES)
+    assert Counter(dict(read_table(path, ROLES, sheet="2024").base_counts.cells())) == CELLS
+    assert run_init(path).exit_code == 2
+    assert run_init(path, "--sheet", "2024").exit_code == 0
+    assert read_config(tmp_path / "release.toml").source.sheet == "2024"
+    assert read_config(tmp_path / "release.toml").read_table().rows == 60
+    (tmp_path / "t.csv").write_text(lines())
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    for name, setting in (("t.csv", {"sheet": "2024"}), ("t.parquet", {"header": 2})):
+        with pytest.raises(InputError, match=r"leave out (sheet|header)"):
+            read_table(tmp_path / name, ROLES, **setting)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "columns"),
+    [
+        (READ["title and blank line"][0], 3, NAMES), (READ["Eurostat"][0], 5, NAMES), (READ["GENESIS"][0], 4, NAMES),
+        (REFUSED["units"][0], (1, 2), ("age (years)", *NAMES[1:])),
+        (GROUPS + lines(), (1, 2), ("person age", "person sex", "place region", "result diagnosis")),
+        (lines("sep=;", separator=";"), None, NAMES),
+        (lines("GEO_ID,NAME,B01,B02").replace("age,sex,region,diagnosis", "Geography,Area,Estimate!!Total,Estimate!!Male")
+         .replace("North", "17").replace("West", "9").replace("flu", "4").replace(",no", ",5"), (1, 2),
+         ("GEO_ID Geography", "NAME Area", "B01 Estimate!!Total", "B02 Estimate!!Male")),
+        (lines().replace("\n", '\nYour age?,Sex?,Where?,What?\n{"Id":1},{"Id":2},{"Id":3},{"Id":4}\n', 1), (1, 2, 3),
+         ("age Your age?", "sex Sex?", "region Where?", "diagnosis What?")),
+        (lines(separator="|").replace("\n", "\n---|---|---|---\n", 1), (1, 2), NAMES),
+    ],
+)  # fmt: skip
+def test_init_proposes_the_lines_that_name_the_columns(
+    tmp_path: Path, text: str, header: Any, columns: tuple[str, ...]
+) -> None:
+    (tmp_path / "people.csv").write_text(text)
+    result = run_init(tmp_path / "people.csv")
+    assert result.exit_code == 0, result.output
+    source = read_config(tmp_path / "release.toml").source
+    assert (tuple(source.header) if isinstance(source.header, list) else source.header) == header
+    assert source.columns() == columns
+    assert ("The columns are named by line" in result.stdout) == (header is not None)
+
+
+def test_init_takes_the_header_that_somebody_names(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(GROUPS + lines())
+    assert run_init(tmp_path / "people.csv", "--header", "2").exit_code == 0
+    assert read_config(tmp_path / "release.toml").source.columns() == NAMES
+    assert run_init(tmp_path / "people.csv", "--header", "1,2").exit_code == 0
+    for wrong in ("0", "x", "1,x", ""):
+        assert run_init(tmp_path / "people.csv", "--header", wrong).exit_code == 2, wrong
+    assert run_init(tmp_path / "people.csv", "--header", "99").exit_code == 2
+
+
+# Tables of counts.
+
+
+def counted(frame: pd.DataFrame, name: str = "Freq") -> pd.DataFrame:
+    return frame.groupby(list(frame.columns), sort=False).size().reset_index(name=name)
+
+
+PEOPLE = pd.DataFrame([row for n, row in enumerate(ROWS) for _ in range(2 + n % 3)], columns=list(NAMES))
+COUNTS = counted(PEOPLE)
+
+
+def sources(frame: pd.DataFrame, folder: Path) -> dict[str, tuple[Any, str]]:
+    frame.to_csv(folder / "people.csv", index=False)
+    frame.to_parquet(folder / "people.parquet", index=False)
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    return {
+        "csv": (folder / "people.csv", "pandas"), "csv by duckdb": (folder / "people.csv", "duckdb"),
+        "parquet": (folder / "people.parquet", "pandas"), "parquet by duckdb": (folder / "people.parquet", "duckdb"),
+        "pandas": (frame, "auto"), "polars": (polars.from_pandas(frame), "auto"),
+        "lazy": (polars.from_pandas(frame).lazy(), "auto"),
+        "relation": (duckdb.connect().sql(f"FROM read_parquet('{folder / 'people.parquet'}')"), "auto"),
+    }  # fmt: skip
+
+
+def test_a_table_of_counts_is_asked_about_and_counted_by_every_engine(tmp_path: Path) -> None:
+    for way, (source, engine) in sources(COUNTS, tmp_path).items():
+        with pytest.raises(
+            InputError, match=r"looks like a table of counts: 'Freq' .* counts = \"Freq\" .* counts = false"
+        ):
+            read_table(source, ROLES, engine=engine)
+        table = read_table(source, ROLES, engine=engine, counts="Freq")
+        assert Counter(dict(table.base_counts.cells())) == Counter(
+            dict(read_table(PEOPLE, ROLES).base_counts.cells())
+        ), way
+        assert read_table(source, ROLES, engine=engine, counts=False).rows == len(COUNTS), way
+
+
+@pytest.mark.parametrize("name", ["n", "COUNT(*)", "Anzahl", "_freq", "Frequency", "obs_value", "Persons", "Total"])
+def test_names_of_counts(name: str) -> None:
+    frame = counted(PEOPLE, name)
+    for table in (
+        frame,
+        frame.reset_index().rename(columns={"index": ""}),
+        frame.assign(key=[f"k{n}" for n in frame.index]),
+    ):
+        with pytest.raises(InputError, match="table of counts"):
+            read_table(table, ROLES)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        PEOPLE.assign(n=1), PEOPLE.assign(n=range(180)), COUNTS.assign(Freq=COUNTS["Freq"] + 0.5),
+        COUNTS.rename(columns={"Freq": "visits"}), COUNTS.assign(Freq=1), PEOPLE.assign(obs=range(1, 181)),
+        PEOPLE.assign(income=range(180), size=3), PEOPLE.drop_duplicates().assign(n=range(1, len(COUNTS) + 1)),
+    ],
+)  # fmt: skip
+def test_rows_of_people_are_not_asked_about(frame: pd.DataFrame) -> None:
+    assert read_table(frame, ROLES).rows == len(frame)
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, None, "x", "", 1e300, "1.000,5"])
+@engines
+def test_what_is_no_count_is_refused(tmp_path: Path, value: Any, engine: str) -> None:
+    frame = COUNTS.astype({"Freq": object})
+    frame.loc[3, "Freq"] = value
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(InputError, match=r"'Freq' of people\.csv: the value in row 4 is no whole number"):
+        read_table(tmp_path / "people.csv", ROLES, engine=engine, counts="Freq")
+
+
+def test_a_table_of_counts_has_no_person_and_no_rows() -> None:
+    with pytest.raises(InputError, match=r"counts names 'Freq'.*leave out person"):
+        read_table(COUNTS.assign(id=1), ROLES | {"id": "identifier"}, counts="Freq", person="id")
+    with pytest.raises(InputError, match="counts names 'Freq'"):
+        read_table(COUNTS, ROLES | {"Freq": "sensitive"}, counts="Freq")
+    with pytest.raises(InputError, match="no column 'nothing'"):
+        read_table(COUNTS, ROLES, counts="nothing")
+    with pytest.raises(InputError, match=r"the key data\.counts is for tables of counts"):
+        read_rows(COUNTS, ROLES, counts="Freq")
+    with pytest.raises(InputError, match="looks like a table of counts"):
+        read_rows(COUNTS, ROLES)
+    margin = COUNTS.groupby(["age", "region", "diagnosis"])["Freq"].sum().reset_index().assign(sex="Sum")
+    with pytest.raises(InputError, match="'sex' of the table has a value for a total"):
+        read_table(pd.concat([COUNTS, margin]), ROLES, counts="Freq")
+    assert read_table(pd.concat([COUNTS, COUNTS.assign(Freq=0)]), ROLES, counts="Freq").rows == len(PEOPLE)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_table_of_counts_gives_the_bundle_of_its_people(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 900).astype(str),
+            "town": rng.choice(["Ulm", "Ely", "Bern", ""], 900, p=[0.5, 0.3, 0.15, 0.05]),
+            "diagnosis": rng.choice(["flu", "gout", "asthma", "none"], 900),
+        }
+    )
+    attributes = {
+        "age": Attribute("quasi-identifier", intervals=[5, 20]),
+        "town": Attribute("quasi-identifier", missing="drop" if seed % 2 else "as a value"),
+        "diagnosis": Attribute("sensitive"),
+    }
+    policy = Policy(k_link=5, diversity="distinct:2", min_cell=3)
+    table = counted(people)
+    parts = [(people, {}), (table, {"counts": "Freq"}), (table.sample(frac=1, random_state=seed), {"counts": "Freq"})]
+    written = []
+    for number, (frame, said) in enumerate(parts):
+        frame.to_csv(tmp_path / "people.csv", index=False)
+        source = read_table(tmp_path / "people.csv", attributes, engine=["pandas", "duckdb"][seed % 2], **said)
+        out = tmp_path / str(number)
+        marginals.publish(source, policy).write(out)
+        written.append({path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()})
+    assert written[0] == written[1] == written[2]
+
+
+def test_init_asks_whether_a_table_is_one_of_counts_and_nothing_is_read_until_then(tmp_path: Path) -> None:
+    COUNTS.to_csv(tmp_path / "people.csv", index=False)
+    result = run_init(tmp_path / "people.csv")
+    assert result.exit_code == 0, result.output
+    assert "? Freq: " in result.stdout
+    path = tmp_path / "release.toml"
+    with pytest.raises(InputError, match="table of counts"):
+        read_config(path).read_table()
+    text = path.read_text()
+    for answer, rows in (('counts = "Freq"', len(PEOPLE)), ("counts = false", len(COUNTS))):
+        path.write_text(text.replace(f"# {answer}\n", f"{answer}\n"))
+        assert read_config(path).read_table().rows == rows
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    assert run_init(tmp_path / "people.csv").exit_code == 0
+    one_by_one = path.read_text()
+    assert one_by_one[one_by_one.index("[attributes") :] == text[text.index("[attributes") :]
