@@ -8,6 +8,7 @@ from checks.diversity.known import LeavingOut, OfPeople
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
+    AtMost,
     AtLevel,
     BayesOptimal,
     BeliefDifference,
@@ -70,6 +71,9 @@ def criterion_clause(criterion: Diversity) -> str:
         case Alpha(alpha=alpha, of=labels):
             prefix, verb = ("none of ", "above") if len(labels) > 1 else ("", "of at most")
             return f"{prefix}{spelled_labels(labels)} has a probability {verb} {spelled(alpha)}"
+        case AtMost(percent=percent, of=labels):
+            together = " together" if len(labels) > 1 else ""
+            return f"{spelled_labels(labels)}{together} has a probability of at most {spelled(percent)} percent"
         case BetaLikeness(beta=beta):
             return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
         case BeliefDifference(d=d):
@@ -117,6 +121,8 @@ def criterion_reached(criterion: Diversity, value: float) -> str:
         case Alpha(alpha=alpha):
             reached = float(alpha) / value if value else 1.0
             return f"The most probable of them has a probability of {reached:.4g} (limit: at most {spelled(alpha)})"
+        case AtMost(percent=percent):
+            return f"{value:.4g} percent (limit: at most {spelled(percent)})"
         case BetaLikeness(beta=beta):
             times = float(1 + beta) / value if value else inf
             return f"One is {times:.4g} times as probable (limit: at most {spelled(1 + beta)} times)"

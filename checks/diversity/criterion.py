@@ -259,6 +259,13 @@ class Diversity:
         """The bound on the most frequent values, if it demands nothing else; then it can also be demanded of people."""
         return None
 
+    def of_rows(self, rows_per_person: int) -> "Diversity | None":  # noqa: ARG002 - few criteria bound certain values
+        """The criterion of rows that holds exactly if this one holds of people, so many rows each at most, for certain.
+
+        None where there is none, or a `share_bound` says it.
+        """
+        return None
+
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:  # noqa: ARG002
         """The slack of each product of a row of `first` and one of `second`, value by value: shape (first, second).
 

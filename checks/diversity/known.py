@@ -157,7 +157,8 @@ class Projected(Diversity):
 def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
     """The criterion that a class satisfies if its people, of at most so many rows each, satisfy a diversity for certain.
 
-    None if that cannot be decided exactly: for a criterion that is no bound on the most frequent shares.
+    None if that cannot be decided exactly: for a criterion that bounds neither the most frequent shares nor those of certain
+    values.
 
     >>> from checks.diversity.criteria import Distinct
     >>> two_of_people = of_people(Distinct(2), 3)
@@ -168,7 +169,8 @@ def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
     """
     if rows_per_person == 1:
         return diversity
-    return None if diversity.share_bound() is None else OfPeople(diversity, rows_per_person)
+    of_rows = diversity.of_rows(rows_per_person)
+    return OfPeople(diversity, rows_per_person) if of_rows is None and diversity.share_bound() is not None else of_rows
 
 
 @dataclass(frozen=True)

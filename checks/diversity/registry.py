@@ -9,6 +9,7 @@ from checks.diversity.known import LeavingOut
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
+    AtMost,
     BayesOptimal,
     BeliefDifference,
     BetaLikeness,
@@ -34,6 +35,7 @@ _KINDS: dict[str, type[Diversity]] = {
         ProtectedValues,
         AdjustedEntropy,
         Alpha,
+        AtMost,
         BetaLikeness,
         BayesOptimal,
         BeliefDifference,

@@ -17,7 +17,7 @@ from checks.diversity.criteria import (
     Recursive,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
-from checks.diversity.cuts import Cases, RatioBounds, empty_tails, light_others, too_rare
+from checks.diversity.cuts import ROUNDING, Cases, GroupCases, RatioBounds, empty_tails, light_others, too_rare
 from checks.diversity.known import Projected
 from checks.diversity.text import (
     LABELS_MAY_DISCLOSE,
@@ -354,6 +354,70 @@ class Alpha(Diversity):
         named = values.touching(self.of)
         upper = (self.alpha if code in named else _ALL for code in range(len(values.rows)))
         return ShareRange((_NONE,) * len(values.rows), tuple(upper))
+
+
+@dataclass(frozen=True)
+class TogetherAtMost(Diversity):
+    """Some values together have at most a share of each class. Reached: their largest share, in percent.
+
+    Shares of a merged class are means of those of its parts, so merging keeps it.
+    """
+
+    share: Fraction
+    codes: frozenset[int]
+    name: ClassVar[str] = "together-at-most"
+
+    def __str__(self) -> str:
+        return f"at-most:{spelled(100 * self.share)} of {sorted(self.codes)}"
+
+    def slack(self, vectors: Vectors) -> FloatArray:
+        """The bound relative to what they have, less 1."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(100 * float(self.share) / self.reached(vectors) - 1, dtype=np.float64)
+
+    def reached(self, vectors: Vectors) -> FloatArray:
+        """Their share in percent."""
+        named = vectors[:, sorted(self.codes)].sum(axis=1)
+        return np.asarray(100 * named / vectors.sum(axis=1), dtype=np.float64)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:
+        """The exact verdict on one class."""
+        return sum(vector[code] for code in self.codes) <= self.share * sum(vector)
+
+    def scaled(self, factor: Fraction) -> "TogetherAtMost | None":
+        """The criterion with the bound divided by the factor; None if that bounds nothing."""
+        return replace(self, share=self.share / factor) if self.share < factor else None
+
+    def violations(self, bounds: RatioBounds) -> list[Cases]:
+        """The values, the most frequent of which is the head, outweigh all others by more than the bound allows."""
+        named = np.isin(np.arange(bounds.value_count), sorted(self.codes))
+        heads = np.flatnonzero(named & bounds.possible() & ~(bounds.floor[named] > ROUNDING).any(axis=0))
+        weights = np.where(named, float(self.share) - 1, float(self.share))
+        balance = np.repeat(weights[:, None], len(heads), axis=1)
+        highest = np.minimum(bounds.ceiling[:, heads], 0)
+        return [GroupCases.of(heads, balance, np.minimum(bounds.floor[:, heads], highest), highest)]
+
+
+@dataclass(frozen=True)
+class AtMost(Diversity):
+    """Some values together have a share of at most so many percent: how sure a reader can be of what harms. of: labels.
+
+    Of one value it is the alpha of (alpha, k)-anonymity. Of several it bounds their union, so that a value that is split
+    into finer ones is no surer. A published value counts if one of the labels is under it.
+    """
+
+    percent: Fraction
+    of: tuple[str, ...]
+    name: ClassVar[str] = "at-most"
+    grammar = Grammar((Number("percent", 0, 100),), (LABELS_OF,))
+
+    def among(self, values: SensitiveValues) -> TogetherAtMost:
+        """The criterion with the values under which there is one of those that are named."""
+        return TogetherAtMost(self.percent / 100, values.touching(self.of))
+
+    def of_rows(self, rows_per_person: int) -> "AtMost":
+        """The bound divided by the rows of each person: n rows of T are at most n of T / r people."""
+        return replace(self, percent=self.percent / rows_per_person)
 
 
 @dataclass(frozen=True)

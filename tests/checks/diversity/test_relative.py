@@ -103,7 +103,7 @@ def bayes_optimal(low: Fraction, high: Fraction) -> Callable[[Rows, Rows], bool]
 @st.composite
 def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named) -> Criterion:
     """Any of them, about these labels."""
-    kinds = ["pd", "protected", "npd", "adjusted", "alpha", "beta", "bayes", "difference", "closeness"]
+    kinds = ["pd", "protected", "npd", "adjusted", "alpha", "most", "beta", "bayes", "difference", "closeness"]
     kind = draw(st.sampled_from(kinds))
     of, kept, share = draw(labels), draw(labels), draw(shares)
     quoted, quoted_kept = (", ".join(f'"{label}"' for label in some) for some in (of, kept))
@@ -132,6 +132,11 @@ def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named
     if kind == "alpha":
         at_most = lambda rows, _: all(n <= share * sum(rows.values()) for v, n in rows.items() if UNDER[v] & within(of))  # noqa: E731
         return Criterion(f"alpha:{spelled(share)} of {quoted}", at_most, of)
+    if kind == "most":
+        together = lambda rows, _: (  # noqa: E731
+            100 * sum(n for v, n in rows.items() if UNDER[v] & within(of)) <= percent * sum(rows.values())
+        )
+        return Criterion(f"at-most:{spelled(percent)} of {quoted}", together, of)
     if kind == "beta":
 
         def alike(rows: Rows, whole: Rows) -> bool:
