@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, prod
@@ -368,13 +369,13 @@ class Attacks:
     releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
     published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
     the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
-    nonsensitive values believes. unmeasured: what was not measured because the time was over.
+    nonsensitive values believes. unmeasured: the parts that were not measured because the time was over.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
-    minimality: Minimality = Minimality(note="the time was over before it was looked at")
+    minimality: Minimality | None = None
     compositions: tuple[Composition, ...] = ()
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
@@ -385,6 +386,11 @@ class Attacks:
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a part was not measured, of all together or of one release."""
+        return bool(self.unmeasured) or any(part.is_stopped for part in self.apart.values())
 
 
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
@@ -407,20 +413,26 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
-    found: list[Attacks] = []
-    try:
-        for attacks in _attacks_so_far(folders, truth, within(seconds)):
-            found[:] = [attacks]
-    except TimeOverError:
-        if not found:
-            raise
-    return found[0]
+    return latest(attacks_so_far(folders, truth, within(seconds)))
+
+
+def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Attacks:
+    """Return the last of several results, or the last before TimeOverError or another exception stopped the work.
+
+    Raises the exception where it came before any result.
+    """
+    result = next(attacks)
+    with suppress(TimeOverError, *stopped_by):
+        for result in attacks:
+            pass
+    return result
 
 
 _ELSEWHERE = Minimality(note="each release by itself says more; see there")
 
 
-def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
+def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
+    """Yield what is measured after each part, for who stops in between. Raises TimeOverError, InputError or BundleError."""
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
@@ -514,7 +526,11 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
+    small = small_below(published)
     steps: dict[str, Callable[[], dict[str, Any]]] = {
+        "small counts that are published": lambda: {
+            "published": published_counts(published.everything, published.sensitive, small)
+        },
         "readers with a register": lambda: {"register": register_readers(published, truth)},
         "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
         "guesses of sensitive values": across_classes,
@@ -525,11 +541,11 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
         "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
     }
-    counts = published_counts(published.everything, published.sensitive, small_below(published))
-    attacks = Attacks(published=counts, unmeasured=tuple(steps))
+    attacks = Attacks(unmeasured=tuple(steps))
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():
+        published.deadline.check()
         attacks = replace(attacks, **step(), unmeasured=attacks.unmeasured[1:])
         yield attacks
 

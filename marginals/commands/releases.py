@@ -545,7 +545,7 @@ def _replacement(entry: "Entry") -> "Replacement | None":
 @click.option(
     "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
 )
-@ends_within(20.0, "What is not measured by then is left out; stop with exit status 2 if not even the files are read.")
+@ends_within(20.0, "What is not measured by then is named; stop with exit status 2 if not even the files are read.")
 @JSON
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
     """Measure what readers of a release can conclude; no verdicts.
@@ -562,11 +562,13 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release --truth release.toml --json
       marginals attack release-a release-b
     """
+    from marginals.attacks import attacks_so_far, latest
     from marginals.say.attacks import parts_of_attacks
 
     table = None if truth is None else marginals.read_config(truth).read_table()
-    attacks = marginals.attack(*folders, truth=table, seconds=deadline)
+    attacks = latest(attacks_so_far(folders, table, deadline), KeyboardInterrupt)
     end_timer()  # what was found is told, however long that takes
+    ENDING.number = None
     parts = list(parts_of_attacks(attacks))
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
@@ -574,5 +576,5 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
         for heading, sentences in parts:
             print_lines([heading] if heading else [])
             print_sentences(sentences)
-    if attacks.note:
+    if attacks.note or attacks.is_stopped:
         click.get_current_context().exit(FAILED)
