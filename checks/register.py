@@ -170,7 +170,9 @@ def register_shares(
     if (counted := counted_shares(sums, budget.vectors, budget.deadline)) is not None:
         return RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
     shares, distance = fitted_shares(sums, budget.deadline)
-    return RegisterShares(*known, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance))
+    return RegisterShares(
+        *known, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
+    )
 
 
 def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray:
@@ -267,7 +269,7 @@ def register_diversity(
     """Return the finding whether a criterion holds of the beliefs of a reader with a register about everybody.
 
     collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one included.
-    Undecided if the joint classes are not known or the criterion fails within the margin of fitted shares. Raises TimeOverError.
+    Undecided if the joint classes are not known or it fails within the margin of fitted shares. Raises TimeOverError.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
     if not showing(collection.domain, collection.masks, attribute):

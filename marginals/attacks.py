@@ -423,8 +423,8 @@ def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Atta
     """
     result = next(attacks)
     with suppress(TimeOverError, *stopped_by):
-        for result in attacks:
-            pass
+        for later in attacks:
+            result = later
     return result
 
 

@@ -135,9 +135,7 @@ def test_an_attack_that_is_stopped_tells_what_it_has(
     assert told["published"]
 
 
-def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(
-    monkeypatch: pytest.MonkeyPatch, pairs: Path
-) -> None:
+def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
     """The alarm made an error of the status of what was told, after it was told."""
 
     def endless(*_: object) -> None:
