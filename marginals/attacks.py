@@ -249,20 +249,20 @@ CERTAIN_SECONDS = 10.0
 """To look for what is certain; most releases need one or two."""
 
 
-def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
-    """Return what is certain about each sensitive attribute that is published. seconds: for all of them."""
+def certainties(published: BundleContent, model: MarginalModel) -> dict[str, CertainCells]:
+    """Return what is certain about each sensitive attribute that is published."""
     collection = published.everything
     views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, _largest_k(published), seconds)
+    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, published)
 
 
-def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, CertainCells]:
+def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
     published, collection = refined.content, refined.content.collection
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
     known = Knowledge(FrechetBounds(collection, published.deadline))
-    certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
+    certain = _certainties(known, sensitive, refined.views(), published)
     # The worst cell stands by what the labels of several bundles mean together.
     return {
         attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
@@ -273,10 +273,10 @@ def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, 
 
 
 def _certainties(
-    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
+    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
 ) -> dict[str, CertainCells]:
     attributes = [attribute for attribute in sensitive if attribute in views]
-    deadline = Deadline.after(seconds, time.monotonic)
+    k, deadline = _largest_k(published), _in_time(published.deadline, CERTAIN_SECONDS)
     parts = range(len(attributes), 0, -1)
     return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
@@ -449,7 +449,7 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
         attacks = Attacks(minimality=_ELSEWHERE, unmeasured=(*names, "what is certain together"))
         attacks = yield from _each_apart(attacks, _each_in_time(bundles))
         try:
-            certain = refined_certainties(common_refinement(bundles), _for_certain(deadline))
+            certain = refined_certainties(common_refinement(bundles))
         except (IncompatibleReleasesError, ContradictionError) as reason:
             yield replace(attacks, note=str(reason), unmeasured=())
         else:
@@ -489,8 +489,8 @@ def _each_in_time(bundles: Bundles) -> Iterator[Part]:
         yield name, [(name, alone)], alone
 
 
-def _for_certain(deadline: Deadline) -> float:
-    return CERTAIN_SECONDS if deadline.at == inf else deadline.left
+def _in_time(deadline: Deadline, seconds: float) -> Deadline:
+    return deadline if deadline.at < inf else Deadline.after(seconds, time.monotonic)
 
 
 def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) -> Attacks:
@@ -539,7 +539,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         },
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
-        "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
+        "what is certain": lambda: {"certain": certainties(published, model)},
     }
     attacks = Attacks(unmeasured=tuple(steps))
     yield attacks
@@ -565,9 +565,7 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     collection = published.everything
     shown_attributes = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
     views = {attribute: published_views(collection, attribute) for attribute in shown_attributes}
-    deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
-    if published.deadline.at < inf:
-        deadline = published.deadline.share(3)
+    deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
     cell = certainly_small(Knowledge(model.frechet_bounds), views, below, deadline)
     return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 

@@ -20,37 +20,6 @@ def number_of(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
-_FEW = 10
-"""Smaller counts of rows are not told in what can leave the house: configs, messages and errors."""
-
-
-def few(count: int) -> str:
-    """A count of rows in words that tell no small one.
-
-    >>> few(0), few(3), few(1200)
-    ('0', 'few', '1,200')
-    """
-    return "few" if 0 < count < _FEW else f"{count:,}"
-
-
-def few_of(count: int, one: str, many: str = "") -> str:
-    """A count of rows with its noun, in words that tell no small one. many: the noun of more than one, if not with an s.
-
-    >>> few_of(1, "row"), few_of(1200, "row")
-    ('few rows', '1,200 rows')
-    """
-    return f"{few(count)} {many or f'{one}s'}"
-
-
-def few_or_nearly(part: int, whole: int) -> str:
-    """A part of some rows in words that tell neither a small part nor a small rest.
-
-    >>> few_or_nearly(600, 600), few_or_nearly(598, 600), few_or_nearly(400, 600), few_or_nearly(2, 600)
-    ('600', 'nearly 600', '400', 'few')
-    """
-    return f"nearly {whole:,}" if 0 < whole - part < _FEW else few(part)
-
-
 def column_name(attribute: str) -> str:
     """A column as the config writes its name, where its header is empty too.
 

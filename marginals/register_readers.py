@@ -41,8 +41,7 @@ class RegisterReaders:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        told = {("class" if name == "labels" else name): value for name, value in vars(self).items()}
-        return {**plain(told)}
+        return dict(plain({("class" if name == "labels" else name): value for name, value in vars(self).items()}))
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:
@@ -95,7 +94,6 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
 
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:
-    """Whether the publisher says that a diversity holds of such readers, and nothing refutes it."""
     result = zip(published.claims, published.verify().checks)
     attribute_findings = [
         finding for claim, finding in result if isinstance(claim, Register) and claim.about == sensitive

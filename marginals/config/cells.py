@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from marginals.names import few
+from marginals.messages import few
 from marginals.tables.attribute import Column
 from marginals.tables.spellings import nothing_among, says_nothing
 from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_digit

@@ -16,7 +16,6 @@ from marginals.config import RARE
 from marginals.config.cells import NO_MARKS, Marks
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
-from marginals.names import few_or_nearly
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
 from marginals.tables.files import ColumnLabels
@@ -211,11 +210,6 @@ class Facts(Column):
     def distinct(self) -> int:
         """Different values."""
         return len(self.values)
-
-    @property
-    def different(self) -> str:
-        """How many of the values are different, in words."""
-        return f"{few_or_nearly(self.distinct, self.rows)} of {self.rows:,}"
 
     @cached_property
     def words_in_order(self) -> list[str]:

@@ -30,7 +30,8 @@ from marginals.config.questions import (
 from marginals.config.rules import Guess
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.names import column_name, few_of
+from marginals.messages import few
+from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
 from marginals.tables.attribute import Role
@@ -151,7 +152,7 @@ class InitialConfig:
         if table.counts is not None:
             asked = f"Nothing is read until one of these lines stands here: {self._about_counts}."
             lines.append(f"{_comments(asked)}# counts = {quoted(table.counts)}\n# counts = false\n")
-        rows = f"{few_of(len(table.frame) - complete, 'row')} are left out"
+        rows = f"{few(len(table.frame) - complete)} rows are left out"
         cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
         lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
         if table.decimal.why:

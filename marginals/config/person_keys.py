@@ -14,7 +14,6 @@ import pandas as pd
 
 from checks.claims import listing
 from marginals.config.facts import Facts
-from marginals.names import few_or_nearly
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, places
 from marginals.tables.scales import in_order
@@ -163,7 +162,7 @@ def likely_pair(
         }
         reason = _told_apart(pairs, others, (), _EXCEPTIONS)
         if are_named or " is the same" in reason:
-            return {(group, member): f"{few_or_nearly(number, len(frame))} pairs in {len(frame):,} rows"}
+            return {(group, member): f"{few(number, len(frame))} pairs in {len(frame):,} rows"}
     return {}
 
 

@@ -17,7 +17,8 @@ from checks.finding import Finding
 from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
 from marginals.errors import NothingPublishableError
-from marginals.names import few, few_of, level_name, margin_in_words, number_of
+from marginals.messages import few
+from marginals.names import level_name, margin_in_words, number_of
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
@@ -123,9 +124,9 @@ class Obstacles:
             one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
             rows = int(one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})[0])
             tells_of_nobody = rows >= self.k or _SHORT.fullmatch(label)
-            rare = f"(a value of {few_of(rows, 'row')})"
+            rare = f"(a value of {few(rows)} rows)"
             values.append(f"{attribute}={label if tells_of_nobody else rare}")
-        return f"The smallest class: {', '.join(values)}; {few_of(int(classes.counts[smallest]), 'row')}."
+        return f"The smallest class: {', '.join(values)}; {few(int(classes.counts[smallest]))} rows."
 
 
 def suppressed(table: Table) -> ContingencyTable:
@@ -168,11 +169,9 @@ def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[s
 
 
 def _small(what: str, counts: CountArray, least: int) -> str:
-    small = int((counts < least).sum())
+    small, smallest = int((counts < least).sum()), few(int(counts.min()))
     have = "has" if small == 1 else "have"
-    return (
-        f"{small:,} of {len(counts):,} {what} {have} fewer than {least:,} rows, the smallest {few(int(counts.min()))}"
-    )
+    return f"{small:,} of {len(counts):,} {what} {have} fewer than {least:,} rows, the smallest {smallest}"
 
 
 def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> str:

@@ -6,7 +6,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from marginals.names import few, few_of, few_or_nearly, margin_in_words, number_of
+from marginals.messages import few
+from marginals.names import margin_in_words, number_of
 from marginals.say.claims import counted_in_words
 from marginals.tables.attribute import Role
 from marginals.tables.people import ANY, RowsPerPerson
@@ -75,7 +76,7 @@ def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     if table.part is None:
         return
     whole = table.part.whole.rows
-    yield f"Of {number_of(whole, 'row')} {few_or_nearly(table.rows, whole)} are in the part {table.part.where.text}."
+    yield f"Of {number_of(whole, 'row')} {few(table.rows, whole)} are in the part {table.part.where.text}."
     if ledger is None:
         yield (
             "It is judged by itself, without a ledger. Do not publish other parts of this table, or all of it: the "
@@ -103,13 +104,13 @@ def left_out_lines(table: "Table") -> Iterator[str]:
     """Yield which rows were left out since fewer of a person count, and how numbers are read."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"
-        yield f"Left out {few_of(table.left_out, 'more row')}, since {count}."
+        yield f"Left out {few(table.left_out)} more rows, since {count}."
     for name, numbers in table.numbers.items():
         if numbers.format.is_grouped:
             yield f"The numbers of {name} are read with {numbers.format}."
         if numbers.unreadable:
             yield (
-                f"{name} is no number in {few_of(numbers.unreadable, 'row')}: ranges cannot be judged of it; list what "
+                f"{name} is no number in {few(numbers.unreadable)} rows: ranges cannot be judged of it; list what "
                 "stands for no value under data.missing."
             )
     for name, texts in table.respelled.items():
@@ -140,9 +141,8 @@ def dropped_lines(
     if not dropped:
         yield f"None of the {number_of(complete, 'row')} lacks a value."
         return
-    lacking = [
-        f"{few(rows)} {'' if place else 'lack '}{column}" for place, (column, rows) in enumerate(dropped_in.items())
-    ]
+    lacking = [f"{few(rows)} {column}" for column, rows in dropped_in.items()]
+    lacking[:1] = [first.replace(" ", " lack ", 1) for first in lacking[:1]]
     others = len(lacking) - _NAMED
     named = [*lacking[:_NAMED], *([f"fewer in {others} other column{'s' if others > 1 else ''}"] if others > 0 else [])]
     of_all = f"{few(dropped)} of {complete + dropped:,}" if few(dropped) != "few" else "few"
