@@ -171,8 +171,9 @@ def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int], 
     """
     if dropped <= _MANY * (complete + dropped) or not dropped_in:
         return ""
+    share = f"more than {100 * _MANY:.0f}" if few(dropped) == "few" else f"{100 * dropped / (complete + dropped):.1f}"
     return (
-        f"more than {100 * _MANY:.0f} percent of the rows are dropped, and those that are left may be of "
+        f"{share} percent of the rows are dropped, and those that are left may be of "
         f"another kind. Most lack {next(iter(dropped_in))}. "
         f"{_count_missing(dropped_in, people, 'Ignore that column, or count')}"
     )
