@@ -72,12 +72,6 @@ class RegisterShares:
         """People whose value is known for certain; of fitted shares, all but certain."""
         return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
 
-    def worst(self, position: int, reached: float) -> WorstClass:
-        """Return a joint class as that of a finding."""
-        labels = self.values.hierarchy.labels[self.values.level]
-        distribution = {label: share for label, share in zip(labels, self.shares[position].tolist()) if share}
-        return WorstClass(self.cells.labels(position), distribution=distribution, reached=reached)
-
 
 # The tables of one sensitive attribute: which of them count, and whether they form a chain.
 
@@ -299,7 +293,9 @@ def _of_reader(
             return replace(unknown, note=UNKNOWN)
         verdict, position = judged(reader_shares, diversity)
         reached = diversity.among(reader_shares.values).reached(reader_shares.shares[[position]])
-        worst = reader_shares.worst(position, float(reached[0]))
+        values, shares = reader_shares.values, reader_shares.shares[position].tolist()
+        distribution = {label: share for label, share in zip(values.hierarchy.labels[values.level], shares) if share}
+        worst = WorstClass(reader_shares.cells.labels(position), distribution=distribution, reached=float(reached[0]))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))
     except CriterionError as error:

@@ -389,7 +389,7 @@ class Attacks:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a part was not measured, of all together or of one release."""
+        """Whether a part was not measured."""
         return bool(self.unmeasured) or any(part.is_stopped for part in self.apart.values())
 
 
@@ -428,9 +428,6 @@ def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Atta
     return result
 
 
-_ELSEWHERE = Minimality(note="each release by itself says more; see there")
-
-
 def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
     """Yield what is measured after each part, for who stops in between. Raises TimeOverError, InputError or BundleError."""
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
@@ -446,7 +443,7 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
     else:
         names = (name for name, _ in bundles)
-        attacks = Attacks(minimality=_ELSEWHERE, unmeasured=(*names, "what is certain together"))
+        attacks = Attacks(unmeasured=(*names, "what is certain together"))
         attacks = yield from _each_apart(attacks, _each_in_time(bundles))
         try:
             certain = refined_certainties(common_refinement(bundles))
@@ -473,7 +470,7 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Itera
     if truth is not None:
         raise InputError("the releases are of a table that changed; attack those of one table with --truth")
     changes = tuple(map(_change, pairs_of_tables(tables)))
-    attacks = Attacks(minimality=_ELSEWHERE, changes=changes, unmeasured=tuple(table.name for table in tables))
+    attacks = Attacks(changes=changes, unmeasured=tuple(table.name for table in tables))
     yield attacks
     for number, table in enumerate(tables):
         part = table.sharing_time(len(tables) - number)
@@ -526,11 +523,9 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
-    small = small_below(published)
+    counted = published.everything, published.sensitive, small_below(published)
     steps: dict[str, Callable[[], dict[str, Any]]] = {
-        "small counts that are published": lambda: {
-            "published": published_counts(published.everything, published.sensitive, small)
-        },
+        "small counts that are published": lambda: {"published": published_counts(*counted)},
         "readers with a register": lambda: {"register": register_readers(published, truth)},
         "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
         "guesses of sensitive values": across_classes,
@@ -545,7 +540,8 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():
-        published.deadline.check()
+        if published.deadline.is_over:
+            return
         attacks = replace(attacks, **step(), unmeasured=attacks.unmeasured[1:])
         yield attacks
 
