@@ -129,8 +129,8 @@ class CountedTable:
     person count. complete: rows that lack no value that is needed.
 
     in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
-    them. generalizations: how many ways there are to generalize the quasi-identifiers; None where they are more than can be
-    looked through. pairs: what a choice between presets is about.
+    them. more: the rows that count then. generalizations: how many ways there are to generalize the quasi-identifiers; None
+    where they are more than can be looked through. pairs: what a choice between presets is about.
     """
 
     table: Table
@@ -138,6 +138,7 @@ class CountedTable:
     rows_of_each: int = 1
     in_the_way: tuple[str, ...] = ()
     several: int = 1
+    more: int = 0
     complete: int = 0
     generalizations: int | None = None
     pairs: PairsOfTable = PairsOfTable(0, 1)  # noqa: RUF009 - it is frozen
@@ -261,5 +262,5 @@ def _counted(
             are_borne = len(_shown(table, table.sensitive)) == len(table.sensitive)
             return CountedTable(table, single.rows, rows) if are_borne else one
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
-            one = replace(one, in_the_way=in_the_way, several=rows)
+            one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
     return one
