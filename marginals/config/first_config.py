@@ -182,7 +182,8 @@ class InitialConfig:
         if rows == 1 and counted.in_the_way:
             lines[-1] = (
                 f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
-                f"{few(counted.table.rows, counted.more)}, if {', '.join(map(column_name, counted.in_the_way))} had the role "
+                f"{few(counted.table.rows, counted.more)}, if "
+                f"{', '.join(map(column_name, counted.in_the_way))} had the role "
                 '"ignored" or were merged less: as any row of a person may be looked at, a value that more than one of '
                 f"{counted.several:,} rows have could be that of everybody. Then write rows_per_person = "
                 f"{counted.several} instead of one_row."
