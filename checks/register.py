@@ -232,15 +232,12 @@ def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares) -> bool:
     """
     shares, values = reader_shares.shares, reader_shares.shares.shape[1]
     smallest_first = np.argsort(reader_shares.people, kind="stable")
-    gained, lost = np.divmod(np.arange(values * values), values)
-    for chosen in np.array_split(smallest_first, 1 + len(shares) * values * values // _BLOCK):
+    for chosen in np.array_split(smallest_first, 1 + shares.size * values // _BLOCK):
         nearby, margin = shares[chosen], reader_shares.margin[chosen, None]
         lasting = np.where(nearby > margin, nearby, 0.0)
-        moved = np.where(lost == gained, 0.0, margin) * (lasting > 0)[:, lost]
-        corners = np.repeat(lasting[:, None, :], values * values, axis=1)
-        corners[:, np.arange(values * values), lost] -= moved
-        corners[:, np.arange(values * values), gained] += moved + (1 - lasting.sum(axis=1, keepdims=True))
-        if not (criterion.slack(corners[(nearby > 0)[:, gained]]) > BOUNDARY).all():
+        left = lasting[:, None] - np.eye(values) * np.where(lasting > 0, margin, 0.0)[:, None]
+        corners = left[:, None] + np.eye(values)[:, None] * (1 - left.sum(axis=2))[:, None, :, None]
+        if not (criterion.slack(corners[nearby > 0].reshape(-1, values)) > BOUNDARY).all():
             return False
     return True
 

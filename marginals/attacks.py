@@ -417,10 +417,7 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
 
 
 def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Attacks:
-    """Return the last of several results, or the last before TimeOverError or another exception stopped the work.
-
-    Raises the exception where it came before any result.
-    """
+    """Return the last result before TimeOverError or another exception stops the work. Raises it if there is none."""
     result = next(attacks)
     with suppress(TimeOverError, *stopped_by):
         for later in attacks:
