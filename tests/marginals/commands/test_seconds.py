@@ -81,8 +81,8 @@ def test_a_report_and_an_attack_leave_out_what_is_not_known_by_then(pairs: Path,
     assert run("verify", pairs, "--report", tmp_path / "report.html").exit_code == 1
     assert "time was over" in (tmp_path / "report.html").read_text(encoding="utf-8")
     result = run("attack", pairs, "--json")
-    assert result.exit_code == 0
-    assert "time was over" in json.loads(result.stdout)["left_out"]["s"]
+    assert result.exit_code == 1
+    assert "guesses of sensitive values" in json.loads(result.stdout)["unmeasured"]
 
 
 def test_python_has_seconds_too(pairs: Path) -> None:
