@@ -14,6 +14,7 @@ import pandas as pd
 
 from checks.claims import listing
 from marginals.config.facts import Facts
+from marginals.messages import few
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, places
 from marginals.tables.scales import in_order
