@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest_code_dtype
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
@@ -435,9 +435,9 @@ class _Rows:
         """Pairs of rows at random that agree on all but the values that the move changes: shape (2, pairs)."""
         agreed = {a: level for a, level in self._finest(move).items() if a != move.against}
         keys = self.keys({**agreed, move.attribute: move.within})
-        order = _grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
+        order = grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
         ordered = keys[order]
-        places = np.arange(len(order)) - _begins(ordered)
+        places = np.arange(len(order)) - begins_of(ordered)
         first = np.flatnonzero((places[:-1] & 1 == 0) & (ordered[1:] == ordered[:-1]))
         return np.stack([order[first], order[first + 1]])
 
@@ -458,38 +458,12 @@ class _Rows:
         return made
 
 
-def _grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
-    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
-
-    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
-    different keys may then stand among one another, seldom.
-    """
-    bits = max(len(keys) - 1, 1).bit_length()
-    size = 1 << bits
-    wide = keys.astype(np.uint64)
-    if int(keys.max(initial=0)).bit_length() + bits > 64:
-        wide *= np.uint64(0x9E3779B97F4A7C15)  # by an odd number: keys that differ stay different
-        wide >>= np.uint64(bits)
-    wide <<= np.uint64(bits)
-    # Multiplied by an odd number, no two places below a power of two become one.
-    wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
-    wide.sort()
-    return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
-
-
-def _begins(ordered: CodeArray) -> IndexArray:
-    """Where the equal keys begin that each key stands among."""
-    places = np.arange(len(ordered))
-    places[1:][ordered[1:] == ordered[:-1]] = 0
-    return np.asarray(np.maximum.accumulate(places))
-
-
 def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
     """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
     by_gain = np.argsort(-gains.clip(-9_999, 9_999).astype(np.int16), kind="stable")  # sorted fast, as int16
     by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
-    order = by_gain[_grouped(kinds[by_gain])]
-    begins, ups = _begins(kinds[order]), is_up[order]
+    order = by_gain[grouped(kinds[by_gain])]
+    begins, ups = begins_of(kinds[order]), is_up[order]
     # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
     downs = np.cumsum(~ups)
     downs += ~ups[begins] - downs[begins]
