@@ -39,8 +39,8 @@ _SWEEP, _COOLER, _DIRECTED = Decimal("0.38"), Decimal("0.35"), Decimal("0.30")
 _FEW_OFF = 200
 """Counts by which cells are off in all, from which on exchanges are directed."""
 
-_PATIENCE, _TRIES = 12, 600
-"""Sweeps, and directed exchanges, that may pass without progress."""
+_PATIENCE, _TRIES, _SHAKEN = 12, 600, 100
+"""Sweeps, and directed exchanges, that may pass without progress, and how often what is stuck is shaken at most."""
 
 _FREE, _DROPPED, _ROUNDS = 20, 4, 6
 """One in so many pairings looks at no other attribute, the rest at all but so many at most; how often pairs are weighed."""
@@ -443,7 +443,7 @@ class _Search:
             is_better = self.distance < 0.98 * best
             best, idle = (self.distance, 0) if is_better else (best, idle + 1)
         best, tries, shaken = self.distance, 0, 0
-        while best and not deadline.is_over:
+        while best and shaken < _SHAKEN and not deadline.is_over:
             self.directed()
             tries += 1
             if self.distance < best:
@@ -494,7 +494,7 @@ def _start(collection: Collection, counts: _Counts, random: _Random) -> list[Cod
 def possible_table(collection: Collection, seed: int = 0, deadline: Deadline = NEVER) -> dict[str, CodeArray] | None:
     """A table with every count that the margins show: by attribute the codes of its rows at their finest levels.
 
-    None where none was found before the deadline: there may be one, or not. The same counts and seed give the same table.
+    None where none was found: there may be one, or not. The same counts and seed give the same table.
     Raises TooManyCellsError for margins of too many cells.
     """
     counts, random = _Counts.of(collection), _Random(seed)
