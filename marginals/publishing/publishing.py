@@ -122,7 +122,7 @@ def publish(
         return replace(content(prepared, chosen, named, called, deadline), imprint=imprint), named
 
     published, named = released(() if beside is None else beside.masks)
-    if beside is not None and beside.tables and not _nothing_small_is_certain(published):
+    if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
         beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
         published, named = released(())
     verify(prepared, published, search)
@@ -132,9 +132,9 @@ def publish(
     return _in_series(prepared.series, published, steward, search, policy, named)
 
 
-def _nothing_small_is_certain(published: BundleContent) -> bool:
-    findings = published.verify().checks
-    return all(finding.holds for finding in findings if finding.criterion == NoSmallCertain.criterion)
+def _open_claims(published: BundleContent) -> set[str]:
+    checks = published.verify().checks
+    return {finding.criterion for finding in checks if not finding.holds and finding.verdict is not Verdict.ATTESTED}
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:

@@ -344,8 +344,8 @@ def test_a_least_cell_is_refused_where_it_is_not_decided_what_can_be_worked_out(
     wide = pd.concat([people(4000), people(4000, seed=9).rename(columns=lambda name: f"{name}2")], axis=1)
     table = marginals.read_table(wide.drop(columns="ill2"), ROLES | {f"{name}2": "quasi-identifier" for name in NAMES})
     with pytest.raises(NothingPublishableError, match="min_published_cell"):
-        marginals.publish(table, replace(POLICY, min_cell=3), seconds=90)
-    published = marginals.publish(table, replace(POLICY, min_published_cell=3), seconds=90)
+        marginals.publish(table, replace(POLICY, min_cell=3, no_small_certain=1), seconds=90)
+    published = marginals.publish(table, replace(POLICY, min_published_cell=3, no_small_certain=1), seconds=90)
     assert "min-published-cell" in {own.criterion for own in published.release.verify().checks}
 
 
