@@ -174,14 +174,7 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    bare: dict[str, Any] = {
-        "intervals": (),
-        "start": 0,
-        "apart": (),
-        "prefixes": (),
-        "dates": (),
-        "is_fitted": False,
-    }
+    bare: dict[str, Any] = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), "is_fitted": False}
     plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
     return part.frame, plain | sensitive
 

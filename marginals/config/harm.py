@@ -33,7 +33,7 @@ def exception_lines(facts: Facts, table: Table) -> list[str]:
     canonical = str if facts.format is None else facts.format.canonical
     said = {canonical(value): meaning for value, meaning in facts.said.values.items()}
     about = meaning_of(facts.name) or meaning_of(facts.said.description) or facts.values_meaning
-    harmless = harmless_values(facts.name, about, {label: said.get(label, label) for label in labels})
+    harmless = harmless_values(facts.name, facts.said.description, about, {v: said.get(v, v) for v in labels})
     if not harmless or ("0" in harmless and _MOSTLY * values.rows[labels.index("0")] < sum(values.rows)):
         return []
     # Of numbers the coarsest level that keeps them apart: its labels also hold numbers that a later table has.
@@ -65,16 +65,19 @@ def bound_lines(table: Table, name: str, rare: int) -> list[str]:
     if len(values.rows) > _MOST_LISTED or not any(values.rows):
         return []
     people = table.rows_per_person if isinstance(table.rows_per_person, int) else 1
-    odds, told = PRESETS[PROPOSED].of_rows(people), []
-    of_each = zip(values.hierarchy.labels[values.level], values.rows, values.shares)
-    for label, rows, share in sorted(of_each, key=lambda value: value[1]):  # the most frequent one seldom harms
-        if rows >= rare:
-            bound = odds.bound(share)
-            told.append(
-                f"{quoted(label)} {'no bound' if bound == 1 else 100 * people * bound} ({share_in_words(share)})"
-            )
+    odds = PRESETS[PROPOSED].of_rows(people)
+
+    def most(share: Fraction) -> str:
+        return "no bound" if odds.bound(share) == 1 else str(100 * people * odds.bound(share))
+
+    of_each = zip(values.rows, values.hierarchy.labels[values.level], values.shares)
+    told = [  # the most frequent value, which seldom harms, last
+        f"{quoted(label)} {most(share)} ({share_in_words(share)})"
+        for rows, label, share in sorted(of_each)
+        if rows >= rare
+    ]
     if len(told) < len(values.rows):
-        told.append(f"each rarer value {PRESETS[PROPOSED].percent}")
+        told.append(f"each rarer value at most {most(Fraction(rare - 1, sum(values.rows)))}")
     return comment_lines(
         f'How sure "{PROPOSED}" lets anybody become, in percent, and how many of all have it: {", ".join(told)}.'
     )

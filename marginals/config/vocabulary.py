@@ -208,7 +208,7 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
     return None
 
 
-def harmless_values(name: str, about: Meaning | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
+def harmless_values(name: str, description: str, about: Meaning | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of a sensitive column that say that somebody lacks something, if lacking it harms nobody.
 
     about: what the column is about. meanings: of each value, or the value itself.
@@ -232,7 +232,7 @@ def harmless_values(name: str, about: Meaning | None, meanings: Mapping[str, str
     single, pairs = _single_and_pairs(said["amounts"])
     is_amount = bool(words & single) or any(pair <= words for pair in pairs)
     is_test = not (is_kind or is_amount)
-    if any(map(reverses, words)) or (is_test and not words & {*said["tests"]}):
+    if any(map(reverses, words | {*words_in_order(description)})) or (is_test and not words & {*said["tests"]}):
         return ()
     return tuple(
         value for value, meaning in meanings.items() if lacks(meaning, said["negative" if is_test else "values"])
