@@ -1,6 +1,7 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -205,13 +206,10 @@ def save_harm(window: Window, request: Request) -> Response:
 
 
 def _percent(label: str, text: str) -> Fraction:
-    try:
-        bound = Fraction(text.replace(",", ".").removesuffix("%").strip())
-    except (ValueError, ZeroDivisionError):
-        bound = Fraction(0)
-    if not is_percent(bound) or len(text) > 9:
+    number = text.replace(",", ".").removesuffix("%").strip()
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,4})?", number) or not is_percent(Fraction(number)):
         raise FieldError(f"most:{label}", "a bound is a percentage above 0 and below 100, such as 20, or empty")
-    return bound
+    return Fraction(number)
 
 
 def _number(bound: Fraction) -> int | float:
