@@ -157,7 +157,7 @@ def _before_searching(
     counted, people = table.whole.rows + table.left_out, configured.source.unit.columns
     yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
-    yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
+    yield from unconfirmed_lines(configured.unconfirmed, configured.source.attributes, config.name)
     yield from left_out_lines(table)
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
