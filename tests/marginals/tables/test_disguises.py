@@ -105,15 +105,7 @@ COMMA = str.maketrans(".", ",")
 SAME: dict[str, Callable[[Path], Path]] = {
     # how the file is written
     "semicolons": as_text(str, separator=";"),
-    "tabs": as_text(str, separator="\t"),
-    "bars": as_text(str, separator="|"),
-    "sep line": as_text(lambda text: "sep=;\n" + text, separator=";"),
-    "byte order mark": as_text(lambda text: b"\xef\xbb\xbf" + text.encode()),
-    "utf-16": as_text(lambda text: text.encode("utf-16")),
     "latin-1": as_text(lambda text: text.encode("latin-1")),
-    "ends of lines of Windows": as_text(str, end="\r\n"),
-    "mixed ends of lines": as_text(lambda text: text.replace("\n", "\r\n", 300)),
-    "everything quoted": as_text(str, quoting=csv.QUOTE_ALL),
     "words quoted": as_text(str, quoting=csv.QUOTE_NONNUMERIC),
     "blank lines at the end": as_text(lambda text: text + "\n\n\n"),
     "lines of commas at the end": as_text(lambda text: text + ("," * (len(COLUMNS) - 1) + "\n") * 60),
