@@ -14,19 +14,13 @@ from checks import MostUtility
 from command_line import run
 
 CONFIG = """
-[data]
-path = "table.csv"
-[attributes.id]
-role = "identifier"
-[attributes.age]
-role = "quasi-identifier"
-intervals = [10, 20]
-[attributes.town]
-role = "quasi-identifier"
-[attributes.illness]
-role = "sensitive"
-[privacy]
-k_link = 2
+data.path = "table.csv"
+privacy.k_link = 2
+[attributes]
+id.role = "identifier"
+age = { role = "quasi-identifier", intervals = [10, 20] }
+town.role = "quasi-identifier"
+illness.role = "sensitive"
 """
 
 TABLE = pd.DataFrame(

@@ -326,17 +326,10 @@ def test_without_a_seed_nobody_draws_the_same_again(monkeypatch: pytest.MonkeyPa
 
 
 CONFIG = """
-[data]
-path = "people.csv"
-[attributes.number]
-role = "quasi-identifier"
-[attributes.diagnosis]
-role = "sensitive"
-[privacy]
-k_link = 2
-[[risk.rules]]
-attribute = "diagnosis"
-condition = "number < 10"
+data.path = "people.csv"
+attributes = { number.role = "quasi-identifier", diagnosis.role = "sensitive" }
+privacy.k_link = 2
+risk.rules = [{ attribute = "diagnosis", condition = "number < 10" }]
 """
 MANY = 400
 """Rows whose numbers rise, so that a list of names in that order says whose each is."""
