@@ -1,6 +1,7 @@
 """Pages for people: what users can name is explained, how-tos and the README run, commands say what they do."""
 
 import contextlib
+import doctest
 import inspect
 import json
 import re
@@ -22,12 +23,32 @@ from click.testing import CliRunner
 import axe_core
 import marginals
 import report_picture
-import shown_outputs
 from command_line import main
 from marginals import interchange
 from marginals.example import release
 from project import ROOT
 from shared_folder import copy_shared
+
+SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
+
+
+def is_shown(lines: str, printed: str) -> bool:
+    """Whether the lines of a page stand in the output, whole and in this order; only a line `...` leaves some out."""
+    parts = lines.rstrip("\n").split("\n...")
+    pattern = r"\n(?:.*\n)*?".join(re.escape(part.lstrip("\n")) for part in parts)
+    return re.search(rf"(?m)^{pattern}$", printed) is not None
+
+
+def wrong_answers(session: str, names: Mapping[str, object], page: str) -> str:
+    """What a Python session of a page answers otherwise than the page shows; empty if all is as shown.
+
+    `...` leaves out a part of a line, and blanks count as one.
+    """
+    differences: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    runner.run(doctest.DocTestParser().get_doctest(session, dict(names), page, page, 0), out=differences.append)
+    return "".join(differences)
+
 
 DOCS = ROOT / "docs"
 PUBLIC = {f"marginals.{name}": getattr(marginals, name) for name in marginals.__all__}
@@ -240,9 +261,9 @@ def test_a_how_to_runs_as_it_stands(
         if language == "sh":
             printed = "".join(run(line, made_demo) for line in block.splitlines())
         elif language == "text":
-            assert shown_outputs.is_shown(block, printed), printed
+            assert is_shown(block, printed), printed
         elif language == "pycon":
-            assert shown_outputs.wrong_answers(block, names, page.name) == ""
+            assert wrong_answers(block, names, page.name) == ""
         elif language == "toml":
             edit(block)
         elif language == "r":
@@ -342,8 +363,8 @@ def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monk
 
 
 def test_the_demo_prints_what_the_readme_shows(printed: str) -> None:
-    (lines,) = shown_outputs.SHOWN.findall(README)
-    assert shown_outputs.is_shown(lines, printed), lines
+    (lines,) = SHOWN.findall(README)
+    assert is_shown(lines, printed), lines
     assert printed.startswith(lines.splitlines()[0])
     assert 10 <= sum(line != "..." for line in lines.splitlines()) <= 14
 

@@ -103,20 +103,6 @@ condition = "age < 30 or id == 'p7'"
     assert [d["name"] for d in table["dictionaries"]] == ["voters.csv", "club.csv"]
 
 
-def test_weights_of_each_person_by_identifier(tmp_path: Path) -> None:
-    """In any order; whoever and whatever is not named has the weights of all; inf forbids."""
-    section = '\n[risk]\nsensitivity = "multiplicative"\nweights = { illness = 1.0 }\npersonal_weights = "w.csv"\n'
-    weights = pd.DataFrame({"id": ["p3", "stranger", "p0"], "illness": ["inf", "5", "0"], "town": ["0", "1", "2"]})
-    config = project(tmp_path, section, w=weights)
-    described = marginals.disclosure_risk(marginals.read_config(config))
-    assert described.of_table().losses[0] == pytest.approx(np.exp([2, 1, 1, np.inf, 1, 1, 1, 1]))
-    table = answer(config)["table"]
-    assert table["bayes_risk"] is None
-    best = answer(config, "--loss", 10)["optimum"]
-    assert best["levels"]["illness"] == [7, 1]
-    assert best["impossible"] == 0
-
-
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
     found = answer(config, "--utility", 3, "--frontier", "--out", tmp_path / "out.csv")
@@ -232,12 +218,6 @@ def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
     config = project(tmp_path, f'\n[risk]\ndictionaries = ["voters.csv"]\n{section}\n', voters=voters)
     table = answer(config)["table"]
     assert table["dictionaries"][0]["is_upper_bound"] is bound
-
-
-def test_the_demo_config_has_an_example(demo: Path) -> None:
-    (found,) = answer(demo / "release.toml", demo / "release")["releases"]
-    low, high = found["bounds"]
-    assert low <= found["risk"] <= high
 
 
 def test_what_is_asked_on_average_says_how_far_it_is_from_the_best(tmp_path: Path) -> None:

@@ -92,12 +92,6 @@ def test_a_wrong_name_is_refused(encoding: str, content: bytes, tmp_path: Path) 
         read_table(tmp_path / "people.csv", ROLES, separator=";", encoding=encoding)
 
 
-def test_a_row_that_is_cut_off_is_named_by_its_line(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_bytes((TEXT + "33").encode("utf-16"))
-    with pytest.raises(InputError, match=r"line 6 of people\.csv has fewer fields"):
-        read_table(tmp_path / "people.csv", ROLES, separator=";")
-
-
 TOWNS = {
     "german": ("cp1252", "town;job\nKöln;Bäcker\nMünchen;Ärztin\nDüsseldorf;Schüler\n"),
     "one name": ("cp1252", "name;n\nMüller;3\nMeier;4\n"),
