@@ -396,19 +396,6 @@ def test_axe_finds_nothing_in_the_pages_of_the_demo(
     page.close()
 
 
-def test_what_a_board_reads_of_the_demo_prints_on_one_sheet(browser: Any, work: Path, printed: str) -> None:
-    """A4 with the margins of the page, at 96 dots an inch: what the summary says, and the limits, before a new sheet."""
-    assert printed
-    page = browser.new_page(viewport={"width": 703, "height": 1032})
-    page.emulate_media(media="print")
-    page.goto((work / "demo" / "release" / "report.html").as_uri())
-    summary = page.locator("section[aria-labelledby=short]")
-    assert "Not promised: differential privacy" in summary.inner_text()
-    assert summary.evaluate("part => part.getBoundingClientRect().bottom") <= 1032
-    assert summary.evaluate("part => getComputedStyle(part).breakAfter") == "page"
-    page.close()
-
-
 def test_the_picture_is_of_the_report_that_the_demo_writes(work: Path, printed: str) -> None:
     assert printed
     pytest.importorskip("PIL")

@@ -442,6 +442,11 @@ def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
     assert not ends.by({}).sharp
     assert ends.bounds().sharp
     assert ends.bounds() == ends.bounds(5.0) == ends.flow_bounds()
+    source, total = FrechetBounds(collection), collection.cube.total
+    for inside, rows in ((np.zeros(3, dtype=bool), 0), (np.ones(3, dtype=bool), total)):
+        assert source.of_box({"a": inside}).bounds() == CountBounds(rows, rows, sharp=True)
+    with pytest.raises(DomainMismatchError, match="'a'"):
+        source.of_box({"a": np.ones(2, dtype=bool)})
 
 
 def test_bounds_are_never_looser_than_those_of_known_parts() -> None:
@@ -507,16 +512,6 @@ def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
         box = {name: np.arange(2) == (place >> axis & 1) for axis, name in enumerate(given_["vars"])}
         bounds = FrechetBounds(collection).of_box(box).bounds()
         assert bounds == CountBounds(given_["lower"][place], given_["upper"][place], sharp=True)
-
-
-def test_an_empty_set_holds_nothing_and_a_set_of_everything_all() -> None:
-    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
-    source = FrechetBounds(collection)
-    assert source.of_box({"a": np.zeros(3, dtype=bool)}).bounds() == CountBounds(0, 0, sharp=True)
-    total = collection.cube.total
-    assert source.of_box({"a": np.ones(3, dtype=bool)}).bounds() == CountBounds(total, total, sharp=True)
-    with pytest.raises(DomainMismatchError, match="'a'"):
-        source.of_box({"a": np.ones(2, dtype=bool)})
 
 
 # Plausible tables keep every published count, and are drawn as the module says: by brute force on small ones.
