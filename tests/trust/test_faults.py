@@ -306,14 +306,6 @@ def test_a_linked_target_stays_a_link(tmp_path: Path) -> None:
     assert names(tmp_path / "shelf") == ["release"]
 
 
-@pytest.mark.parametrize("target", ["/proc/release", "/dev/null/release", "/dev/null"])
-def test_an_unwritable_target_is_one_sentence(configs: list[Path], target: str) -> None:
-    run = marginals_command("publish", configs[0], "--out", target)
-    assert run.returncode == 2, run.stderr
-    assert run.stderr.splitlines()[-1].startswith(f"Error: {target} ")
-    assert "Traceback" not in run.stderr
-
-
 def test_a_folder_without_write_permission_is_one_sentence(configs: list[Path], tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
     shelf.mkdir()
@@ -326,48 +318,6 @@ def test_a_folder_without_write_permission_is_one_sentence(configs: list[Path], 
         assert "cannot be written: Permission denied" in run.stderr
     else:
         pytest.skip("this user may write everywhere")
-
-
-def test_an_output_that_cannot_be_written_is_one_sentence(configs: list[Path], tmp_path: Path) -> None:
-    assert marginals_command("publish", configs[0], "--out", tmp_path / "release").returncode == 0
-    for arguments in (["verify", tmp_path / "release"], ["sample", tmp_path / "release", "-n", "9999"]):
-        errors = tmp_path / "errors"
-        with Path("/dev/full").open("w") as full, errors.open("w") as stream:
-            assert forked.Forked(forked.COMMAND, *arguments, streams=(None, full, stream)).wait() == 74
-        assert errors.read_text() == (
-            "Error: the output cannot be written: No space left on device; what the command wrote to files stands\n"
-        )
-
-
-def test_ctrl_c_is_one_sentence_and_leaves_the_old_bundle(configs: list[Path], tmp_path: Path) -> None:
-    """SIGINT once the table is read, at five moments of search and writing."""
-    place = tmp_path / "place"
-    assert marginals_command("publish", configs[0], "--out", place / "release").returncode == 0
-    old = contents(place / "release")
-    interrupted = 0
-    for moment in range(5):
-        ours, theirs = os.pipe()
-        process = forked.Forked(
-            forked.COMMAND, "publish", configs[1], "--out", place / "release", streams=(None, None, theirs)
-        )
-        os.close(theirs)
-        with os.fdopen(ours) as stream:
-            assert stream.readline().startswith("None of the 600 rows lacks a value")
-            time.sleep(0.004 * moment)
-            process.send_signal(signal.SIGINT)
-            said = stream.read()
-        assert names(place) == BESIDE
-        if process.wait():
-            interrupted += 1
-            assert process.status == 130
-            assert said.strip() == "Error: interrupted; nothing is half written"
-            assert contents(place / "release") == old
-        else:
-            replaced = contents(place / "release")
-            assert replaced != old
-            old = replaced
-    assert interrupted
-    print(f"\n{interrupted} of 5 interrupted")
 
 
 # Whatever happens between any two calls of the system while a release is entered: the ledger knows what is out.
