@@ -1,6 +1,5 @@
 """Ladders fitted to tables: what their levels are, what they are called, and that nothing else about a table changes."""
 
-import os
 import re
 from typing import Any
 
@@ -14,7 +13,6 @@ import marginals
 from marginals import Attribute, read_config
 from models import Hierarchy
 
-nightly = pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="takes a minute and a half; make nightly")
 TOWNS = Hierarchy.from_rows(
     [(town, country, "*") for town, country in zip("abcdefghi", ["north"] * 4 + ["south"] * 3 + ["far"] * 2)]
 )

@@ -31,12 +31,6 @@ CELLS = Counter(ROWS)
 engines = pytest.mark.parametrize("engine", ["pandas", "duckdb"])
 
 
-@pytest.fixture(autouse=True)
-def _only_what_is_installed(request: pytest.FixtureRequest) -> None:
-    if "engine" in request.fixturenames and request.getfixturevalue("engine") == "duckdb":
-        pytest.importorskip("duckdb")
-
-
 def lines(*before: str, separator: str = ",", rows: list[tuple[str, ...]] = ROWS, end: str = "\n") -> str:
     return "".join(line + end for line in [*before, separator.join(NAMES), *map(separator.join, rows)])
 
@@ -71,15 +65,10 @@ READ: dict[str, tuple[str | bytes, dict[str, Any]]] = {
     "separators at the end of rows": (f"{','.join(NAMES)}\n" + BODY.replace("\n", ",\n"), {}),
     "separator at the end of the header": (f"{','.join(NAMES)},\n{BODY}", {}),
     "columns of nothing": (lines().replace("\n", ",,,\n"), {}),
-    "tabs": (lines(separator="\t"), {"separator": "\t"}),
-    "pipes": (lines(separator="|"), {"separator": "|"}),
-    "semicolons": (lines(separator=";"), {"separator": ";"}),
     "Windows": (lines(end="\r\n"), {}),
     "old Macintosh": (lines(end="\r"), {}),
     "several ends of lines": (lines().replace("\n", "\r\n", 20), {}),
     "all ends of lines": (lines().replace("\n", "\r\n", 20)[::-1].replace("\n", "\r", 9)[::-1], {}),
-    "mark of UTF-8": ("\ufeff" + lines(), {}),
-    "UTF-16": (lines().encode("utf-16"), {}),
     "UTF-16 without mark": (lines().encode("utf-16-le"), {}),
     "UTF-16 without mark, big": (lines().encode("utf-16-be"), {}),
     "UTF-16 and a title": (lines("People", "").encode("utf-16"), {"header": 3}),
