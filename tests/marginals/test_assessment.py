@@ -68,41 +68,6 @@ def test_without_a_section_being_found_is_the_harm(tmp_path: Path) -> None:
     assert generalized["dictionaries"][0]["identified"] == 1
 
 
-def test_a_section_says_who_attacks_and_what_harms(tmp_path: Path) -> None:
-    """Rules, two dictionaries with a prior, generalized and missing values in them, weights, interactions, Psi."""
-    section = """
-[risk]
-dictionaries = ["voters.csv", "club.csv"]
-prior = [0.25, 0.75]
-weights = { town = 1.0, illness = 2.0 }
-missed = 0.5
-[[risk.interactions]]
-attributes = ["town", "illness"]
-weight = 4.0
-[[risk.rules]]
-attribute = "age"
-[[risk.rules]]
-attribute = "illness"
-condition = "age < 30 or id == 'p7'"
-"""
-    voters = pd.DataFrame({"town": ["A", "A", "C", "", "B"], "age": ["20-29", "99", "30", "*", "47"]})
-    club = pd.DataFrame({"town": ["A", "B", "B"]})
-    table = answer(project(tmp_path, section, voters=voters, club=club))["table"]
-    found = np.array([1, 1, 7, 7, 7, 7, 7, 1.0])
-    counts = np.array([[3, 3, 3, 2, 2, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2, 2]])
-    losses = found / counts + (1 - 1 / counts) * 0.5
-    risks = losses.mean(axis=1)
-    assert [d["risk"] for d in table["dictionaries"]] == pytest.approx(risks)
-    assert [d["largest_loss"] for d in table["dictionaries"]] == pytest.approx(losses.max(axis=1))
-    assert [d["fewest_consistent"] for d in table["dictionaries"]] == counts.min(axis=1).tolist()
-    assert [d["identified"] for d in table["dictionaries"]] == (counts == 1).sum(axis=1).tolist()
-    found_at_all = [d["identification_probability"] for d in table["dictionaries"]]
-    assert found_at_all == pytest.approx((1 / counts).mean(axis=1))
-    assert table["bayes_risk"] == pytest.approx(risks @ [0.25, 0.75])
-    assert table["worst_case_risk"] == pytest.approx(risks.max())
-    assert [d["name"] for d in table["dictionaries"]] == ["voters.csv", "club.csv"]
-
-
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
     config = project(tmp_path, "\n[risk]\nweights = { age = 0.5, illness = 1.0 }\n")
     found = answer(config, "--utility", 3, "--frontier", "--out", tmp_path / "out.csv")
