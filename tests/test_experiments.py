@@ -147,6 +147,24 @@ def test_what_the_page_says_without_numbers_is_what_its_script_says() -> None:
         assert {f"| {entry.figure} | {entry.note} |" for entry in paper.entries} <= set(lines)
 
 
+def test_a_no_that_nothing_explains_is_an_error(tmp_path: Path) -> None:
+    statement = next(one for one in STATEMENTS["TZ09"] if "some requirements only SWEEP" in one.says)
+    folder = tmp_path / statement.script
+    folder.mkdir()
+    (folder / "fig5_adult.csv").write_text("requirement,sweep,1dld,cld\nx,0.1,0.4,0.2\n")
+    assert statement.judged(folder)[1] is False
+    with pytest.raises(LookupError, match="no reason is known"):
+        statement.why_not(tmp_path)
+
+
+def test_a_statement_is_judged_by_the_numbers(tmp_path: Path) -> None:
+    """The same sentence on other numbers."""
+    statement = next(one for one in STATEMENTS["TZ09"] if one.tables == ("fig5_nursery",) and "least" in one.says)
+    for numbers, judged in (("0.1,0.4,0.2", "1 of 1"), ("0.3,0.4,0.2", "0 of 1")):
+        (tmp_path / "fig5_nursery.csv").write_text(f"requirement,sweep,1dld,cld\nx,{numbers}\ny,0.5,,\n")
+        assert statement.judged(tmp_path) == (f"{judged} requirements", judged == "1 of 1")
+
+
 def test_a_simulated_lands_end_stands_in_for_the_one_of_the_paper(tmp_path: Path) -> None:
     """MKGV07 Figs. 10 and 12: few minimal tables, some of them affected; more classes at 95 percent than at all."""
     run("lands_end_mkgv07", tmp_path, "--figure", 10, "--rows", 50_000, "--csv", tmp_path)

@@ -46,6 +46,17 @@ def assert_same(before: list[tuple[str, tuple[str, ...], str]], after: list[tupl
         )
 
 
+def test_an_output_that_is_stale_is_noticed() -> None:
+    fresh = [("stream", (), "KL divergence 0.6543, at most 0.0012 nats from the best")]
+    assert_same(fresh, [("stream", (), "KL divergence 0.65430001, at most 0.0012 nats from the best")])
+    for stale in ("KL divergence 0.6544, at most", "divergence 0.6543, at most"):
+        with pytest.raises(AssertionError):
+            assert_same(fresh, [("stream", (), fresh[0][2].replace("KL divergence 0.6543, at most", stale))])
+    for other in ([], [("display_data", (), fresh[0][2])]):
+        with pytest.raises(AssertionError):
+            assert_same(fresh, other)
+
+
 CELLS = """
 import io, json, os, sys
 from pathlib import Path

@@ -1,5 +1,6 @@
 """What programs write numbers as, from the file to the answer: R, pandas, spreadsheets, and commas before fractions."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -9,6 +10,17 @@ import pytest
 
 import marginals
 from command_line import output
+from marginals import Policy, publish, read_table
+
+
+def test_what_cannot_be_judged_is_said_with_bounds(tmp_path: Path) -> None:
+    pay = ["50000"] * 40 + ["1e+05"] * 30 + ["refused"] * 20 + ["unknown"] * 10
+    frame = pd.DataFrame({"pay": pay, "dx": ["flu", "acne"] * 50})
+    table = read_table(frame, {"pay": "quasi-identifier", "dx": "sensitive"})
+    publish(table, Policy(k_link=5, diversity="none")).write(tmp_path / "out")
+    answer = json.loads(output("query", tmp_path / "out", "pay>=60000", "--json"))
+    assert (answer["lower"], answer["upper"], answer["exact"]) == (30, 60, False)
+    assert answer["unjudged"] == [{"attribute": "pay", "values": ["refused", "unknown"], "rows": 30}]
 
 
 def test_thousands_with_commas_are_numbers_and_nobody_is_left_out(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import marginals
 from checks.attacks.knowledge import CertainCells
+from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.risk.disclosure import Frontier
 from marginals.attacks import NonsensitiveSmall, Threshold
+from marginals.bundle.content import Verification
 from marginals.charts import (
     WIDTH,
     Shape,
@@ -26,7 +28,7 @@ from marginals.example import release
 from marginals.pages.pairs import pairs_shown
 from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
-from marginals.say.claims import claim_title
+from marginals.say.claims import claim_title, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
 from marginals.window.candidates import preview
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
@@ -196,6 +198,24 @@ def test_a_column_without_any_table_is_lacking_with_its_reason() -> None:
     lacking = preview(publication.release, {"unpublished": publication.steward.unpublished})["lacking"]
     assert set(lacking) == set(publication.release.published.unpublished)
     assert all(lacking.values())
+
+
+def test_verdicts_are_sentences_with_their_detail() -> None:
+    """A criterion that many attributes keep is one sentence; what is attested comes last."""
+
+    def finding(criterion: str, verdict: Verdict, note: str = "", **parameters: object) -> Finding:
+        worst = WorstClass(count=14) if verdict is Verdict.HOLDS else None
+        return Finding(criterion, verdict, parameters, worst, (Algorithm.MINIMUM,), 1, note)
+
+    attested = finding("register", Verdict.ATTESTED, "by their word", diversity="entropy:2", sensitive="disease")
+    diverse = [finding("maxent-diversity", Verdict.HOLDS, diversity="distinct:2", sensitive=name) for name in "abc"]
+    found = [attested, finding("k-link", Verdict.HOLDS, k=10), finding("min-cell", Verdict.FAILS, k=3), *diverse]
+    first, second, third, last = list(verification_sentences(Verification(tuple(found), ("old",))))[:4]
+    looks = [(each.mark, each.look) for each in (first, second, third, last)]
+    assert looks == [("holds", "holds"), ("fails", "fails"), ("holds", "holds"), ("attested", "undecided")]
+    assert (first.term, first.details) == ("k-link k = 10", ("k-link k = 10", "closest case: count 14"))
+    assert "values of disease" in last.text
+    assert "3 sensitive attributes" in third.text
 
 
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:

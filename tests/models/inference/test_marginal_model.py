@@ -514,6 +514,16 @@ def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
         assert bounds == CountBounds(given_["lower"][place], given_["upper"][place], sharp=True)
 
 
+def test_an_empty_set_holds_nothing_and_a_set_of_everything_all() -> None:
+    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
+    source = FrechetBounds(collection)
+    assert source.of_box({"a": np.zeros(3, dtype=bool)}).bounds() == CountBounds(0, 0, sharp=True)
+    total = collection.cube.total
+    assert source.of_box({"a": np.ones(3, dtype=bool)}).bounds() == CountBounds(total, total, sharp=True)
+    with pytest.raises(DomainMismatchError, match="'a'"):
+        source.of_box({"a": np.ones(2, dtype=bool)})
+
+
 # Plausible tables keep every published count, and are drawn as the module says: by brute force on small ones.
 
 
