@@ -261,3 +261,5 @@ def test_requirements_of_single_attributes_are_claimed_with_the_others() -> None
         _ = requirements.common_diversity
     assert Requirements(("s", "t"), diversity=Distinct(3)).common_diversity == Distinct(3)
     assert Requirements(("s",)).common_diversity is None
+    with pytest.raises(CriterionError, match="'u', which is no sensitive attribute"):
+        Requirements(("s", "t"), diversities=(MaxentDiversity(Distinct(2), "u"),))

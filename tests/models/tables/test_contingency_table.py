@@ -226,6 +226,11 @@ def test_whole_numbers_of_any_dtype_are_counts(values):
         (BASE, ([0, 1, 0], [0, 1, 2]), [4, 5, 6], "distinct and ascend"),
         (BASE, ([0, 0, 1], [2, 0, 1]), [4, 5, 6], "distinct and ascend"),
         (BASE, ([0, 0, 1], [2, 2, 1]), [4, 5, 6], "distinct and ascend"),
+        (BASE, ([0, 0, 1], [[0], [2], [1]]), [4, 5, 6], "the codes of 'age' need one dimension"),
+        ({"sex": 0}, (), [1, 2], "0 code columns"),
+        ({}, (), [1, 2], "distinct"),
+        ({"hat": 0}, ([0],), [1, 2], "'hat'"),
+        ({"sex": 2}, ([0],), [1, 2], "levels 0 to 1"),
     ],
 )
 def test_the_constructor_refuses_what_is_no_table(margin, codes, counts, message):
@@ -461,11 +466,12 @@ def test_log_leaves_is_the_mean_over_the_rows(cube):
 
 @given(domains(max_attributes=2), st.data())
 def test_levels_attributes_and_tables_that_do_not_fit_are_refused(domain, data):
-    for attribute, level, message in (("age", -1, "0 to 2"), ("hat", 1, "'hat'")):
+    for attribute, level, message in (("age", -1, "0 to 2"), ("age", 3, "'age'.* 0 to 2"), ("hat", 1, "'hat'")):
         with pytest.raises(DomainMismatchError, match=message):
             DataCube([_ages([1, 2, 3])]).log_leaves(attribute, level)
-    with pytest.raises(DomainMismatchError, match="rows"):
-        DataCube([_ages([1, 2, 3]), _ages([1, 2, 4]).rolled_up({"age": 1})])
+    for tables, message in (([], "one table"), ([_ages([1, 2, 3]), _ages([1, 2, 4]).rolled_up({"age": 1})], "rows")):
+        with pytest.raises(DomainMismatchError, match=message):
+            DataCube(tables)
     table = data.draw(contingency_tables(domain))
     other = Domain(tuple(reversed(domain.attributes)), tuple(reversed(domain.hierarchies)))
     codes = dict(zip(table.attributes, table.codes))

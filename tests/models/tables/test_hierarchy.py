@@ -61,6 +61,7 @@ def test_codes_have_the_smallest_dtype_that_holds_them(size, dtype):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
+        ([], "at least one row"),
         ([(SECRET,)], "row 1 has 1 column"),
         ([("x", "g", "*"), (SECRET, "*")], "row 2 has 2 columns where row 1 has 3"),
         ([("x", "*"), (SECRET, "x")], r"row 2 does not end in \*"),
@@ -92,6 +93,9 @@ def test_a_row_moved_to_another_branch_breaks_the_nesting_and_is_named(hierarchy
 @pytest.mark.parametrize(
     ("labels", "parents", "message"),
     [
+        ((("x", "y"),), (), r"last level that is all '\*'"),
+        ((("x", "y"), ("z",)), ((0, 0),), r"last level that is all '\*'"),
+        ((("x", "y"), ("*",)), (), "2 levels need 1 parent maps, got 0"),
         (((SECRET, SECRET), ("*",)), ((0, 0),), "level 0 names a value twice"),
         (((SECRET, "y"), ("*",)), ((0,),), "level 0 do not cover those of level 1"),
         (((SECRET, "y"), ("*",)), ((0, 1),), "level 0 do not cover those of level 1"),
@@ -106,9 +110,11 @@ def test_levels_that_do_not_nest_are_refused(labels, parents, message):
     assert issubclass(HierarchyError, MarginalsError)
 
 
-def test_lifting_from_a_level_below_the_first_is_refused():
-    with pytest.raises(HierarchyError, match="level -1 to level 1 of a hierarchy of height 2"):
-        Hierarchy.from_rows([("x", "g", "*"), ("y", "g", "*")]).lift(-1, 1)
+@pytest.mark.parametrize(("fine", "coarse"), [(1, 0), (-1, 1), (0, 3)])
+def test_lifting_downwards_or_to_levels_that_are_not_there_is_refused(fine, coarse):
+    hierarchy = Hierarchy.from_rows([("x", "g", "*"), ("y", "g", "*")])
+    with pytest.raises(HierarchyError, match=f"level {fine} to level {coarse} of a hierarchy of height 2"):
+        hierarchy.lift(fine, coarse)
 
 
 @given(st.lists(st.text("0123456789", min_size=1, max_size=5), min_size=1, unique=True), st.data())
@@ -139,7 +145,12 @@ def decimal_intervals(values, widths):
             for widths in ([0], [-5], [5, 7], [5, 5], [10, 5], [5, 0], [5, -5], [5, 10, 0])
         ),
         (decimal_intervals, ["1"], ["0.5", "0.7"], "proper multiple"),
+        (intervals, ["3"], [], "one width"),
+        (intervals, [], [5], "one value"),
+        (decimal_intervals, [], [1], "one value"),
         (decimal_intervals, ["1"], [], "one width"),
+        (decimal_intervals, ["inf"], [1], "infinity"),
+        (lambda values, _: Hierarchy.flat(values), [1, 2], (), "labels of level 0 must be texts"),
     ],
 )
 def test_steps_and_values_that_make_no_hierarchy_are_refused(make, values, steps, message):
@@ -387,6 +398,20 @@ def test_a_level_that_the_hierarchy_lacks_is_refused_with_its_attribute(level):
         DOMAIN.mask({"zip": 0, "age": level})
     assert DOMAIN.mask({"age": 3}) == 0
     assert DOMAIN.mask({"age": 0}) == DOMAIN.attribute_masks[1]
+
+
+@pytest.mark.parametrize("ask", [DOMAIN.index, DOMAIN.hierarchy, lambda a: DOMAIN.mask({a: 0})])
+def test_an_unknown_attribute_is_refused_with_the_names_of_the_known_ones(ask):
+    with pytest.raises(DomainMismatchError, match="no attribute 'sex'; the attributes are zip, age"):
+        ask("sex")
+
+
+@given(hierarchies())
+def test_a_domain_refuses_repeated_attributes_and_missing_hierarchies(hierarchy):
+    with pytest.raises(DomainMismatchError, match="named twice"):
+        Domain(("a", "a"), (hierarchy, hierarchy))
+    with pytest.raises(DomainMismatchError, match="2 attributes came with 1 hierarchies"):
+        Domain(("a", "b"), (hierarchy,))
 
 
 LEVELS = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3))
