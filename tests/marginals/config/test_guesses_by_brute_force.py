@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from marginals.publishing.proposals import proposed_diversity
 from scipy.stats import chi2_contingency
 
 from first_configs import init
