@@ -4,11 +4,11 @@ A picture is a dictionary that says its `height` and `description`. The same num
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import floor, isfinite, log10
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from marginals.names import margin_in_words, number_of, shown_at
 from models.arrays import CountArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain, Hierarchy, Margin
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 WIDTH = 380.0
 """Pixels of a drawing, which stays readable on a phone."""
@@ -35,8 +32,10 @@ _GAP = 14.0, 18.0
 """Between boxes, across and down."""
 
 # The interaction graph: attributes that are a crowd, rounds of moving boxes apart (a tenth for a crowd) until they are too
-# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down.
+# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down. Each
+# attribute moves so many times to where its own stress is least (Gansner, Koren and North 2004, localized).
 _CROWD = 60
+_MOVES = 60
 _ROUNDS = 200
 _TOUCH = 0.1
 _TURNS = 12
@@ -96,11 +95,9 @@ def interaction_picture(collection: Collection) -> Shape:
     """The interaction graph: attributes of one table are joined, at their finest levels there.
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
-    Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
+    Attributes are placed with little stress, as Kamada and Kawai (1989) define it, turned so that edges run clear of what
+    they do not join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
     """
-    import networkx as nx
-
     levels = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in levels]
     if not order:
@@ -123,10 +120,7 @@ def interaction_picture(collection: Collection) -> Shape:
         description = sentence or "No two attributes are published together."
         return {"height": height, "capsules": capsules, "edges": edges, "description": description}
 
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(order)
-    graph.add_edges_from((a, b) for a, _, b, _ in pairs)
-    spots = _placed(graph)
+    spots = _placed(neighbours(order, ((a, b) for a, _, b, _ in pairs)))
     turns = [math.pi * turn / _TURNS for turn in range(_TURNS if 2 < len(order) <= _CROWD else 1)]
     pictures = [drawn(_apart(_stretched(_turned(spots, angle), height), sizes, height)) for angle in turns]
     return pictures[0] if len(pictures) == 1 else min(pictures, key=lambda picture: _clutter(picture, pairs))
@@ -140,16 +134,45 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
     return {"x": left, "y": top, "width": round(width, 1), "height": height, "beads": beads}
 
 
-def _placed(graph: "nx.Graph[str]") -> list[Point]:
-    import networkx as nx
+def neighbours(nodes: Iterable[Any], edges: Iterable[tuple[Any, Any]]) -> dict[Any, set[Any]]:
+    """The neighbours of each node of a graph."""
+    near: dict[Any, set[Any]] = {node: set() for node in nodes}
+    for one, other in edges:
+        near[one].add(other)
+        near[other].add(one)
+    return near
 
-    if len(graph) > _CROWD or len(graph) < 2:
-        layout = nx.circular_layout(graph)
-    else:
-        lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
-        apart = max(max(row.values()) for row in lengths.values()) + 1
-        layout = nx.kamada_kawai_layout(graph, dist={a: {b: lengths[a].get(b, apart) for b in graph} for a in graph})
-    return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
+
+def steps_from(start: Any, near: Mapping[Any, set[Any]]) -> dict[Any, int]:
+    """How many edges away from a node each node is that a path leads to."""
+    steps = {start: 0}
+    last = {start}
+    while last:
+        last = set().union(*(near[node] for node in last)) - steps.keys()
+        steps |= dict.fromkeys(last, max(steps.values()) + 1)
+    return steps
+
+
+def _placed(near: Mapping[str, set[str]]) -> list[Point]:
+    # Plain arithmetic: another machine must give the same bytes, and sums of arrays or a solver's need not be the same.
+    turns = [2 * math.pi * number / len(near) for number in range(len(near))]
+    spots = [(round(math.cos(turn), 9), round(math.sin(turn), 9)) for turn in turns]
+    if len(near) > _CROWD:
+        return spots
+    steps = [steps_from(node, near) for node in near]
+    apart = 1 + max(max(row.values()) for row in steps)
+    wanted = [[row.get(node, apart) for node in near] for row in steps]
+    for place in [*range(len(near))] * _MOVES:
+        x, y = spots[place]
+        weights = across = down = 0.0
+        for (other_x, other_y), length in zip(spots, wanted[place]):
+            if length:
+                scale = length / (math.sqrt((x - other_x) * (x - other_x) + (y - other_y) * (y - other_y)) or 1.0)
+                weights += 1 / (length * length)
+                across += (other_x + scale * (x - other_x)) / (length * length)
+                down += (other_y + scale * (y - other_y)) / (length * length)
+        spots[place] = (across / weights, down / weights) if weights else (x, y)
+    return spots
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
@@ -216,37 +239,39 @@ def tree_picture(collection: Collection) -> Shape:
 
     `boxes` are margins, each below the one it hangs on and indented; an `elbow` leads up from it.
     """
-    import networkx as nx
-
-    tree = collection.junction_tree.graph()
+    tree = collection.junction_tree
+    margins = tree.margins
+    shared = {
+        frozenset((margins[parent], margin)): collection.domain.margin(separator)
+        for margin, parent, separator in zip(margins, tree.parents, tree.separators)
+        if parent >= 0
+    }
+    near = neighbours(margins, map(tuple, shared))
     words = partial(margin_in_words, domain=collection.domain)
-    boxes: list[Shape] = []
+    place: dict[Margin, Shape] = {}
     sentences: list[str] = []
     y = 4.0
-    for part in nx.connected_components(tree):
-        inside = tree.subgraph(part)
-        root = min(nx.center(inside), key=lambda margin: (-len(margin), tuple(margin.items())))
-        depths = nx.single_source_shortest_path_length(inside, root)
+    for first in margins:
+        if first in place:
+            continue
+        farthest = {margin: max(steps_from(margin, near).values()) for margin in steps_from(first, near)}
+        root = min(farthest, key=lambda margin: (farthest[margin], -len(margin), tuple(margin.items())))
+        depths = steps_from(root, near)
         step = min(26.0, 150 / max(1, *depths.values()))
-        place: dict[Margin, Shape] = {}
-        parents = {child: parent for parent, child in nx.dfs_edges(inside, root, sort_neighbors=_sorted)}
-        for margin in nx.dfs_preorder_nodes(inside, root, sort_neighbors=_sorted):
-            parent = parents.get(margin)
-            separator = "" if parent is None else words(inside.edges[parent, margin]["separator"])
+        waiting: list[tuple[Margin, Margin | None]] = [(root, None)]
+        while waiting:
+            margin, parent = waiting.pop()
+            separator = "" if parent is None else words(shared[frozenset((parent, margin))])
             y += 22 if parent is not None else 0
-            box = _box(
-                margin, 4 + step * depths[margin], y, collection.domain, separator, place[parent] if parent else None
-            )
+            above = None if parent is None else place[parent]
+            box = _box(margin, 4 + step * depths[margin], y, collection.domain, separator, above)
             place[margin] = box
-            boxes.append(box)
             y = box["y"] + box["height"] + 6
             sentences.append(words(margin) + (f", which shares {separator} with {words(parent)}" if parent else ""))
+            below = sorted(near[margin] - {parent}, key=lambda other: tuple(other.items()), reverse=True)
+            waiting += [(other, margin) for other in below]
         y += 12
-    return {"height": round(y, 1), "boxes": boxes, "description": "; ".join(sentences)}
-
-
-def _sorted(margins: Iterable[Margin]) -> list[Margin]:
-    return sorted(margins, key=lambda margin: tuple(margin.items()))
+    return {"height": round(y, 1), "boxes": [*place.values()], "description": "; ".join(sentences)}
 
 
 def _box(margin: Margin, x: float, y: float, domain: Domain, separator: str, above: Shape | None) -> Shape:
