@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, reduce
-from itertools import combinations, pairwise, product
-from math import prod
+from itertools import chain, combinations, pairwise, product
+from math import comb, factorial, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from unicodedata import normalize
@@ -21,6 +22,7 @@ from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent, Published, model_of
 from marginals.bundle.reading import check_agreement, read_bundle
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.messages import first_few
 from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part, inside_all
 from marginals.tables.attribute import MISSING, Role
@@ -44,10 +46,16 @@ def union(bundles: Bundles) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
     Raises IncompatibleReleasesError naming both bundles if they generalize an attribute differently, as far as labels and
-    counts tell, or give it different roles, or differ in how many rows a person has, and BundleError if they count different
-    numbers of rows, or contradict each other.
+    counts tell, give it different roles, may call one column by two names, or differ in how many rows a person has. Raises
+    BundleError if they count different numbers of rows, or contradict each other.
     """
     bundles = [(name, published.as_one()) for name, published in bundles]
+    together = _union(bundles)
+    _check_names(bundles)
+    return together
+
+
+def _union(bundles: Bundles) -> BundleContent:
     (first, published), *others = bundles
     rows = published.collection.cube.total
     for name, other in others:
@@ -435,7 +443,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
             if bundle in group
         }
         renamed.append((bundle, _renamed(content, names, groups.keys() - names.keys())))
-    together = union(renamed)
+    together = _union(renamed)
     collection = together.collection
     atoms: dict[str, Atoms] = {}
     for attribute, ways in parts.items():
@@ -456,31 +464,6 @@ def _check_roles(bundles: Bundles) -> None:
                 raise IncompatibleReleasesError(one, other, f"only one calls {attribute!r} sensitive", "the roles")
 
 
-def _check_names(bundles: Bundles) -> None:
-    for (one, content), (other, other_content) in combinations(bundles, 2):
-        for pair in _names_apart(content, other_content):
-            if _is_alike(*pair) or not _counts(content, pair[0]).isdisjoint(_counts(other_content, pair[1])):
-                differ = f"what one calls {pair[0]!r} and the other {pair[1]!r} may be one column"
-                raise IncompatibleReleasesError(one, other, differ, "the names")
-
-
-def _names_apart(one: BundleContent, other: BundleContent) -> Iterator[tuple[str, str]]:
-    first, second = (list(filter(content.collection.shows, content.domain.attributes)) for content in (one, other))
-    return product([name for name in first if name not in second], [name for name in second if name not in first])
-
-
-def _is_alike(name: str, other: str) -> bool:
-    spellings = [normalize("NFKC", text).casefold() for text in (name, other)]
-    first, second = ("".join(filter(str.isalnum, spelling)) or spelling.strip() for spelling in spellings)
-    return first == second
-
-
-def _counts(content: BundleContent, attribute: str) -> set[frozenset[tuple[str, int]]]:
-    counted = counted_hierarchy(content.collection, attribute)
-    levels = (counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height))
-    return {frozenset(counts.items()) for counts in levels if len(counts) > 1}
-
-
 def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
     groups: list[list[tuple[str, BundleContent]]] = []
     for name, content in bundles:
@@ -489,7 +472,7 @@ def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
         alone = (name, _only(content, attribute))
         for group in groups:
             try:
-                union([*group, alone])
+                _union([*group, alone])
             except IncompatibleReleasesError:
                 continue
             group.append(alone)
@@ -546,6 +529,121 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
     order = keys.argsort(kind="stable")
     codes = {name: columns[name][order] for name in attributes}
     return Support(Cells.of(domain, Margin(levels), codes), atoms.weights[order])
+
+
+# Columns that may be one under two names: readers see that two columns are alike, whatever they are called.
+#
+# Of the same people, one column has the same counts in both releases, by whatever labels, or counts that fit by what labels
+# say. If it is another column after all, the joint verdict is undecided for nothing; to take it for another column could be
+# a wrong "holds". A name that both releases have is taken for one column, unless its counts contradict that.
+
+
+def _check_names(bundles: Bundles) -> None:
+    for (one, content), (other, other_content) in combinations(bundles, 2):
+        if pairs := _one_column(content, other_content, is_one_table=True):
+            differ = f"may call one column by two names: {_in_words(pairs)}"
+            raise IncompatibleReleasesError(one, other, differ, "the names")
+
+
+def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
+    return first_few([f"{name!r} and {other!r}" for name, other in pairs], 3)
+
+
+def _one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
+    first, second = (
+        {name: counted_hierarchy(content.collection, name) for name in filter(content.collection.shows, content.roles)}
+        for content in (one, other)
+    )
+    has_same_rows = one.collection.cube.total == other.collection.cube.total
+    may_be_one = _may_be_one if has_same_rows else _is_like
+    shared = first.keys() & second.keys()
+    is_named = {name for name in shared if is_one_table or may_be_one(first[name], second[name])}
+    pairs = product(*([name for name in names if name not in is_named] for names in (first, second)))
+    apart = [(name, twin) for name, twin in pairs if name != twin]
+    alike = [pair for pair in apart if _is_alike(*pair)]
+    return alike + [pair for pair in apart if pair not in alike and may_be_one(first[pair[0]], second[pair[1]])]
+
+
+def _is_alike(name: str, other: str) -> bool:
+    first, second = ("".join(filter(str.isalnum, spelling)) or spelling for spelling in map(_folded, (name, other)))
+    return first == second
+
+
+def _folded(text: str) -> str:
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
+def _may_be_one(one: CountedHierarchy, other: CountedHierarchy) -> bool:
+    """Whether two columns of the same people may be one, by their counts alone or by what their labels have in common."""
+    levels, more_levels = _counted_levels(one), _counted_levels(other)
+    if len(levels[0]) < 2 or len(more_levels[0]) < 2:
+        return False
+    sizes, more_sizes = ([sorted(counts.values()) for counts in of_each] for of_each in (levels, more_levels))
+    if (sizes[0] in more_sizes and _is_rare(sizes[0])) or (more_sizes[0] in sizes and _is_rare(more_sizes[0])):
+        return True
+    if any(counts in more_levels and len(_telling(counts)) > 1 for counts in levels):
+        return True
+    words = [_telling(chain(*of_each)) for of_each in (levels, more_levels)]
+    are_ranges = _are_ranges(levels[0]) and _are_ranges(more_levels[0])
+    if not are_ranges and not words[0] & words[1] & _telling((*levels[0], *more_levels[0])):
+        return False
+    pairs, _ = overlapping_values(one.published_levels.hierarchy, other.published_levels.hierarchy)
+    return _can_be_dealt(pairs, one.counts, other.counts)
+
+
+def _is_rare(sizes: Sequence[int]) -> bool:
+    """Whether at least 20 columns of as many rows and values have different counts, in any order of their values."""
+    parts = min(len(sizes), 4)
+    return comb(sum(sizes) - len(sizes) + parts - 1, parts - 1) >= 20 * factorial(parts)
+
+
+def _is_like(one: CountedHierarchy, other: CountedHierarchy) -> bool:
+    """Whether two columns of other people have labels in common, and about the same shares."""
+    levels, more_levels = (
+        [
+            {_folded(label): count / own.counts.sum() for label, count in counts.items()}
+            for counts in _counted_levels(own)
+        ]
+        for own in (one, other)
+    )
+    return any(
+        len(_telling(shares) & _telling(others)) > 1
+        and sum(abs(shares.get(label, 0) - others.get(label, 0)) for label in {*shares, *others}) <= _LIKE
+        for shares, others in (*product(levels[:1], more_levels), *product(levels, more_levels[:1]))
+    )
+
+
+_LIKE = 0.2
+"""Largest sum of differences of shares of a column of a table that changed."""
+
+
+def _counted_levels(counted: CountedHierarchy) -> list[Mapping[str, int]]:
+    return [counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height)]
+
+
+def _telling(labels: Iterable[str]) -> set[str]:
+    words = {word for label in labels for word in label.split(", ")}
+    return {word for word in words if word != MISSING and not _THE_REST.fullmatch(word)}
+
+
+def _are_ranges(labels: Iterable[str]) -> bool:
+    return all(interval(label) is not None or label.endswith(SUPPRESSED) for label in labels if label != MISSING)
+
+
+def _can_be_dealt(pairs: IndexArray, counts: CountArray, others: CountArray) -> bool:
+    """Whether the rows of some values can be those of others, each of a value that overlaps: a flow of all rows."""
+    from scipy.sparse import csr_array  # slow to import, and few need it
+    from scipy.sparse.csgraph import maximum_flow
+
+    if (rows := int(counts.sum())) > np.iinfo(np.int32).max:
+        return True
+    places = np.arange(len(counts)), len(counts) + np.arange(len(others))
+    source, sink = len(counts) + len(others), len(counts) + len(others) + 1
+    tails = np.concatenate([np.full(len(counts), source), pairs[0], places[1]])
+    heads = np.concatenate([places[0], places[1][pairs[1]], np.full(len(others), sink)])
+    rooms = np.concatenate([counts, np.minimum(counts[pairs[0]], others[pairs[1]]), others]).astype(np.int32)
+    network = csr_array((rooms, (tails, heads)), shape=(sink + 1, sink + 1))
+    return int(maximum_flow(network, source, sink).flow_value) == rows
 
 
 # Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.
@@ -700,12 +798,15 @@ def _one_table(bundles: Bundles) -> OneTable | None:
     if len({published.where for _, published in bundles if published.where}) > 1:
         return None
     try:
-        together = bundles[0][1] if len(bundles) == 1 else union(bundles)
-        _check_names(bundles)
-        return OneTable(bundles, together)
+        return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
     except BundleError:
         return None
     except IncompatibleReleasesError:
+        with suppress(IncompatibleReleasesError):
+            try:
+                common_refinement(bundles)
+            except BundleError:
+                return None
         return OneTable(bundles, None)
 
 
@@ -762,11 +863,11 @@ class TablePair:
         )
 
     @property
-    def one_column(self) -> tuple[str, str] | None:
-        """A name in each table that may be of one column, as they are spelled alike; None where there are none."""
+    def one_column(self) -> str:
+        """Names, one in each table, that may be of one column; empty where there are none."""
         bundles = ([bundle for _, bundle in table.bundles] for table in (self.earlier, self.later))
-        apart = (names for one, other in product(*bundles) for names in _names_apart(one, other))
-        return next((names for names in apart if _is_alike(*names)), None)
+        pairs = (pair for both in product(*bundles) for pair in _one_column(*both, is_one_table=False))
+        return _in_words([*dict.fromkeys(pairs)])
 
     @property
     def narrowed(self) -> Narrowing:
@@ -829,12 +930,12 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     verdict, notes = worst.verdict, [worst.note, pair.parts]
     why = pair.assumption if verdict is Verdict.FAILS else ""
     if verdict is Verdict.HOLDS:
-        notes.append("a label is taken to mean the same in both")
+        notes.append("a name and a label are taken to mean the same in both")
         if any(table.together is None for table in (pair.earlier, pair.later)):
             notes = []
             why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
         elif names := pair.one_column:
-            notes, why = [], f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
+            notes, why = [], f"{names} may be one column, and its values were not compared"
     if why:
         verdict, notes = Verdict.UNDECIDED, [why, *notes[1:]]
     return replace(worst, verdict=verdict, parameters=pair.parameters, note="; ".join(filter(None, notes)))
