@@ -235,43 +235,32 @@ def _crosses(one: _Segment, other: _Segment) -> bool:
 
 
 def tree_picture(collection: Collection) -> Shape:
-    """The junction tree of a decomposable collection, from a centre of each connected part down.
+    """The junction tree of a decomposable collection, in perfect sequence from the root of each connected part down.
 
     `boxes` are margins, each below the one it hangs on and indented; an `elbow` leads up from it.
     """
-    tree = collection.junction_tree
-    margins = tree.margins
-    shared = {
-        frozenset((margins[parent], margin)): collection.domain.margin(separator)
-        for margin, parent, separator in zip(margins, tree.parents, tree.separators)
-        if parent >= 0
-    }
-    near = neighbours(margins, map(tuple, shared))
+    tree, margins = collection.junction_tree, collection.junction_tree.margins
     words = partial(margin_in_words, domain=collection.domain)
-    place: dict[Margin, Shape] = {}
+    depths: list[int] = []
+    for parent in tree.parents:
+        depths.append(depths[parent] + 1 if parent >= 0 else 0)
+    step = min(26.0, 150 / max([1, *depths]))
+    boxes: dict[int, Shape] = {}
     sentences: list[str] = []
     y = 4.0
-    for first in margins:
-        if first in place:
-            continue
-        farthest = {margin: max(steps_from(margin, near).values()) for margin in steps_from(first, near)}
-        root = min(farthest, key=lambda margin: (farthest[margin], -len(margin), tuple(margin.items())))
-        depths = steps_from(root, near)
-        step = min(26.0, 150 / max(1, *depths.values()))
-        waiting: list[tuple[Margin, Margin | None]] = [(root, None)]
-        while waiting:
-            margin, parent = waiting.pop()
-            separator = "" if parent is None else words(shared[frozenset((parent, margin))])
-            y += 22 if parent is not None else 0
-            above = None if parent is None else place[parent]
-            box = _box(margin, 4 + step * depths[margin], y, collection.domain, separator, above)
-            place[margin] = box
-            y = box["y"] + box["height"] + 6
-            sentences.append(words(margin) + (f", which shares {separator} with {words(parent)}" if parent else ""))
-            below = sorted(near[margin] - {parent}, key=lambda other: tuple(other.items()), reverse=True)
-            waiting += [(other, margin) for other in below]
-        y += 12
-    return {"height": round(y, 1), "boxes": [*place.values()], "description": "; ".join(sentences)}
+    waiting = [place for place, parent in enumerate(tree.parents) if parent < 0][::-1]
+    while waiting:
+        place = waiting.pop()
+        parent, margin = tree.parents[place], margins[place]
+        separator = words(collection.domain.margin(tree.separators[place])) if parent >= 0 else ""
+        y += 22 if parent >= 0 else 12 * bool(boxes)
+        boxes[place] = _box(margin, 4 + step * depths[place], y, collection.domain, separator, boxes.get(parent))
+        y = boxes[place]["y"] + boxes[place]["height"] + 6
+        sentences.append(
+            words(margin) + (f", which shares {separator} with {words(margins[parent])}" if parent >= 0 else "")
+        )
+        waiting += reversed(tree.children[place])
+    return {"height": round(y + 12, 1), "boxes": [*boxes.values()], "description": "; ".join(sentences)}
 
 
 def _box(margin: Margin, x: float, y: float, domain: Domain, separator: str, above: Shape | None) -> Shape:

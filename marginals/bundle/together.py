@@ -1,25 +1,32 @@
 """Several bundles together: of one table, or of a table that changed in between."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, reduce
-from itertools import chain, combinations, pairwise, product
-from math import comb, factorial, prod
+from itertools import combinations, pairwise, product
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-from unicodedata import normalize
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from checks.attacks.knowledge import Knowledge, Levels, certainly_small
-from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
+from checks.changes import CRITERION, CellDifference, Narrowing, difference, every_cell
 from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, NoSmallCertain, Register
 from checks.combinatorial import ToldByLabels
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent, Published, model_of
+from marginals.bundle.overlaps import (
+    MOST_PAIRS,
+    THE_REST,
+    LabelOverlaps,
+    counted_hierarchy,
+    label_overlaps,
+    one_column,
+    value_counts,
+)
 from marginals.bundle.reading import check_agreement, read_bundle
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import first_few
@@ -27,14 +34,14 @@ from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part, inside_all
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
-from models.arrays import CountArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.errors import HierarchyError, MarginalsError
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, pack
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin
 
 if TYPE_CHECKING:
     from marginals.tables.table import Table
@@ -124,21 +131,6 @@ def over_one_domain(bundles: Bundles) -> list[Collection]:
     return [in_common(published.collection, common_hierarchies) for _, published in bundles]
 
 
-def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
-    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
-    hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
-    if finest == hierarchy.height:
-        return CountedHierarchy(hierarchy, finest, np.array([collection.cube.total]))
-    return CountedHierarchy(hierarchy, finest, _value_counts(collection.cube, attribute, finest))
-
-
-def _value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
-    table = cube.table(cube.domain.mask({attribute: level}))
-    counts = np.zeros(cube.domain.hierarchy(attribute).size(level), dtype=np.int64)
-    counts[table.codes[0]] = table.counts
-    return counts
-
-
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
     """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
@@ -198,7 +190,7 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
         raise other
     truth = _named_as(published, truth)
     hierarchies = {
-        name: CountedHierarchy(hierarchy, 0, _value_counts(truth.cube, name, 0))
+        name: CountedHierarchy(hierarchy, 0, value_counts(truth.cube, name, 0))
         for name, hierarchy in truth.domain.items()
     }
     try:
@@ -219,7 +211,7 @@ def _named_as(published: Published, truth: "Table") -> "Table":
         if not published.everything.shows(name):
             continue
         counted, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
-        counts = _value_counts(truth.cube, name, 0)
+        counts = value_counts(truth.cube, name, 0)
         for finest in range(ladder.height):
             named = naming.named(ladder, finest, counts, published.least_count).hierarchy
             if CountedHierarchy(named, 0, counts).counts_at(finest) == counted.counts_at(counted.finest):
@@ -232,9 +224,6 @@ def _named_as(published: Published, truth: "Table") -> "Table":
 #
 # Of 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms; of 18.5-<25 and
 # 20-<30, 20-<25. Labels of numbers tell them by themselves, others by the base values that the releases name.
-
-_MOST_PAIRS = 1_000_000
-"""Combinations of values that are looked at; of more, any two may overlap."""
 
 _Numbers = tuple[tuple[Decimal, Decimal], ...]
 """Intervals without their upper ends: the whole numbers from 20 to 24 are (20, 25), and so are all numbers of 20-<25."""
@@ -258,7 +247,7 @@ class Atoms:
 
 def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
     """The atoms of an attribute; None where the labels do not tell how its values overlap."""
-    if prod(hierarchy.size(level) for hierarchy, level in parts) > _MOST_PAIRS:
+    if prod(hierarchy.size(level) for hierarchy, level in parts) > MOST_PAIRS:
         return None
     return _on_a_line(parts) or _of_base_values(parts)
 
@@ -464,6 +453,17 @@ def _check_roles(bundles: Bundles) -> None:
                 raise IncompatibleReleasesError(one, other, f"only one calls {attribute!r} sensitive", "the roles")
 
 
+def _check_names(bundles: Bundles) -> None:
+    for (one, content), (other, other_content) in combinations(bundles, 2):
+        if pairs := one_column(content, other_content, is_one_table=True):
+            differ = f"may call one column by two names: {_in_words(pairs)}"
+            raise IncompatibleReleasesError(one, other, differ, "the names")
+
+
+def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
+    return first_few([f"{name!r} and {other!r}" for name, other in pairs], 3)
+
+
 def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
     groups: list[list[tuple[str, BundleContent]]] = []
     for name, content in bundles:
@@ -529,218 +529,6 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
     order = keys.argsort(kind="stable")
     codes = {name: columns[name][order] for name in attributes}
     return Support(Cells.of(domain, Margin(levels), codes), atoms.weights[order])
-
-
-# Columns that may be one under two names: readers see that two columns are alike, whatever they are called.
-#
-# Of the same people, one column has the same counts in both releases, by whatever labels, or counts that fit by what labels
-# say. If it is another column after all, the joint verdict is undecided for nothing; to take it for another column could be
-# a wrong "holds". A name that both releases have is taken for one column, unless its counts contradict that.
-
-
-def _check_names(bundles: Bundles) -> None:
-    for (one, content), (other, other_content) in combinations(bundles, 2):
-        if pairs := _one_column(content, other_content, is_one_table=True):
-            differ = f"may call one column by two names: {_in_words(pairs)}"
-            raise IncompatibleReleasesError(one, other, differ, "the names")
-
-
-def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
-    return first_few([f"{name!r} and {other!r}" for name, other in pairs], 3)
-
-
-def _one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
-    first, second = (
-        {name: counted_hierarchy(content.collection, name) for name in filter(content.collection.shows, content.roles)}
-        for content in (one, other)
-    )
-    has_same_rows = one.collection.cube.total == other.collection.cube.total
-    may_be_one = _may_be_one if has_same_rows else _is_like
-    shared = first.keys() & second.keys()
-    is_named = {name for name in shared if is_one_table or may_be_one(first[name], second[name])}
-    pairs = product(*([name for name in names if name not in is_named] for names in (first, second)))
-    apart = [(name, twin) for name, twin in pairs if name != twin]
-    alike = [pair for pair in apart if _is_alike(*pair)]
-    return alike + [pair for pair in apart if pair not in alike and may_be_one(first[pair[0]], second[pair[1]])]
-
-
-def _is_alike(name: str, other: str) -> bool:
-    first, second = ("".join(filter(str.isalnum, spelling)) or spelling for spelling in map(_folded, (name, other)))
-    return first == second
-
-
-def _folded(text: str) -> str:
-    return " ".join(normalize("NFKC", text).casefold().split())
-
-
-def _may_be_one(one: CountedHierarchy, other: CountedHierarchy) -> bool:
-    """Whether two columns of the same people may be one, by their counts alone or by what their labels have in common."""
-    levels, more_levels = _counted_levels(one), _counted_levels(other)
-    if len(levels[0]) < 2 or len(more_levels[0]) < 2:
-        return False
-    sizes, more_sizes = ([sorted(counts.values()) for counts in of_each] for of_each in (levels, more_levels))
-    if (sizes[0] in more_sizes and _is_rare(sizes[0])) or (more_sizes[0] in sizes and _is_rare(more_sizes[0])):
-        return True
-    if any(counts in more_levels and len(_telling(counts)) > 1 for counts in levels):
-        return True
-    words = [_telling(chain(*of_each)) for of_each in (levels, more_levels)]
-    are_ranges = _are_ranges(levels[0]) and _are_ranges(more_levels[0])
-    if not are_ranges and not words[0] & words[1] & _telling((*levels[0], *more_levels[0])):
-        return False
-    pairs, _ = overlapping_values(one.published_levels.hierarchy, other.published_levels.hierarchy)
-    return _can_be_dealt(pairs, one.counts, other.counts)
-
-
-def _is_rare(sizes: Sequence[int]) -> bool:
-    """Whether at least 20 columns of as many rows and values have different counts, in any order of their values."""
-    parts = min(len(sizes), 4)
-    return comb(sum(sizes) - len(sizes) + parts - 1, parts - 1) >= 20 * factorial(parts)
-
-
-def _is_like(one: CountedHierarchy, other: CountedHierarchy) -> bool:
-    """Whether two columns of other people have labels in common, and about the same shares."""
-    levels, more_levels = (
-        [
-            {_folded(label): count / own.counts.sum() for label, count in counts.items()}
-            for counts in _counted_levels(own)
-        ]
-        for own in (one, other)
-    )
-    return any(
-        len(_telling(shares) & _telling(others)) > 1
-        and sum(abs(shares.get(label, 0) - others.get(label, 0)) for label in {*shares, *others}) <= _LIKE
-        for shares, others in (*product(levels[:1], more_levels), *product(levels, more_levels[:1]))
-    )
-
-
-_LIKE = 0.2
-"""Largest sum of differences of shares of a column of a table that changed."""
-
-
-def _counted_levels(counted: CountedHierarchy) -> list[Mapping[str, int]]:
-    return [counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height)]
-
-
-def _telling(labels: Iterable[str]) -> set[str]:
-    words = {word for label in labels for word in label.split(", ")}
-    return {word for word in words if word != MISSING and not _THE_REST.fullmatch(word)}
-
-
-def _are_ranges(labels: Iterable[str]) -> bool:
-    return all(interval(label) is not None or label.endswith(SUPPRESSED) for label in labels if label != MISSING)
-
-
-def _can_be_dealt(pairs: IndexArray, counts: CountArray, others: CountArray) -> bool:
-    """Whether the rows of some values can be those of others, each of a value that overlaps: a flow of all rows."""
-    from scipy.sparse import csr_array  # slow to import, and few need it
-    from scipy.sparse.csgraph import maximum_flow
-
-    if (rows := int(counts.sum())) > np.iinfo(np.int32).max:
-        return True
-    places = np.arange(len(counts)), len(counts) + np.arange(len(others))
-    source, sink = len(counts) + len(others), len(counts) + len(others) + 1
-    tails = np.concatenate([np.full(len(counts), source), pairs[0], places[1]])
-    heads = np.concatenate([places[0], places[1][pairs[1]], np.full(len(others), sink)])
-    rooms = np.concatenate([counts, np.minimum(counts[pairs[0]], others[pairs[1]]), others]).astype(np.int32)
-    network = csr_array((rooms, (tails, heads)), shape=(sink + 1, sink + 1))
-    return int(maximum_flow(network, source, sink).flow_value) == rows
-
-
-# Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.
-#
-# A label stands for what the other release has under the same label, at whatever level. Numbers, intervals, prefixes
-# (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels that do not tell, such as `other` beside
-# other names, any two can overlap. A value that nothing in the other release can stand for has no rows there.
-
-_THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
-"""Labels of what the other values of a level leave, as fitted levels have them."""
-
-
-class LabelOverlaps(NamedTuple):
-    """The values that overlap, of attributes that are generalized differently, and of which of these labels do not tell."""
-
-    pairs: Overlaps
-    unclear: tuple[str, ...]
-
-
-def _label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
-    pairs, unclear = {}, []
-    for name in earlier.domain.attributes:
-        if name not in later.domain.attributes:
-            continue
-        hierarchies = (earlier.domain.hierarchy(name), later.domain.hierarchy(name))
-        if hierarchies[0].labels[0] != hierarchies[1].labels[0]:
-            pairs[name], is_clear = overlapping_values(*hierarchies)
-            unclear += [] if is_clear or not (earlier.shows(name) and later.shows(name)) else [name]
-    return LabelOverlaps(pairs, tuple(unclear))
-
-
-def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bool]:
-    """The base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all of that.
-
-    >>> ages, bands = Hierarchy.flat(["20-29", "30-39", "missing"]), Hierarchy.flat(["missing", "20-24", "25 and over"])
-    >>> pairs, is_clear = overlapping_values(ages, bands)
-    >>> sorted(zip(*pairs.tolist())), is_clear
-    ([(0, 1), (0, 2), (1, 2), (2, 0)], True)
-    """
-    tell_all = set(one.labels[0]) == set(other.labels[0])
-    there, back = _namesakes(one, other, tell_all), _namesakes(other, one, tell_all)
-    pairs = dict.fromkeys((code, partner) for code, partners in there.items() for partner in partners)
-    pairs |= dict.fromkeys((partner, code) for code, partners in back.items() for partner in partners)
-    matched = [{pair[side] for pair in pairs} for side in (0, 1)]
-    unmatched = [[code for code in range(h.size(0)) if code not in codes] for h, codes in zip((one, other), matched)]
-    is_clear = True
-    if prod(map(len, unmatched)) > _MOST_PAIRS:
-        pairs |= {(code, unmatched[1][0]): None for code in unmatched[0]}
-        pairs |= {(unmatched[0][0], code): None for code in unmatched[1]}
-        is_clear = False
-    else:
-        values = [[*zip(hierarchy.labels[0], numbers_of(hierarchy))] for hierarchy in (one, other)]
-        for code, partner in product(*unmatched):
-            overlap = _overlap(values[0][code], values[1][partner])
-            is_clear &= overlap is not None
-            pairs |= {} if overlap is False else {(code, partner): None}
-    return np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T, is_clear
-
-
-def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, list[int]]:
-    # tell_all: whether the rest that some labels mean is the same in both
-    meanings: dict[str, frozenset[int]] = {}
-    for level in range(other.height):
-        above = other.lift(0, level)
-        if other.labels[level] == (SUPPRESSED,):
-            continue
-        order = np.argsort(above, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(above))[:-1])
-        for label, member in zip(other.labels[level], members):
-            meanings.setdefault(label, frozenset(member.tolist()))  # the finest where several levels have it
-    result = {}
-    for code, label in enumerate(one.labels[0]):
-        if not tell_all and _THE_REST.fullmatch(label):
-            continue
-        parts = [label] if label in meanings else label.split(", ")
-        if all(part in meanings and (tell_all or not _THE_REST.fullmatch(part)) for part in parts):
-            result[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
-    return result
-
-
-_Value: TypeAlias = tuple[str, Range | None]
-"""A label, and the numbers that it stands for."""
-
-
-def _overlap(value: _Value, other_value: _Value) -> bool | None:
-    (label, numbers), (other, other_numbers) = value, other_value
-    if _THE_REST.fullmatch(label) or _THE_REST.fullmatch(other):
-        return None
-    are_numbers = [known is not None and not known.is_empty for known in (numbers, other_numbers)]
-    if numbers is not None and other_numbers is not None and all(are_numbers):
-        return numbers.meets(other_numbers)
-    if any(are_numbers) and MISSING in (label, other):
-        return False
-    if label.endswith(SUPPRESSED) or other.endswith(SUPPRESSED):
-        prefixes = sorted((label.rstrip(SUPPRESSED), other.rstrip(SUPPRESSED)), key=len)
-        return len(label) == len(other) and prefixes[1].startswith(prefixes[0])
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -866,7 +654,7 @@ class TablePair:
     def one_column(self) -> str:
         """Names, one in each table, that may be of one column; empty where there are none."""
         bundles = ([bundle for _, bundle in table.bundles] for table in (self.earlier, self.later))
-        pairs = (pair for both in product(*bundles) for pair in _one_column(*both, is_one_table=False))
+        pairs = (pair for both in product(*bundles) for pair in one_column(*both, is_one_table=False))
         return _in_words([*dict.fromkeys(pairs)])
 
     @property
@@ -879,7 +667,7 @@ class TablePair:
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:
         """What is published of each of the two tables, and how their values overlap."""
         for before, after in product(self.earlier.collections, self.later.collections):
-            yield before, after, _label_overlaps(before, after)
+            yield before, after, label_overlaps(before, after)
 
 
 def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Iterator[TablePair]:
@@ -987,7 +775,7 @@ class ReleasedLadder:
             holding = [place for place, numbers in self._numbers if numbers.holds(number_range)]
             if len(holding) == 1:
                 return holding[0]
-        rest = [place for place, label in enumerate(self.released.labels[0]) if _THE_REST.fullmatch(label)]
+        rest = [place for place, label in enumerate(self.released.labels[0]) if THE_REST.fullmatch(label)]
         return rest[0] if len(rest) == 1 else None
 
     @cached_property
