@@ -183,31 +183,25 @@ class _Column:
 
     @cached_property
     def levels(self) -> list[Mapping[str, int]]:
-        """The counts of the published levels, finest first."""
         levels = range(self.counted.finest, self.counted.hierarchy.height)
         return [self.counted.counts_at(level) or {} for level in levels]
 
     @cached_property
     def sizes(self) -> list[list[int]]:
-        """The same without labels."""
         return [sorted(counts.values()) for counts in self.levels]
 
     @cached_property
     def shares(self) -> list[dict[str, float]]:
-        """The same as shares of all rows."""
         rows = max(int(self.counted.counts.sum()), 1)
         return [{_folded(label): count / rows for label, count in counts.items()} for counts in self.levels]
 
     @cached_property
     def words(self) -> set[str]:
-        """What its labels name."""
         return _words(chain(*self.levels))
 
     @cached_property
     def has_ranges(self) -> bool:
-        """Whether all its finest labels are of numbers, or all beginnings of codes."""
-        labels = [label for label in self.levels[0] if label != MISSING]
-        return all(map(interval, labels)) or all(label.endswith(SUPPRESSED) for label in labels)
+        return all(interval(label) is not None for label in self.levels[0] if label != MISSING)
 
 
 def _words(labels: Iterable[str]) -> set[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import prod
 from pathlib import Path
@@ -114,8 +114,8 @@ def over_one_domain(bundles: Bundles) -> list[Collection]:
         if other.rows_per_person != published.rows_per_person:
             differ = "differ in rows_per_person, how many rows a person has"
             raise IncompatibleReleasesError(first, name, differ, "the rows_per_person")
+    _check_roles(bundles)
     hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
-    roles: dict[str, Role] = {}
     for name, published in bundles:
         for attribute in published.domain.attributes:
             counted = counted_hierarchy(published.collection, attribute)
@@ -124,9 +124,6 @@ def over_one_domain(bundles: Bundles) -> list[Collection]:
             if merged is None:
                 raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
             hierarchies[attribute] = (first, merged)
-            if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
-                # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
-                raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
     common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
     return [in_common(published.collection, common_hierarchies) for _, published in bundles]
 
@@ -225,9 +222,6 @@ def _named_as(published: Published, truth: "Table") -> "Table":
 # Of 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms; of 18.5-<25 and
 # 20-<30, 20-<25. Labels of numbers tell them by themselves, others by the base values that the releases name.
 
-_Numbers = tuple[tuple[Decimal, Decimal], ...]
-"""Intervals without their upper ends: the whole numbers from 20 to 24 are (20, 25), and so are all numbers of 20-<25."""
-
 Grouping = tuple[Hierarchy, int]
 """How a release generalizes the attribute, and the finest level that it publishes."""
 
@@ -259,17 +253,21 @@ def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
     are_half_open = all(numbers.high.is_finite() and not numbers.with_high for numbers in ranges)
     if len(named) < len(parts) or not (are_whole or are_half_open):
         return None
-    meanings: list[list[_Numbers]] = [
-        [tuple((numbers.low, numbers.high + int(numbers.with_high)) for numbers in value) for value in values]
+    meanings = [
+        sorted(
+            (numbers.low, numbers.high + int(numbers.with_high), code) for code, v in enumerate(values) for numbers in v
+        )
         for values in named
     ]
-    if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(sorted(sum(meaning, ())))):
+    if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(meaning)):
         return None  # values of one level do not overlap; labels that seem to are none of numbers
-    atoms: dict[tuple[int, ...], _Numbers] = {}
-    for combination in product(*map(enumerate, meanings)):
-        codes, numbers = zip(*combination)
-        if common := reduce(_intersection, numbers):
-            atoms[codes] = common
+    pieces: dict[tuple[int, ...], list[tuple[Decimal, Decimal]]] = {}
+    for low, high in pairwise(sorted({end for meaning in meanings for value in meaning for end in value[:2]})):
+        codes = tuple(code for meaning in meanings for begin, end, code in meaning if begin <= low < end)
+        if len(codes) == len(parts):
+            known = pieces.setdefault(codes, [])
+            known.append((known.pop()[0] if known and known[-1][1] == low else low, high))
+    atoms = dict(sorted(pieces.items()))
     if not atoms:
         return None
     codes_of = np.array([*atoms])
@@ -304,19 +302,10 @@ def _is_whole(numbers: Range) -> bool:
     return all(end == end.to_integral_value() for end in ends) and (numbers.with_high or not numbers.high.is_finite())
 
 
-def _intersection(one: _Numbers, other: _Numbers) -> _Numbers:
-    pairs = ((max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other)
-    return tuple((low, high) for low, high in pairs if low < high)
-
-
-def _label(numbers: _Numbers, are_whole: bool) -> str:
-    merged: list[tuple[Decimal, Decimal]] = []
-    for low, high in numbers:
-        begin = merged.pop()[0] if merged and merged[-1][1] == low else low
-        merged.append((begin, high))
+def _label(pieces: Sequence[tuple[Decimal, Decimal]], are_whole: bool) -> str:
     if not are_whole:
-        return "|".join(f"{low:f}-<{high:f}" for low, high in merged)
-    ends = {low: "+" if not high.is_finite() else "" if low == high - 1 else f"-{high - 1:f}" for low, high in merged}
+        return "|".join(f"{low:f}-<{high:f}" for low, high in pieces)
+    ends = {low: "+" if not high.is_finite() else "" if low == high - 1 else f"-{high - 1:f}" for low, high in pieces}
     return "|".join(f"{low:f}{end}" for low, end in ends.items())
 
 
@@ -447,6 +436,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
 
 
 def _check_roles(bundles: Bundles) -> None:
+    # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:

@@ -354,10 +354,9 @@ def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence
     return replace(result, checks=tuple(noted))
 
 
-def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Sequence[Finding]:
-    """The findings on the claims of a reader, or where there are none on those of the bundle."""
-    result = published.verify(claims).checks
-    return result if claims is None else [_noted(*pair, published.claims) for pair in zip(claims, result)]
+def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Verification:
+    """Check the claims of a reader, or where there are none those of the bundle."""
+    return published.verify() if claims is None else _demanded(published, claims, ())
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
@@ -368,7 +367,7 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
         # Half of the time is left for the violations that a few attributes prove.
         hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
         attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-        for judged in refined.with_violations(_checked(hurried, claims)):
+        for judged in refined.with_violations(_checked(hurried, claims).checks):
             finding = _unless_seen(judged, attribute_of, bundles, 2)
             yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
     except (IncompatibleReleasesError, ContradictionError) as problem:
@@ -376,7 +375,7 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for number, (folder, alone) in enumerate(bundles):
             published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for judged in _checked(published, asked.claims_on(published, sensitive)):
+            for judged in _checked(published, asked.claims_on(published, sensitive)).checks:
                 finding = _unless_seen(judged, {}, bundles, 2)
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
 
