@@ -56,6 +56,7 @@ _UNLIKE = (
     "marginals verify RELEASE --report report.html"
 )
 _NOT_REMADE = "the time was over before it was made again and compared, so nobody judged what it says"
+_OTHER_PAGE = "it is a page, and no part of a release, so nobody judged what it says; judge the release without it"
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
@@ -166,20 +167,21 @@ def _contents(
 
 
 def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
-    """An undecided finding for each report that is not the page that its bundle gives: it may promise anything."""
+    """An undecided finding for each page that its bundle does not give: it may promise anything."""
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        if (page := snapshot.report_content()) is None:
-            continue
-        from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
+        stated = {"release": folder} if len(bundles) > 1 else {}
+        reasons = [({**stated, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
+        if (page := snapshot.report_content()) is not None:
+            from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
 
-        try:
-            is_alike = report_html(published) == page
-        except MarginalsError:
-            is_alike = False
-        if not is_alike:
-            stated = {"release": folder} if len(bundles) > 1 else {}
-            why = _NOT_REMADE if published.deadline.is_over else _UNLIKE
-            yield Finding("report", Verdict.UNDECIDED, stated, None, (Algorithm.NONE,), 0, why)
+            try:
+                is_alike = report_html(published) == page
+            except MarginalsError:
+                is_alike = False
+            if not is_alike:
+                reasons.append((stated, _NOT_REMADE if published.deadline.is_over else _UNLIKE))
+        for parameters, why in reasons:
+            yield Finding("report", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, why)
 
 
 def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> list[str]:

@@ -456,6 +456,21 @@ def test_a_report_that_promises_more_than_its_files_is_not_judged(tmp_path: Path
     assert marginals.open_release(folder).verify().ok, "what it claims is proven all the same"
 
 
+@pytest.mark.parametrize("path", ["report.html", "summary.HTM", "docs/index.xhtml"])
+def test_a_page_that_is_declared_as_another_file_is_not_judged(tmp_path: Path, path: str) -> None:
+    def change(package: dict[str, Any]) -> None:
+        package["release"].pop("report")
+        package["resources"].append({"name": "page", "path": path})
+        put_file(folder, package["resources"][-1], page)
+
+    folder = bundle(tmp_path / "one", JOB_ILL)
+    page = (folder / "report.html").read_bytes()
+    (folder / "report.html").unlink()
+    change_package(folder, change)
+    [open_check] = [check for check in verified(folder).checks if not check.holds]
+    assert (open_check.criterion, open_check.verdict, open_check.parameters) == ("report", UNDECIDED, {"file": path})
+
+
 def edited(folder: Path, **release: object) -> Path:
     """A bundle that says this of its release, unsealed."""
     return change_package(folder, lambda package: package["release"].update(release))
