@@ -120,12 +120,15 @@ def over_one_domain(bundles: Bundles) -> list[Collection]:
         for attribute in published.domain.attributes:
             counted = counted_hierarchy(published.collection, attribute)
             first, common = hierarchies.setdefault(attribute, (name, counted))
-            merged = common.merged(counted) or common.published_levels.merged(counted.published_levels)
-            if merged is None:
+            if (merged := _merged(common, counted)) is None:
                 raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
             hierarchies[attribute] = (first, merged)
     common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
     return [in_common(published.collection, common_hierarchies) for _, published in bundles]
+
+
+def _merged(one: CountedHierarchy, other: CountedHierarchy) -> CountedHierarchy | None:
+    return one.merged(other) or one.published_levels.merged(other.published_levels)
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
@@ -455,30 +458,18 @@ def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
-    groups: list[list[tuple[str, BundleContent]]] = []
+    groups: list[tuple[list[str], CountedHierarchy]] = []
     for name, content in bundles:
         if attribute not in content.domain.attributes or not content.collection.shows(attribute):
             continue
-        alone = (name, _only(content, attribute))
-        for group in groups:
-            try:
-                _union([*group, alone])
-            except IncompatibleReleasesError:
-                continue
-            group.append(alone)
-            break
+        counted = counted_hierarchy(content.collection, attribute)
+        for place, (names, common) in enumerate(groups):
+            if (merged := _merged(common, counted)) is not None:
+                groups[place] = ([*names, name], merged)
+                break
         else:
-            groups.append([alone])
-    return [[name for name, _ in group] for group in groups]
-
-
-def _only(content: BundleContent, attribute: str) -> BundleContent:
-    domain = Domain.of({attribute: content.domain.hierarchy(attribute)})
-    tables = []
-    for levels in published_views(content.collection, attribute):
-        table = content.collection.cube.table(content.domain.mask(levels))
-        tables.append(ContingencyTable.from_cells(domain, levels, {attribute: table.codes[0]}, table.counts))
-    return BundleContent(_collection(tables), {attribute: content.roles[attribute]})
+            groups.append(([name], counted))
+    return [names for names, _ in groups]
 
 
 def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterable[str]) -> BundleContent:

@@ -207,7 +207,7 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
         raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
     if known is None:
         yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
-    elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(_decimals(stated)):
+    elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(stated):
         raise BundleError(DESCRIPTOR, f"release.information is not {known} nats, which follow from the marginals")
 
 
@@ -230,16 +230,12 @@ def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
         yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
 
-def _rounding(decimals: int) -> Decimal:
-    """By how much a number of so many decimals may differ from the same number as bundles state it, rounded again."""
+def _rounding(stated: float) -> Decimal:
+    """By how much a number may differ from the same number as bundles state it, rounded to its own decimals."""
+    exponent = Decimal(repr(stated)).as_tuple().exponent
+    decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
     return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
-
-
-def _decimals(number: float) -> int:
-    """How many decimals a number of a descriptor has."""
-    exponent = Decimal(repr(number)).as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def _is_number(stated: object) -> bool:
