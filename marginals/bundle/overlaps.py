@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, product
 from math import comb, factorial, prod
 from typing import NamedTuple, TypeAlias
@@ -153,10 +151,7 @@ def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) 
     is_one_table: whether the releases agree in whatever they give the same name.
     """
     first, second = (
-        {
-            name: _Column(counted_hierarchy(content.collection, name))
-            for name in filter(content.collection.shows, content.roles)
-        }
+        {name: _column(content.collection, name) for name in filter(content.collection.shows, content.roles)}
         for content in (one, other)
     )
     may_be_one = _may_be_one if one.collection.cube.total == other.collection.cube.total else _is_like
@@ -177,52 +172,36 @@ def _folded(text: str) -> str:
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    counted: CountedHierarchy
+_Column: TypeAlias = tuple[CountedHierarchy, list[Mapping[str, int]]]
+"""A column, and the rows of the values of its published levels, finest first."""
 
-    @cached_property
-    def levels(self) -> list[Mapping[str, int]]:
-        levels = range(self.counted.finest, self.counted.hierarchy.height)
-        return [self.counted.counts_at(level) or {} for level in levels]
 
-    @cached_property
-    def sizes(self) -> list[list[int]]:
-        return [sorted(counts.values()) for counts in self.levels]
+def _column(collection: Collection, attribute: str) -> _Column:
+    counted = counted_hierarchy(collection, attribute)
+    return counted, [counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height)]
 
-    @cached_property
-    def shares(self) -> list[dict[str, float]]:
-        rows = max(int(self.counted.counts.sum()), 1)
-        return [{_folded(label): count / rows for label, count in counts.items()} for counts in self.levels]
 
-    @cached_property
-    def words(self) -> set[str]:
-        return _words(chain(*self.levels))
-
-    @cached_property
-    def has_ranges(self) -> bool:
-        return all(interval(label) is not None for label in self.levels[0] if label != MISSING)
+def _may_be_one(one: _Column, other: _Column) -> bool:
+    """Whether two columns of the same people may be one, by their counts alone or by what their labels have in common."""
+    (counted, levels), (twin, twin_levels) = one, other
+    if len(levels[0]) < 2 or len(twin_levels[0]) < 2:
+        return False
+    sizes, twin_sizes = ([sorted(counts.values()) for counts in own] for own in (levels, twin_levels))
+    if any(own[0] in others and _is_rare(own[0]) for own, others in ((sizes, twin_sizes), (twin_sizes, sizes))):
+        return True
+    if any(counts in twin_levels and len(_words(counts)) > 1 for counts in levels):
+        return True
+    finest = [*levels[0], *twin_levels[0]]
+    common = _words(chain(*levels)) & _words(chain(*twin_levels)) & _words(finest)
+    if not common and not all(interval(label) for label in finest if label != MISSING):
+        return False
+    pairs, _ = overlapping_values(counted.published_levels.hierarchy, twin.published_levels.hierarchy)
+    return _can_be_dealt(pairs, counted.counts, twin.counts)
 
 
 def _words(labels: Iterable[str]) -> set[str]:
     words = {word for label in labels for word in label.split(", ")}
     return {word for word in words if word != MISSING and not THE_REST.fullmatch(word)}
-
-
-def _may_be_one(one: _Column, other: _Column) -> bool:
-    """Whether two columns of the same people may be one, by their counts alone or by what their labels have in common."""
-    if len(one.levels[0]) < 2 or len(other.levels[0]) < 2:
-        return False
-    if any(own.sizes[0] in twin.sizes and _is_rare(own.sizes[0]) for own, twin in ((one, other), (other, one))):
-        return True
-    if any(counts in other.levels and len(_words(counts)) > 1 for counts in one.levels):
-        return True
-    if not (one.has_ranges and other.has_ranges) and not one.words & other.words & _words(
-        (*one.levels[0], *other.levels[0])
-    ):
-        return False
-    pairs, _ = overlapping_values(*(column.counted.published_levels.hierarchy for column in (one, other)))
-    return _can_be_dealt(pairs, one.counted.counts, other.counted.counts)
 
 
 def _is_rare(sizes: Sequence[int]) -> bool:
@@ -233,10 +212,14 @@ def _is_rare(sizes: Sequence[int]) -> bool:
 
 def _is_like(one: _Column, other: _Column) -> bool:
     """Whether two columns of other people have labels in common, and about the same shares."""
+    shares, twin_shares = (
+        [{_folded(label): count / counted.counts.sum() for label, count in counts.items()} for counts in levels]
+        for counted, levels in (one, other)
+    )
     return any(
-        len(_words(shares) & _words(others)) > 1
-        and sum(abs(shares.get(label, 0) - others.get(label, 0)) for label in {*shares, *others}) <= _LIKE
-        for shares, others in (*product(one.shares[:1], other.shares), *product(one.shares, other.shares[:1]))
+        len(_words(own) & _words(others)) > 1
+        and sum(abs(own.get(label, 0) - others.get(label, 0)) for label in {*own, *others}) <= _LIKE
+        for own, others in (*product(shares[:1], twin_shares), *product(shares, twin_shares[:1]))
     )
 
 
