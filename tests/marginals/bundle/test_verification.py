@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, Register, Verdict, parse_diversity
+from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, MinCell, Register, Verdict, parse_diversity
 from command_line import main, run
 from marginals import Attribute, InputError, Table
 from models import Hierarchy
@@ -595,3 +595,24 @@ def test_a_demand_is_made_of_each_way_in_which_bundles_generalize_an_attribute(t
         folders.append(towns(tmp_path / name, coarse, "distinct:1", Hierarchy.flat(dict.fromkeys(groups))))
     claim = MaxentDiversity(parse_diversity("distinct:2"), "ill")
     assert FAILS in [finding.verdict for finding in marginals.verify(*folders, claims=[claim]).checks[1:]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_new_names_and_labels_turn_no_failure_into_a_pass(tmp_path: Path, seed: int) -> None:
+    """Three tables around a circle, of which each pair of columns is nearly one."""
+    rng = np.random.default_rng(seed)
+    b = rng.integers(0, 2, 120)
+    columns = {"a": rng.integers(0, 2, 120), "b": b, "c": np.where(rng.random(120) < 0.92, b, 1 - b)}
+    k = min(int(np.bincount(2 * columns[x] + columns[y], minlength=4).min()) for x, y in ("ab", "ac", "bc"))
+
+    def written(place: int, pair: str, renamed: bool) -> Path:
+        names = [f"{name}{place}" if renamed and rng.random() < 0.7 else name for name in pair]
+        labels = [rng.permutation(["x", "y"]) if renamed else np.array(["0", "1"]) for _ in pair]
+        frame = pd.DataFrame({name: own[columns[a]] for name, own, a in zip(names, labels, pair)})
+        table = marginals.read_table(frame, dict.fromkeys(names, "quasi-identifier"))
+        folder = tmp_path / f"{pair}{renamed}"
+        return write_margins(table, [dict.fromkeys(names, 0)], folder, (KCombinatorial(k), MinCell(k)))
+
+    plain, renamed = ([written(n, pair, new) for n, pair in enumerate(("ab", "ac", "bc"))] for new in (False, True))
+    assert marginals.verify(*plain).ok is (seed in (0, 3, 4, 8, 9, 10, 11))
+    assert not marginals.verify(*renamed).ok
