@@ -4,9 +4,10 @@ A picture is a dictionary that says its `height` and `description`. The same num
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AnySet
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
 
@@ -120,7 +121,7 @@ def interaction_picture(collection: Collection) -> Shape:
         description = sentence or "No two attributes are published together."
         return {"height": height, "capsules": capsules, "edges": edges, "description": description}
 
-    spots = _placed(neighbours(order, ((a, b) for a, _, b, _ in pairs)))
+    spots = _placed(order, {(a, b) for a, _, b, _ in pairs})
     turns = [math.pi * turn / _TURNS for turn in range(_TURNS if 2 < len(order) <= _CROWD else 1)]
     pictures = [drawn(_apart(_stretched(_turned(spots, angle), height), sizes, height)) for angle in turns]
     return pictures[0] if len(pictures) == 1 else min(pictures, key=lambda picture: _clutter(picture, pairs))
@@ -134,38 +135,21 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
     return {"x": left, "y": top, "width": round(width, 1), "height": height, "beads": beads}
 
 
-def neighbours(nodes: Iterable[Any], edges: Iterable[tuple[Any, Any]]) -> dict[Any, set[Any]]:
-    """The neighbours of each node of a graph."""
-    near: dict[Any, set[Any]] = {node: set() for node in nodes}
-    for one, other in edges:
-        near[one].add(other)
-        near[other].add(one)
-    return near
-
-
-def steps_from(start: Any, near: Mapping[Any, set[Any]]) -> dict[Any, int]:
-    """How many edges away from a node each node is that a path leads to."""
-    steps = {start: 0}
-    last = {start}
-    while last:
-        last = set().union(*(near[node] for node in last)) - steps.keys()
-        steps |= dict.fromkeys(last, max(steps.values()) + 1)
-    return steps
-
-
-def _placed(near: Mapping[str, set[str]]) -> list[Point]:
+def _placed(names: Sequence[str], joined: AnySet[tuple[str, str]]) -> list[Point]:
     # Plain arithmetic: another machine must give the same bytes, and sums of arrays or a solver's need not be the same.
-    turns = [2 * math.pi * number / len(near) for number in range(len(near))]
+    turns = [2 * math.pi * number / len(names) for number in range(len(names))]
     spots = [(round(math.cos(turn), 9), round(math.sin(turn), 9)) for turn in turns]
-    if len(near) > _CROWD:
+    if len(names) > _CROWD:
         return spots
-    steps = [steps_from(node, near) for node in near]
-    apart = 1 + max(max(row.values()) for row in steps)
-    wanted = [[row.get(node, apart) for node in near] for row in steps]
-    for place in [*range(len(near))] * _MOVES:
+    steps = [[0 if a == b else 1 if {(a, b), (b, a)} & joined else math.inf for b in names] for a in names]
+    for between, one, other in product(range(len(names)), repeat=3):
+        steps[one][other] = min(steps[one][other], steps[one][between] + steps[between][other])
+    apart = 1 + max(number for row in steps for number in row if isfinite(number))
+    for place in [*range(len(names))] * _MOVES:
         x, y = spots[place]
         weights = across = down = 0.0
-        for (other_x, other_y), length in zip(spots, wanted[place]):
+        for (other_x, other_y), number in zip(spots, steps[place]):
+            length = min(number, apart)
             if length:
                 scale = length / (math.sqrt((x - other_x) * (x - other_x) + (y - other_y) * (y - other_y)) or 1.0)
                 weights += 1 / (length * length)

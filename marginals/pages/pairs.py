@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from marginals.charts import neighbours, steps_from
 from marginals.names import number_of, shown_at
 from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
 from models.graphs.junction_tree import Collection
@@ -91,8 +90,9 @@ def pairs_shown(collection: Collection) -> PairsShown:
     numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
     if len(domain.attributes) > _MATRIX:
         return PairsShown(domain.attributes, (), numbers)
-    near = neighbours(domain.attributes, (pair for pair, basis in bases.items() if basis))
-    part = {name: frozenset(steps_from(name, near)) for name in asked}
+    part = {name: {name} for name in domain.attributes}
+    for a, b in (pair for pair, basis in bases.items() if basis):
+        part |= dict.fromkeys(part[a] | part[b], part[a] | part[b])
     listed = tuple(
         ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
         if pair in bases
