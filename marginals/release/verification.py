@@ -134,7 +134,6 @@ def verify(
 
 
 def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
-    """Of each sensitive attribute the smallest count of all bundles that includes it."""
     smallest: dict[str, int] = {}
     for _, published in bundles:
         for name, count in published.smallest_sensitive.items():
@@ -145,10 +144,7 @@ def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
 def _contents(
     folders: Sequence[str], snapshots: Sequence[Snapshot], deadline: Deadline, warnings: list[str]
 ) -> list[tuple[str, BundleContent]]:
-    """What each bundle publishes, by its folder, once all its files are looked at. Warnings are added as they come up.
-
-    Raises BundleError; the warnings before it stand.
-    """
+    # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
         if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
@@ -196,14 +192,11 @@ def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> 
 
 
 def _check_information(folder: str, descriptor: Descriptor, published: BundleContent) -> Iterator[str]:
-    """Raise BundleError unless the stated information, if any, is that of the marginals, rounded as it is stated.
-
-    Gives back a warning instead where they form no junction tree, so that it is not checked.
-    """
+    """Raise BundleError unless the stated information, if any, is that of the marginals; warn if nobody can tell."""
     if "information" not in descriptor.release:
         return
     stated, known = descriptor.release["information"], published.information
-    if not _is_number(stated):
+    if not isinstance(stated, int | float) or isinstance(stated, bool):
         raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
     if known is None:
         yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
@@ -225,7 +218,6 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
 
 
 def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
-    """What the descriptor says or declares beside what is judged; it may be anything, rows too."""
     if keys := list(unjudged(descriptor.package)):
         yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
@@ -236,10 +228,6 @@ def _rounding(stated: float) -> Decimal:
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
     return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
-
-
-def _is_number(stated: object) -> bool:
-    return isinstance(stated, int | float) and not isinstance(stated, bool)
 
 
 @dataclass(frozen=True)
@@ -302,7 +290,6 @@ def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Fi
 
 
 def _judged(bundles: Bundles, asked: _Asked) -> Verification:
-    """On the claims of all bundles of each table, and on the differences between tables where these are several."""
     tables = by_table(bundles)
     if len(tables) == 1:
         of_one = _judged_together(tables[0], asked)
@@ -324,7 +311,6 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
 
 
 def _judged_together(table: OneTable, asked: _Asked) -> Verification:
-    """On the claims of all bundles of a table together, or on those of each and that together they are not judged."""
     published = table.together
     if published is None:
         return Verification(tuple(_findings_apart(table.bundles, asked)))
@@ -353,12 +339,10 @@ def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence
 
 
 def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Verification:
-    """Check the claims of a reader, or where there are none those of the bundle."""
     return published.verify() if claims is None else _demanded(published, claims, ())
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
-    """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
     try:
         refined = common_refinement(bundles)
         claims = asked.over(refined).claims_on(refined.content, refined.content.sensitive)
@@ -447,7 +431,6 @@ def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
 
 
 def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims of a table of attributes. Raises InputError, CriterionError."""
     import tomllib  # loaded here: most name no claims of their own
 
     try:
