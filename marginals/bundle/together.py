@@ -632,7 +632,7 @@ class TablePair:
         )
 
     @property
-    def one_column(self) -> str:
+    def shared_column(self) -> str:
         """Names, one in each table, that may be of one column; empty where there are none."""
         bundles = ([bundle for _, bundle in table.bundles] for table in (self.earlier, self.later))
         pairs = (pair for both in product(*bundles) for pair in one_column(*both, is_one_table=False))
@@ -703,7 +703,7 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
         if any(table.together is None for table in (pair.earlier, pair.later)):
             notes = []
             why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
-        elif names := pair.one_column:
+        elif names := pair.shared_column:
             notes, why = [], f"{names} may be one column, and its values were not compared"
     if why:
         verdict, notes = Verdict.UNDECIDED, [why, *notes[1:]]
