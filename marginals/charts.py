@@ -219,32 +219,41 @@ def _crosses(one: _Segment, other: _Segment) -> bool:
 
 
 def tree_picture(collection: Collection) -> Shape:
-    """The junction tree of a decomposable collection, in perfect sequence from the root of each connected part down.
+    """The junction tree of a decomposable collection, from a centre of each connected part down.
 
     `boxes` are margins, each below the one it hangs on and indented; an `elbow` leads up from it.
     """
     tree, margins = collection.junction_tree, collection.junction_tree.margins
     words = partial(margin_in_words, domain=collection.domain)
-    depths: list[int] = []
-    for parent in tree.parents:
-        depths.append(depths[parent] + 1 if parent >= 0 else 0)
-    step = min(26.0, 150 / max([1, *depths]))
+    near = [{*children, parent} - {-1} for children, parent in zip(tree.children, tree.parents)]
+    parts: list[int] = []
+    for place, parent in enumerate(tree.parents):
+        parts.append(parts[parent] if parent >= 0 else place)
     boxes: dict[int, Shape] = {}
     sentences: list[str] = []
     y = 4.0
-    waiting = [place for place, parent in enumerate(tree.parents) if parent < 0][::-1]
-    while waiting:
-        place = waiting.pop()
-        parent, margin = tree.parents[place], margins[place]
-        separator = words(collection.domain.margin(tree.separators[place])) if parent >= 0 else ""
-        y += 22 if parent >= 0 else 12 * bool(boxes)
-        boxes[place] = _box(margin, 4 + step * depths[place], y, collection.domain, separator, boxes.get(parent))
-        y = boxes[place]["y"] + boxes[place]["height"] + 6
-        sentences.append(
-            words(margin) + (f", which shares {separator} with {words(margins[parent])}" if parent >= 0 else "")
-        )
-        waiting += reversed(tree.children[place])
-    return {"height": round(y + 12, 1), "boxes": [*boxes.values()], "description": "; ".join(sentences)}
+    for part in dict.fromkeys(parts):
+        centre = {place for place, own in enumerate(parts) if own == part}
+        while len(centre) > 2:
+            centre -= {place for place in centre if len(near[place] & centre) < 2}
+        root = min(centre, key=lambda place: (-len(margins[place]), tuple(margins[place].items())))
+        waiting, hanging = [(root, -1, 0)], []
+        while waiting:
+            hanging.append(waiting.pop())
+            place, parent, depth = hanging[-1]
+            below = sorted(near[place] - {parent}, key=lambda child: tuple(margins[child].items()), reverse=True)
+            waiting += [(child, place, depth + 1) for child in below]
+        step = min(26.0, 150 / max(1, *(depth for _, _, depth in hanging)))
+        for place, parent, depth in hanging:
+            # of two neighbours in perfect sequence the later one has their separator
+            separator = "" if parent < 0 else words(collection.domain.margin(tree.separators[max(place, parent)]))
+            y += 22 * (parent >= 0)
+            box = _box(margins[place], 4 + step * depth, y, collection.domain, separator, boxes.get(parent))
+            boxes[place], y = box, box["y"] + box["height"] + 6
+            hung = f", which shares {separator} with {words(margins[parent])}" if parent >= 0 else ""
+            sentences.append(words(margins[place]) + hung)
+        y += 12
+    return {"height": round(y, 1), "boxes": [*boxes.values()], "description": "; ".join(sentences)}
 
 
 def _box(margin: Margin, x: float, y: float, domain: Domain, separator: str, above: Shape | None) -> Shape:
