@@ -237,7 +237,7 @@ def tree_picture(collection: Collection) -> Shape:
         while len(centre) > 2:
             centre -= {place for place in centre if len(near[place] & centre) < 2}
         root = min(centre, key=lambda place: (-len(margins[place]), tuple(margins[place].items())))
-        waiting, hanging = [(root, -1, 0)], []
+        waiting, hanging = [(root, -1, 0)], list[tuple[int, int, int]]()
         while waiting:
             hanging.append(waiting.pop())
             place, parent, depth = hanging[-1]
