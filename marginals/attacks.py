@@ -44,6 +44,7 @@ from checks.classes import equivalence_classes
 from checks.finding import Verdict
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
+from marginals.bundle.overlaps import counted_hierarchy
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     CommonRefinement,
@@ -51,7 +52,6 @@ from marginals.bundle.together import (
     TablePair,
     by_table,
     common_refinement,
-    counted_hierarchy,
     in_common,
     over_table,
     pairs_of_tables,

@@ -20,7 +20,8 @@ from command_line import run
 from dice import Dice, Thrown
 from marginals import InputError, Policy, Role, Table
 from marginals.attacks import refined_certainties
-from marginals.bundle.together import ReleasedLadder, atoms_of, common_refinement, overlapping_values, released_ladders
+from marginals.bundle.overlaps import overlapping_values
+from marginals.bundle.together import ReleasedLadder, atoms_of, common_refinement, released_ladders
 from marginals.example import release
 from marginals.publishing.publishing import releasable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel

@@ -404,3 +404,29 @@ def test_both_presets_of_a_first_config_fit_together(tmp_path: Path, preset: str
     assert (config.policy.further is None) == (preset == "joint-proof")
     policy = replace(config.policy, time_limit=0.5)
     assert marginals.publish(config.read_table(), policy).release.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("public", "further"),
+    [
+        (("town", "job"), "pairs"),
+        (("town", "job"), 2),
+        (("town", "job"), [["town", "job"]]),
+        (("town",), "pairs"),
+        ((), "pairs"),
+    ],
+)
+def test_where_no_nonsensitive_column_can_be_published_there_is_no_further_table(
+    tmp_path: Path, public: tuple[str, ...], further: Any
+) -> None:
+    """As without them: twelve towns and twelve jobs of a person each, beside an illness that may be published."""
+    frame = pd.DataFrame({name: [f"{name}{row}" for row in range(12)] for name in public} | {"ill": ["no", "yes"] * 6})
+    table = marginals.read_table(frame, dict.fromkeys(public, "quasi-identifier") | {"ill": "sensitive"})
+    policy = Policy(k_link=5, diversity="distinct:2", max_sensitive_margins=1, further_tables=further)
+    written = marginals.publish(table, policy).release.write(tmp_path / "release").path
+    without = marginals.publish(table, replace(policy, further_tables="none")).release
+    assert contents(written / "marginals") == contents(without.write(tmp_path / "without").path / "marginals")
+    assert marginals.verify(written).ok
+    assert len(marginals.open_release(written).sample(5, seed=1)) == 5
+    assert marginals.plain(marginals.attack(written))
+    assert marginals.frontier(table, policy, jobs=1).margins.tolist() == [1]
