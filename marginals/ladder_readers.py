@@ -37,6 +37,9 @@ from models.tables.hierarchy import Hierarchy
 _MOST = 4_096
 """Vectors of counts of one group, and of all groups together, that are tried."""
 
+_FEW = 40
+"""Vectors of one group that are tried, where not all are, to show that a value need not be small."""
+
 _SECONDS = 5.0
 """To try vectors of the counts of one attribute."""
 
@@ -277,10 +280,12 @@ def _with(counts: CountArray, values: IndexArray, rows: CountArray) -> CountArra
 
 def _some_vectors(shown: _Shown, parts: Sequence[Part], sets: Mapping[str, IndexArray]) -> Iterator[CountArray]:
     """Vectors that change one group, so that a value has no rows or enough; as long as it is among the sets."""
-    for values, _ in parts:
+    for values, vectors in parts:
         for place, value in enumerate(values.tolist()):
             label = shown.naming.given.labels[shown.naming.start][value]
-            for rows in _moved(shown.counts[values], place, shown.least):
+            tried = _moved(shown.counts[values], place, shown.least) if vectors is None else vectors
+            tried = tried[(tried[:, place] == 0) | (tried[:, place] >= shown.least)]
+            for rows in tried[:: max(len(tried) // _FEW, 1)]:
                 if label not in sets:
                     break
                 yield _with(shown.counts, values, rows)
