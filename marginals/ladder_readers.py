@@ -52,7 +52,7 @@ def ladder_readers(published: BundleContent, collection: Collection, truth: Tabl
     disclosures = []
     for name, ladder in truth.ladders.items():
         if told := level_told(collection, name, collection.finest_level(name), ladder):
-            naming = truth.naming[name]
+            naming = truth.naming.get(name)
             if not isinstance(naming, GroupNaming) or not ladder.is_by_counts:
                 told = replace(told, note="its levels were fitted to more than how often each value occurs")
             elif naming.listing is Listing.OCCURRING and not (naming.scale and naming.scale.is_gapless):

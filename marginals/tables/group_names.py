@@ -288,23 +288,22 @@ class _Namer:
         if finest >= ladder.height:
             return NamedLevels(ladder, tuple(range(ladder.size(finest))), {})
         if finest <= self._naming.start:
-            self._names = dict(enumerate(map(self._as_it_is, ladder.labels[finest])))
+            missing = None if self._naming.missing is None else MISSING
+            self._names = {
+                code: GroupName(has_missing=True) if label == missing else GroupName((label,))
+                for code, label in enumerate(ladder.labels[finest])
+            }
             self._meanings = {label: frozenset([code]) for code, label in enumerate(ladder.labels[finest])}
         for level in range(max(finest, self._naming.start + 1), ladder.height):
             labels[level] = tuple(self._of_level(level))
-        known = self._names.items()
         order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
-        occurring = {labels[finest][code]: name.occurring for code, name in known if several[code]}
-        told = {label: number for label, number in occurring.items() if number or self._names_none(label)}
+        told = {
+            labels[finest][code]: name.occurring
+            for code, name in self._names.items()
+            if several[code] and (name.occurring or name.others)
+        }
         return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), told)
-
-    def _as_it_is(self, label: str) -> GroupName:
-        is_missing = label == MISSING and self._naming.missing is not None
-        return GroupName(has_missing=True) if is_missing else GroupName((label,))
-
-    def _names_none(self, label: str) -> bool:
-        return any(label in name.others for name in self._names.values())
 
     def _place(self, code: int) -> tuple[bool, int, int]:
         """Names without members stand at the end in the order of their numbers, which is that of falling counts."""
