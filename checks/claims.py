@@ -601,7 +601,8 @@ class NoSmallCertain(CountClaim):
 
         finding = refuted(question.collection, question.sensitive, self.least_count, question.budget)
         basis = VERIFIED
-        if finding.verdict is Verdict.UNDECIDED and self.basis == ATTESTED:
+        # beside what readers know the publisher's other tables may be impossible
+        if finding.verdict is Verdict.UNDECIDED and self.basis == ATTESTED and not question.collection.supports:
             note = f"{BY_THE_PUBLISHER}{f'; {finding.note}' if finding.note else ''}"
             finding, basis = replace(finding, verdict=Verdict.ATTESTED, note=note), ATTESTED
         return replace(finding, basis=basis)

@@ -40,7 +40,9 @@ from checks.attacks.knowledge import (
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
 from checks.classes import equivalence_classes
+from checks.errors import CriterionError
 from checks.finding import Verdict
+from checks.impossible import ImpossiblePair
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
@@ -248,20 +250,34 @@ CERTAIN_SECONDS = 10.0
 """To look for what is certain; most releases need one or two."""
 
 
-def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
+def certainties(published: BundleContent, seconds: float) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published. seconds: for all of them."""
     collection = published.everything
     views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, _largest_k(published), seconds)
+    return _certainties(_known(published), published.sensitive, views, _largest_k(published), seconds)
+
+
+def _known(published: BundleContent) -> Knowledge:
+    """What readers know of the tables and the impossible pairs, if these can be judged."""
+    if not _judged_pairs(published) or (given := published.given()) is published.everything:
+        return Knowledge(published.model.frechet_bounds)
+    return Knowledge(FrechetBounds(given, published.deadline))
+
+
+def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
+    try:
+        published.given()
+    except (CriterionError, TooManyCellsError):
+        return ()
+    return published.impossible
 
 
 def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
-    published, collection = refined.content, refined.content.collection
+    published = refined.content
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    known = Knowledge(FrechetBounds(collection, published.deadline))
-    certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
+    certain = _certainties(_known(published), sensitive, refined.views(), _largest_k(published), seconds)
     # The worst cell stands by what the labels of several bundles mean together.
     return {
         attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
@@ -368,7 +384,8 @@ class Attacks:
     releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
     published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
     the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
-    nonsensitive values believes. unmeasured: what was not measured because the time was over.
+    nonsensitive values believes. unmeasured: what was not measured because the time was over. impossible: pairs of labels
+    that readers are taken to know nobody to have.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
@@ -385,6 +402,7 @@ class Attacks:
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
+    impossible: tuple[ImpossiblePair, ...] = ()
 
 
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
@@ -493,6 +511,7 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
+        impossible=_judged_pairs(published),
     )
 
 
@@ -522,11 +541,11 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
             "compositions": composition(bundles, published, model) if len(bundles) > 1 else ()
         },
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
-        "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
-        "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
+        "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
+        "what is certain": lambda: {"certain": certainties(published, _for_certain(published.deadline))},
     }
     counts = published_counts(published.everything, published.sensitive, small_below(published))
-    attacks = Attacks(published=counts, unmeasured=tuple(steps))
+    attacks = Attacks(published=counts, unmeasured=tuple(steps), impossible=_judged_pairs(published))
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():
@@ -538,7 +557,7 @@ _NONSENSITIVE_SECONDS = 5.0
 """To look for small counts of nonsensitive attributes, where no claim proves that there are none."""
 
 
-def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> NonsensitiveSmall:
+def _nonsensitive_small(published: BundleContent) -> NonsensitiveSmall:
     below = small_below(published)
     for claim, finding in zip(published.claims, published.verify().checks):
         # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
@@ -552,7 +571,7 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
     if published.deadline.at < inf:
         deadline = published.deadline.share(3)
-    cell = certainly_small(Knowledge(model.frechet_bounds), views, below, deadline)
+    cell = certainly_small(_known(published), views, below, deadline)
     return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 
 

@@ -1,14 +1,16 @@
 """What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol
 
-from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
+from checks.claims import AttributeClaim, Claim, CountClaim, KLink, MinCell, Question, answer, listing, undecided
 from checks.combinatorial import ToldByLabels, crowded, label_counts
 from checks.finding import FULL, Finding, Verdict
+from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
@@ -17,6 +19,7 @@ from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
+from models.errors import MarginalsError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -74,8 +77,8 @@ class BundleContent:
     in words. rules: those that it is said to keep; what they demand is among the claims. turnover_known: whether its readers
     are taken to know that people come and go between releases. where: the part of the table whose rows are counted; empty
     where all are. labels: what labels tell readers of the values that they stand for; None where the release does not say
-    that. Others are asked themselves. Raises InputError for further tables of which it is not known what they tell
-    (`further_fault`).
+    that. impossible: pairs of labels that everybody knows nobody to have. Others are asked themselves. Raises InputError for
+    further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
@@ -91,6 +94,7 @@ class BundleContent:
     labels: ToldByLabels | None = None
     further: tuple[Mask, ...] = ()
     imprint: Imprint = NO_IMPRINT
+    impossible: tuple[ImpossiblePair, ...] = ()
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):
@@ -108,6 +112,20 @@ class BundleContent:
         if not self.further:
             return self.collection
         return Collection.of(self.collection.cube, [*self.collection.masks, *self.further], self.collection.supports)
+
+    def given(
+        self, claim: Claim | None = None, pairs: Sequence[ImpossiblePair] = (), collection: Collection | None = None
+    ) -> Collection:
+        """All published marginals given the impossible pairs, as a claim is judged by. May raise CriterionError.
+
+        pairs, collection: instead, pairs as a table has them, and the margins of the table that are published.
+        """
+        listed: AnyCollection[str] = ()
+        if isinstance(claim, MinCell):  # which is about values behind labels, too
+            told = {name: max(numbers.values()) > 1 for name, numbers in self.known_labels.items()}
+            listed = [name for name in self.domain.attributes if self.labels is None or told.get(name)]
+        least = claim.least_count if isinstance(claim, CountClaim) else 1
+        return given_pairs(collection or self.everything, pairs or self.impossible, listed, least)
 
     @cached_property
     def model(self) -> MarginalModel:
@@ -188,14 +206,21 @@ class BundleContent:
         for number, claim in enumerate(claims):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
-            judged = self._deciding(claim)
+            try:
+                judged = self._deciding(counted)
+            except MarginalsError as error:
+                findings.append(undecided(counted, str(error)))
+                continue
             result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
             findings.append(self._as_far_as_said(counted, result))
         return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
 
     def _deciding(self, claim: Claim) -> Collection:
         # a claim on a sensitive attribute is decided by its one table, whatever tables of others stand beside it (4.18)
-        return self.collection if isinstance(claim, AttributeClaim) else self.everything
+        if isinstance(claim, AttributeClaim):
+            return self.collection
+        # published counts are what they are, whatever is impossible
+        return self.everything if isinstance(claim, KLink) else self.given(claim)
 
     def _as_far_as_said(self, claim: Claim, finding: Finding) -> Finding:
         # undecided if the release says nothing of values behind labels, and small counts follow if all seem to occur
@@ -299,6 +324,8 @@ MAX_ATTRIBUTES = 200
 MAX_LEVELS = 100
 MAX_CLAIMS = 100
 MAX_RULES = 20
+MAX_PAIRS = 1000
+"""Of impossible pairs."""
 MAX_ROWS = 10**15
 
 

@@ -158,6 +158,9 @@ def _before_searching(
     yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
     yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
+    if waiting := sum(entry.get("confirmed") is not True for entry in configured.source.impossible):
+        pairs = "1 impossible pair waits" if waiting == 1 else f"{waiting:,} impossible pairs wait"
+        yield f"{pairs} in {config.name}: write confirmed = true where everybody knows that nobody has both values."
     yield from left_out_lines(table)
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 

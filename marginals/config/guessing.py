@@ -13,6 +13,7 @@ import pandas as pd
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
+from marginals.config.impossible import proposed_pairs
 from marginals.config.person_keys import owners
 from marginals.config.presets import PairsOfTable
 from marginals.config.questions import Question
@@ -130,7 +131,8 @@ class CountedTable:
 
     in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
     them. more: the rows that count then. generalizations: how many ways there are to generalize the quasi-identifiers; None
-    where they are more than can be looked through. pairs: what a choice between presets is about.
+    where they are more than can be looked through. pairs: what a choice between presets is about. impossible: pairs of
+    values that no row has.
     """
 
     table: Table
@@ -142,6 +144,7 @@ class CountedTable:
     complete: int = 0
     generalizations: int | None = None
     pairs: PairsOfTable = PairsOfTable(0, 1)  # noqa: RUF009 - it is frozen
+    impossible: tuple[Mapping[str, str], ...] = ()
 
     @property
     def k(self) -> int:
@@ -173,10 +176,12 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     known, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
     codes = {name: factorized(rows[name], part.no_values(name))[0].astype(np.intp) + 1 for name in known}
     pairs = PairsOfTable.of_rows({name: code for name, code in codes.items() if np.ptp(code)}, counted.k)
-    ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
+    attributes = {name: _attribute(guessed.guesses[name]) for name in known}
+    ways = _generalizations(part, rows, attributes)
+    impossible = proposed_pairs(guessed, attributes)
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    return guessed, replace(counted, complete=len(part.frame), generalizations=ways, pairs=pairs)
+    return guessed, replace(counted, complete=len(part.frame), generalizations=ways, pairs=pairs, impossible=impossible)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:

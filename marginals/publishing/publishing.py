@@ -23,6 +23,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, require_further
+from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
@@ -112,11 +113,16 @@ def publish(
     called = Imprint(title).title if isinstance(title, str) else title.title
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
-    search = searched(prepared, deadline, progress)
-    beside = further_tables_beside(prepared, search, deadline, progress)
-    chosen = Chosen(search.result.cliques, () if beside is None else beside.masks)
-    named = released_names(prepared, prepared.shown, chosen.masks)
-    published = replace(content(prepared, chosen, named, called, deadline), imprint=imprint)
+    while True:
+        search = searched(prepared, deadline, progress)
+        beside = further_tables_beside(prepared, search, deadline, progress)
+        chosen = Chosen(search.result.cliques, () if beside is None else beside.masks)
+        named = released_names(prepared, prepared.shown, chosen.masks)
+        published = replace(content(prepared, chosen, named, called, deadline), imprint=imprint)
+        opened = opened_pairs(prepared, Collection.of(prepared.shown.cube, chosen.masks), published)
+        if not opened:
+            break
+        prepared = narrowed(prepared, search, opened)
     progress("verifying", 0, 0)
     verify(prepared, published, search)
     steward = steward_report(prepared, published, search, beside, deadline)
@@ -138,6 +144,11 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
     require_demanded(table, policy)
     if ledger is None:
         return Prepared(policy, requirements, table, table)
+    if table.impossible:
+        raise InputError(
+            "data.impossible cannot be judged beside the other releases of a ledger: publish without --ledger, or leave "
+            "the entries unconfirmed"
+        )
     turnover_known = policy.turnover == KNOWN
     series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
     progress("settling", 0, 0)
@@ -363,6 +374,7 @@ def _content(
         ),
         deadline=deadline,
         labels=told_by_labels(named, marginals.domain),
+        impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
         further=tuple(map(anew, margins.further)),
     )
 

@@ -57,6 +57,12 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         yield _published(attacks.published)
     if attacks.nonsensitive is not None:
         yield _nonsensitive(attacks.nonsensitive)
+    if attacks.impossible:
+        pairs = (
+            " with ".join(f"{column_name(name)} {listing(texts, 'or')}" for name, texts in pair.items())
+            for pair in attacks.impossible
+        )
+        yield Sentence(LOOK, "Combinations taken into account as impossible:", tuple(pairs))
     for measures in attacks.attacked:
         yield _reconstruction(measures)
     for attribute, certain in attacks.certain.items():

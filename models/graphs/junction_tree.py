@@ -333,11 +333,12 @@ class Collection:
 # the Desirability of Acyclic Database Schemes, JACM 30(3) 1983, Theorem 3.4).
 
 
-def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
+def cyclic_parts(collection: Collection, aside: Mask = 0) -> tuple[Collection, ...]:
     """Return the parts of a collection without its leaves that share no attribute, with their supports.
 
-    There are none if the margins form a junction tree. Tables with the marginals of each part, and of the leaves, can be
-    glued to one with all of them: they agree on what they share, which a margin of the rest shows.
+    aside: vertices that no leaf shares with others. There are none if the margins form a junction tree. Tables with the
+    marginals of each part, and of the leaves, can be glued to one with all of them: they agree on what they share, which a
+    margin of the rest shows.
     """
     supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
     margins = maximal_masks(collection.masks)
@@ -345,7 +346,7 @@ def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
     def is_leaf(margin: Mask) -> bool:
         others = [other for other in margins if other != margin]
         shared = margin & reduce(or_, (*others, *supports), 0)
-        return not shared or _hangs(shared, others)
+        return not shared or (not shared & aside and _hangs(shared, others))
 
     while leaf := next(filter(is_leaf, margins), 0):
         margins.remove(leaf)

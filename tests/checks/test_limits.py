@@ -89,6 +89,9 @@ REFUSED = {
         "checks.small_combinations MOST_MARGINS": (1, "more than the 1 tables that can be looked at"),
         "checks.small_combinations _MOST_CELLS": (4, "are too many to be numbered"),
     },
+    "checks/test_impossible::test_pairs_that_a_table_shows_as_empty_add_nothing": {
+        "checks.impossible _MOST_CELLS": (3, "attributes that have too many values")
+    },
 }
 """What is too large is refused: tests whose tables are, below a small limit, with what the error says."""
 
