@@ -5,10 +5,11 @@ A picture is a dictionary that says its `height` and `description`. The same num
 
 import math
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AnySet
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from math import floor, isfinite, log10
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from marginals.names import margin_in_words, number_of, shown_at
 from models.arrays import CountArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain, Hierarchy, Margin
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 WIDTH = 380.0
 """Pixels of a drawing, which stays readable on a phone."""
@@ -35,8 +33,10 @@ _GAP = 14.0, 18.0
 """Between boxes, across and down."""
 
 # The interaction graph: attributes that are a crowd, rounds of moving boxes apart (a tenth for a crowd) until they are too
-# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down.
+# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down. Each
+# attribute moves so many times to where its own stress is least (Gansner, Koren and North 2004, localized).
 _CROWD = 60
+_MOVES = 60
 _ROUNDS = 200
 _TOUCH = 0.1
 _TURNS = 12
@@ -96,11 +96,9 @@ def interaction_picture(collection: Collection) -> Shape:
     """The interaction graph: attributes of one table are joined, at their finest levels there.
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
-    Attributes are placed by the method of Kamada and Kawai (1989), turned so that edges run clear of what they do not
-    join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
+    Attributes are placed with little stress, as Kamada and Kawai (1989) define it, turned so that edges run clear of what
+    they do not join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
     """
-    import networkx as nx
-
     levels = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in levels]
     if not order:
@@ -123,10 +121,7 @@ def interaction_picture(collection: Collection) -> Shape:
         description = sentence or "No two attributes are published together."
         return {"height": height, "capsules": capsules, "edges": edges, "description": description}
 
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(order)
-    graph.add_edges_from((a, b) for a, _, b, _ in pairs)
-    spots = _placed(graph)
+    spots = _placed(order, {(a, b) for a, _, b, _ in pairs})
     turns = [math.pi * turn / _TURNS for turn in range(_TURNS if 2 < len(order) <= _CROWD else 1)]
     pictures = [drawn(_apart(_stretched(_turned(spots, angle), height), sizes, height)) for angle in turns]
     return pictures[0] if len(pictures) == 1 else min(pictures, key=lambda picture: _clutter(picture, pairs))
@@ -140,16 +135,28 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
     return {"x": left, "y": top, "width": round(width, 1), "height": height, "beads": beads}
 
 
-def _placed(graph: "nx.Graph[str]") -> list[Point]:
-    import networkx as nx
-
-    if len(graph) > _CROWD or len(graph) < 2:
-        layout = nx.circular_layout(graph)
-    else:
-        lengths = {a: dict(row) for a, row in nx.all_pairs_shortest_path_length(graph)}
-        apart = max(max(row.values()) for row in lengths.values()) + 1
-        layout = nx.kamada_kawai_layout(graph, dist={a: {b: lengths[a].get(b, apart) for b in graph} for a in graph})
-    return [(float(layout[node][0]), float(layout[node][1])) for node in graph]
+def _placed(names: Sequence[str], joined: AnySet[tuple[str, str]]) -> list[Point]:
+    # Plain arithmetic: another machine must give the same bytes, and sums of arrays or a solver's need not be the same.
+    turns = [2 * math.pi * number / len(names) for number in range(len(names))]
+    spots = [(round(math.cos(turn), 9), round(math.sin(turn), 9)) for turn in turns]
+    if len(names) > _CROWD:
+        return spots
+    steps = [[0 if a == b else 1 if {(a, b), (b, a)} & joined else math.inf for b in names] for a in names]
+    for between, one, other in product(range(len(names)), repeat=3):
+        steps[one][other] = min(steps[one][other], steps[one][between] + steps[between][other])
+    apart = 1 + max(number for row in steps for number in row if isfinite(number))
+    for place in [*range(len(names))] * _MOVES:
+        x, y = spots[place]
+        weights = across = down = 0.0
+        for (other_x, other_y), number in zip(spots, steps[place]):
+            length = min(number, apart)
+            if length:
+                scale = length / (math.sqrt((x - other_x) * (x - other_x) + (y - other_y) * (y - other_y)) or 1.0)
+                weights += 1 / (length * length)
+                across += (other_x + scale * (x - other_x)) / (length * length)
+                down += (other_y + scale * (y - other_y)) / (length * length)
+        spots[place] = (across / weights, down / weights) if weights else (x, y)
+    return spots
 
 
 def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
@@ -216,37 +223,37 @@ def tree_picture(collection: Collection) -> Shape:
 
     `boxes` are margins, each below the one it hangs on and indented; an `elbow` leads up from it.
     """
-    import networkx as nx
-
-    tree = collection.junction_tree.graph()
+    tree, margins = collection.junction_tree, collection.junction_tree.margins
     words = partial(margin_in_words, domain=collection.domain)
-    boxes: list[Shape] = []
+    near = [{*children, parent} - {-1} for children, parent in zip(tree.children, tree.parents)]
+    parts: list[int] = []
+    for place, parent in enumerate(tree.parents):
+        parts.append(parts[parent] if parent >= 0 else place)
+    boxes: dict[int, Shape] = {}
     sentences: list[str] = []
     y = 4.0
-    for part in nx.connected_components(tree):
-        inside = tree.subgraph(part)
-        root = min(nx.center(inside), key=lambda margin: (-len(margin), tuple(margin.items())))
-        depths = nx.single_source_shortest_path_length(inside, root)
-        step = min(26.0, 150 / max(1, *depths.values()))
-        place: dict[Margin, Shape] = {}
-        parents = {child: parent for parent, child in nx.dfs_edges(inside, root, sort_neighbors=_sorted)}
-        for margin in nx.dfs_preorder_nodes(inside, root, sort_neighbors=_sorted):
-            parent = parents.get(margin)
-            separator = "" if parent is None else words(inside.edges[parent, margin]["separator"])
-            y += 22 if parent is not None else 0
-            box = _box(
-                margin, 4 + step * depths[margin], y, collection.domain, separator, place[parent] if parent else None
-            )
-            place[margin] = box
-            boxes.append(box)
-            y = box["y"] + box["height"] + 6
-            sentences.append(words(margin) + (f", which shares {separator} with {words(parent)}" if parent else ""))
+    for part in dict.fromkeys(parts):
+        centre = {place for place, own in enumerate(parts) if own == part}
+        while len(centre) > 2:
+            centre -= {place for place in centre if len(near[place] & centre) < 2}
+        root = min(centre, key=lambda place: (-len(margins[place]), tuple(margins[place].items())))
+        waiting, hanging = [(root, -1, 0)], list[tuple[int, int, int]]()
+        while waiting:
+            hanging.append(waiting.pop())
+            place, parent, depth = hanging[-1]
+            below = sorted(near[place] - {parent}, key=lambda child: tuple(margins[child].items()), reverse=True)
+            waiting += [(child, place, depth + 1) for child in below]
+        step = min(26.0, 150 / max(1, *(depth for _, _, depth in hanging)))
+        for place, parent, depth in hanging:
+            # of two neighbours in perfect sequence the later one has their separator
+            separator = "" if parent < 0 else words(collection.domain.margin(tree.separators[max(place, parent)]))
+            y += 22 * (parent >= 0)
+            box = _box(margins[place], 4 + step * depth, y, collection.domain, separator, boxes.get(parent))
+            boxes[place], y = box, box["y"] + box["height"] + 6
+            hung = f", which shares {separator} with {words(margins[parent])}" if parent >= 0 else ""
+            sentences.append(words(margins[place]) + hung)
         y += 12
-    return {"height": round(y, 1), "boxes": boxes, "description": "; ".join(sentences)}
-
-
-def _sorted(margins: Iterable[Margin]) -> list[Margin]:
-    return sorted(margins, key=lambda margin: tuple(margin.items()))
+    return {"height": round(y, 1), "boxes": [*boxes.values()], "description": "; ".join(sentences)}
 
 
 def _box(margin: Margin, x: float, y: float, domain: Domain, separator: str, above: Shape | None) -> Shape:

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -70,6 +71,12 @@ class Descriptor:
     def report(self) -> Mapping[str, Any] | None:
         """What it says of the report, None where it names none."""
         return self.release.get("report")
+
+    @property
+    def other_pages(self) -> list[str]:
+        """The paths of the pages that it declares beside its report."""
+        others = (resource for resource in self.resources if not is_table(resource))
+        return [r["path"] for r in others if r.get("mediatype") == _PAGE or re.search(r"\.x?html?$", r["path"], re.I)]
 
     @property
     def files(self) -> list[Mapping[str, Any]]:

@@ -1,38 +1,47 @@
 """Several bundles together: of one table, or of a table that changed in between."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-from unicodedata import normalize
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from checks.attacks.knowledge import Knowledge, Levels, certainly_small
-from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
-from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, NoSmallCertain, Register
+from checks.changes import CRITERION, CellDifference, Narrowing, difference, every_cell
+from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, Register
 from checks.combinatorial import ToldByLabels
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent, Published, model_of
+from marginals.bundle.overlaps import (
+    MOST_PAIRS,
+    THE_REST,
+    LabelOverlaps,
+    counted_hierarchy,
+    label_overlaps,
+    one_column,
+    value_counts,
+)
 from marginals.bundle.reading import check_agreement, read_bundle
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.messages import first_few
 from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part, inside_all
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
-from models.arrays import CountArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.errors import HierarchyError, MarginalsError
 from models.graphs.junction_tree import Collection, Support
 from models.inference.frechet_bounds import FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, pack
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Margin
+from models.tables.hierarchy import Domain, Hierarchy, Margin
 
 if TYPE_CHECKING:
     from marginals.tables.table import Table
@@ -44,10 +53,16 @@ def union(bundles: Bundles) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
     Raises IncompatibleReleasesError naming both bundles if they generalize an attribute differently, as far as labels and
-    counts tell, or give it different roles, or differ in how many rows a person has, and BundleError if they count different
-    numbers of rows, or contradict each other.
+    counts tell, give it different roles, may call one column by two names, or differ in how many rows a person has. Raises
+    BundleError if they count different numbers of rows, or contradict each other.
     """
     bundles = [(name, published.as_one()) for name, published in bundles]
+    together = _union(bundles)
+    _check_names(bundles)
+    return together
+
+
+def _union(bundles: Bundles) -> BundleContent:
     (first, published), *others = bundles
     rows = published.collection.cube.total
     for name, other in others:
@@ -88,7 +103,7 @@ def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Cla
     others = [bundle for _, bundle in bundles if bundle is not published]
     is_alone = not any(other.collection.shows(name) for other in others for name in other.sensitive)
     for claim in published.claims:
-        if (isinstance(claim, Register) and not is_alone) or (isinstance(claim, NoSmallCertain) and others):
+        if isinstance(claim, Register) and not is_alone:
             claim = replace(claim, basis=VERIFIED)
         yield claim
 
@@ -100,36 +115,21 @@ def over_one_domain(bundles: Bundles) -> list[Collection]:
         if other.rows_per_person != published.rows_per_person:
             differ = "differ in rows_per_person, how many rows a person has"
             raise IncompatibleReleasesError(first, name, differ, "the rows_per_person")
+    _check_roles(bundles)
     hierarchies: dict[str, tuple[str, CountedHierarchy]] = {}
-    roles: dict[str, Role] = {}
     for name, published in bundles:
         for attribute in published.domain.attributes:
             counted = counted_hierarchy(published.collection, attribute)
             first, common = hierarchies.setdefault(attribute, (name, counted))
-            merged = common.merged(counted) or common.published_levels.merged(counted.published_levels)
-            if merged is None:
+            if (merged := _merged(common, counted)) is None:
                 raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
             hierarchies[attribute] = (first, merged)
-            if roles.setdefault(attribute, published.roles[attribute]) is not published.roles[attribute]:
-                # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
-                raise IncompatibleReleasesError(first, name, f"only one calls {attribute!r} sensitive", "the roles")
     common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
     return [in_common(published.collection, common_hierarchies) for _, published in bundles]
 
 
-def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
-    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
-    hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
-    if finest == hierarchy.height:
-        return CountedHierarchy(hierarchy, finest, np.array([collection.cube.total]))
-    return CountedHierarchy(hierarchy, finest, _value_counts(collection.cube, attribute, finest))
-
-
-def _value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
-    table = cube.table(cube.domain.mask({attribute: level}))
-    counts = np.zeros(cube.domain.hierarchy(attribute).size(level), dtype=np.int64)
-    counts[table.codes[0]] = table.counts
-    return counts
+def _merged(one: CountedHierarchy, other: CountedHierarchy) -> CountedHierarchy | None:
+    return one.merged(other) or one.published_levels.merged(other.published_levels)
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
@@ -191,7 +191,7 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
         raise other
     truth = _named_as(published, truth)
     hierarchies = {
-        name: CountedHierarchy(hierarchy, 0, _value_counts(truth.cube, name, 0))
+        name: CountedHierarchy(hierarchy, 0, value_counts(truth.cube, name, 0))
         for name, hierarchy in truth.domain.items()
     }
     try:
@@ -212,7 +212,7 @@ def _named_as(published: Published, truth: "Table") -> "Table":
         if not published.everything.shows(name):
             continue
         counted, ladder = counted_hierarchy(published.everything, name), truth.domain.hierarchy(name)
-        counts = _value_counts(truth.cube, name, 0)
+        counts = value_counts(truth.cube, name, 0)
         for finest in range(ladder.height):
             named = naming.named(ladder, finest, counts, published.least_count).hierarchy
             if CountedHierarchy(named, 0, counts).counts_at(finest) == counted.counts_at(counted.finest):
@@ -225,12 +225,6 @@ def _named_as(published: Published, truth: "Table") -> "Table":
 #
 # Of 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms; of 18.5-<25 and
 # 20-<30, 20-<25. Labels of numbers tell them by themselves, others by the base values that the releases name.
-
-_MOST_PAIRS = 1_000_000
-"""Combinations of values that are looked at; of more, any two may overlap."""
-
-_Numbers = tuple[tuple[Decimal, Decimal], ...]
-"""Intervals without their upper ends: the whole numbers from 20 to 24 are (20, 25), and so are all numbers of 20-<25."""
 
 Grouping = tuple[Hierarchy, int]
 """How a release generalizes the attribute, and the finest level that it publishes."""
@@ -251,7 +245,7 @@ class Atoms:
 
 def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
     """The atoms of an attribute; None where the labels do not tell how its values overlap."""
-    if prod(hierarchy.size(level) for hierarchy, level in parts) > _MOST_PAIRS:
+    if prod(hierarchy.size(level) for hierarchy, level in parts) > MOST_PAIRS:
         return None
     return _on_a_line(parts) or _of_base_values(parts)
 
@@ -263,17 +257,21 @@ def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
     are_half_open = all(numbers.high.is_finite() and not numbers.with_high for numbers in ranges)
     if len(named) < len(parts) or not (are_whole or are_half_open):
         return None
-    meanings: list[list[_Numbers]] = [
-        [tuple((numbers.low, numbers.high + int(numbers.with_high)) for numbers in value) for value in values]
+    meanings = [
+        sorted(
+            (numbers.low, numbers.high + int(numbers.with_high), code) for code, v in enumerate(values) for numbers in v
+        )
         for values in named
     ]
-    if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(sorted(sum(meaning, ())))):
+    if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(meaning)):
         return None  # values of one level do not overlap; labels that seem to are none of numbers
-    atoms: dict[tuple[int, ...], _Numbers] = {}
-    for combination in product(*map(enumerate, meanings)):
-        codes, numbers = zip(*combination)
-        if common := reduce(_intersection, numbers):
-            atoms[codes] = common
+    pieces: dict[tuple[int, ...], list[tuple[Decimal, Decimal]]] = {}
+    for low, high in pairwise(sorted({end for meaning in meanings for value in meaning for end in value[:2]})):
+        codes = tuple(code for meaning in meanings for begin, end, code in meaning if begin <= low < end)
+        if len(codes) == len(parts):
+            known = pieces.setdefault(codes, [])
+            known.append((known.pop()[0] if known and known[-1][1] == low else low, high))
+    atoms = dict(sorted(pieces.items()))
     if not atoms:
         return None
     codes_of = np.array([*atoms])
@@ -308,19 +306,10 @@ def _is_whole(numbers: Range) -> bool:
     return all(end == end.to_integral_value() for end in ends) and (numbers.with_high or not numbers.high.is_finite())
 
 
-def _intersection(one: _Numbers, other: _Numbers) -> _Numbers:
-    pairs = ((max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other)
-    return tuple((low, high) for low, high in pairs if low < high)
-
-
-def _label(numbers: _Numbers, are_whole: bool) -> str:
-    merged: list[tuple[Decimal, Decimal]] = []
-    for low, high in numbers:
-        begin = merged.pop()[0] if merged and merged[-1][1] == low else low
-        merged.append((begin, high))
+def _label(pieces: Sequence[tuple[Decimal, Decimal]], are_whole: bool) -> str:
     if not are_whole:
-        return "|".join(f"{low:f}-<{high:f}" for low, high in merged)
-    ends = {low: "+" if not high.is_finite() else "" if low == high - 1 else f"-{high - 1:f}" for low, high in merged}
+        return "|".join(f"{low:f}-<{high:f}" for low, high in pieces)
+    ends = {low: "+" if not high.is_finite() else "" if low == high - 1 else f"-{high - 1:f}" for low, high in pieces}
     return "|".join(f"{low:f}{end}" for low, end in ends.items())
 
 
@@ -436,7 +425,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
             if bundle in group
         }
         renamed.append((bundle, _renamed(content, names, groups.keys() - names.keys())))
-    together = union(renamed)
+    together = _union(renamed)
     collection = together.collection
     atoms: dict[str, Atoms] = {}
     for attribute, ways in parts.items():
@@ -451,6 +440,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
 
 
 def _check_roles(bundles: Bundles) -> None:
+    # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:
@@ -459,54 +449,28 @@ def _check_roles(bundles: Bundles) -> None:
 
 def _check_names(bundles: Bundles) -> None:
     for (one, content), (other, other_content) in combinations(bundles, 2):
-        for pair in _names_apart(content, other_content):
-            if _is_alike(*pair) or not _counts(content, pair[0]).isdisjoint(_counts(other_content, pair[1])):
-                differ = f"what one calls {pair[0]!r} and the other {pair[1]!r} may be one column"
-                raise IncompatibleReleasesError(one, other, differ, "the names")
+        if pairs := one_column(content, other_content, is_one_table=True):
+            differ = f"may call one column by two names: {_in_words(pairs)}"
+            raise IncompatibleReleasesError(one, other, differ, "the names")
 
 
-def _names_apart(one: BundleContent, other: BundleContent) -> Iterator[tuple[str, str]]:
-    first, second = (list(filter(content.collection.shows, content.domain.attributes)) for content in (one, other))
-    return product([name for name in first if name not in second], [name for name in second if name not in first])
-
-
-def _is_alike(name: str, other: str) -> bool:
-    spellings = [normalize("NFKC", text).casefold() for text in (name, other)]
-    first, second = ("".join(filter(str.isalnum, spelling)) or spelling.strip() for spelling in spellings)
-    return first == second
-
-
-def _counts(content: BundleContent, attribute: str) -> set[frozenset[tuple[str, int]]]:
-    counted = counted_hierarchy(content.collection, attribute)
-    levels = (counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height))
-    return {frozenset(counts.items()) for counts in levels if len(counts) > 1}
+def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
+    return first_few([f"{name!r} and {other!r}" for name, other in pairs], 3)
 
 
 def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
-    groups: list[list[tuple[str, BundleContent]]] = []
+    groups: list[tuple[list[str], CountedHierarchy]] = []
     for name, content in bundles:
         if attribute not in content.domain.attributes or not content.collection.shows(attribute):
             continue
-        alone = (name, _only(content, attribute))
-        for group in groups:
-            try:
-                union([*group, alone])
-            except IncompatibleReleasesError:
-                continue
-            group.append(alone)
-            break
+        counted = counted_hierarchy(content.collection, attribute)
+        for place, (names, common) in enumerate(groups):
+            if (merged := _merged(common, counted)) is not None:
+                groups[place] = ([*names, name], merged)
+                break
         else:
-            groups.append([alone])
-    return [[name for name, _ in group] for group in groups]
-
-
-def _only(content: BundleContent, attribute: str) -> BundleContent:
-    domain = Domain.of({attribute: content.domain.hierarchy(attribute)})
-    tables = []
-    for levels in published_views(content.collection, attribute):
-        table = content.collection.cube.table(content.domain.mask(levels))
-        tables.append(ContingencyTable.from_cells(domain, levels, {attribute: table.codes[0]}, table.counts))
-    return BundleContent(_collection(tables), {attribute: content.roles[attribute]})
+            groups.append(([name], counted))
+    return [names for names, _ in groups]
 
 
 def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterable[str]) -> BundleContent:
@@ -548,103 +512,6 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
     order = keys.argsort(kind="stable")
     codes = {name: columns[name][order] for name in attributes}
     return Support(Cells.of(domain, Margin(levels), codes), atoms.weights[order])
-
-
-# Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.
-#
-# A label stands for what the other release has under the same label, at whatever level. Numbers, intervals, prefixes
-# (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels that do not tell, such as `other` beside
-# other names, any two can overlap. A value that nothing in the other release can stand for has no rows there.
-
-_THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
-"""Labels of what the other values of a level leave, as fitted levels have them."""
-
-
-class LabelOverlaps(NamedTuple):
-    """The values that overlap, of attributes that are generalized differently, and of which of these labels do not tell."""
-
-    pairs: Overlaps
-    unclear: tuple[str, ...]
-
-
-def _label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
-    pairs, unclear = {}, []
-    for name in earlier.domain.attributes:
-        if name not in later.domain.attributes:
-            continue
-        hierarchies = (earlier.domain.hierarchy(name), later.domain.hierarchy(name))
-        if hierarchies[0].labels[0] != hierarchies[1].labels[0]:
-            pairs[name], is_clear = overlapping_values(*hierarchies)
-            unclear += [] if is_clear or not (earlier.shows(name) and later.shows(name)) else [name]
-    return LabelOverlaps(pairs, tuple(unclear))
-
-
-def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bool]:
-    """The base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all of that.
-
-    >>> ages, bands = Hierarchy.flat(["20-29", "30-39", "missing"]), Hierarchy.flat(["missing", "20-24", "25 and over"])
-    >>> pairs, is_clear = overlapping_values(ages, bands)
-    >>> sorted(zip(*pairs.tolist())), is_clear
-    ([(0, 1), (0, 2), (1, 2), (2, 0)], True)
-    """
-    tell_all = set(one.labels[0]) == set(other.labels[0])
-    there, back = _namesakes(one, other, tell_all), _namesakes(other, one, tell_all)
-    pairs = dict.fromkeys((code, partner) for code, partners in there.items() for partner in partners)
-    pairs |= dict.fromkeys((partner, code) for code, partners in back.items() for partner in partners)
-    matched = [{pair[side] for pair in pairs} for side in (0, 1)]
-    unmatched = [[code for code in range(h.size(0)) if code not in codes] for h, codes in zip((one, other), matched)]
-    is_clear = True
-    if prod(map(len, unmatched)) > _MOST_PAIRS:
-        pairs |= {(code, unmatched[1][0]): None for code in unmatched[0]}
-        pairs |= {(unmatched[0][0], code): None for code in unmatched[1]}
-        is_clear = False
-    else:
-        values = [[*zip(hierarchy.labels[0], numbers_of(hierarchy))] for hierarchy in (one, other)]
-        for code, partner in product(*unmatched):
-            overlap = _overlap(values[0][code], values[1][partner])
-            is_clear &= overlap is not None
-            pairs |= {} if overlap is False else {(code, partner): None}
-    return np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T, is_clear
-
-
-def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, list[int]]:
-    # tell_all: whether the rest that some labels mean is the same in both
-    meanings: dict[str, frozenset[int]] = {}
-    for level in range(other.height):
-        above = other.lift(0, level)
-        if other.labels[level] == (SUPPRESSED,):
-            continue
-        order = np.argsort(above, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(above))[:-1])
-        for label, member in zip(other.labels[level], members):
-            meanings.setdefault(label, frozenset(member.tolist()))  # the finest where several levels have it
-    result = {}
-    for code, label in enumerate(one.labels[0]):
-        if not tell_all and _THE_REST.fullmatch(label):
-            continue
-        parts = [label] if label in meanings else label.split(", ")
-        if all(part in meanings and (tell_all or not _THE_REST.fullmatch(part)) for part in parts):
-            result[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
-    return result
-
-
-_Value: TypeAlias = tuple[str, Range | None]
-"""A label, and the numbers that it stands for."""
-
-
-def _overlap(value: _Value, other_value: _Value) -> bool | None:
-    (label, numbers), (other, other_numbers) = value, other_value
-    if _THE_REST.fullmatch(label) or _THE_REST.fullmatch(other):
-        return None
-    are_numbers = [known is not None and not known.is_empty for known in (numbers, other_numbers)]
-    if numbers is not None and other_numbers is not None and all(are_numbers):
-        return numbers.meets(other_numbers)
-    if any(are_numbers) and MISSING in (label, other):
-        return False
-    if label.endswith(SUPPRESSED) or other.endswith(SUPPRESSED):
-        prefixes = sorted((label.rstrip(SUPPRESSED), other.rstrip(SUPPRESSED)), key=len)
-        return len(label) == len(other) and prefixes[1].startswith(prefixes[0])
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -702,12 +569,15 @@ def _one_table(bundles: Bundles) -> OneTable | None:
     if len({published.where for _, published in bundles if published.where}) > 1:
         return None
     try:
-        together = bundles[0][1] if len(bundles) == 1 else union(bundles)
-        _check_names(bundles)
-        return OneTable(bundles, together)
+        return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
     except BundleError:
         return None
     except IncompatibleReleasesError:
+        with suppress(IncompatibleReleasesError):
+            try:
+                common_refinement(bundles)
+            except BundleError:
+                return None
         return OneTable(bundles, None)
 
 
@@ -764,11 +634,11 @@ class TablePair:
         )
 
     @property
-    def one_column(self) -> tuple[str, str] | None:
-        """A name in each table that may be of one column, as they are spelled alike; None where there are none."""
+    def shared_column(self) -> str:
+        """Names, one in each table, that may be of one column; empty where there are none."""
         bundles = ([bundle for _, bundle in table.bundles] for table in (self.earlier, self.later))
-        apart = (names for one, other in product(*bundles) for names in _names_apart(one, other))
-        return next((names for names in apart if _is_alike(*names)), None)
+        pairs = (pair for both in product(*bundles) for pair in one_column(*both, is_one_table=False))
+        return _in_words([*dict.fromkeys(pairs)])
 
     @property
     def narrowed(self) -> Narrowing:
@@ -780,7 +650,7 @@ class TablePair:
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:
         """What is published of each of the two tables, and how their values overlap."""
         for before, after in product(self.earlier.collections, self.later.collections):
-            yield before, after, _label_overlaps(before, after)
+            yield before, after, label_overlaps(before, after)
 
 
 def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Iterator[TablePair]:
@@ -831,12 +701,12 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     verdict, notes = worst.verdict, [worst.note, pair.parts]
     why = pair.assumption if verdict is Verdict.FAILS else ""
     if verdict is Verdict.HOLDS:
-        notes.append("a label is taken to mean the same in both")
+        notes.append("a name and a label are taken to mean the same in both")
         if any(table.together is None for table in (pair.earlier, pair.later)):
             notes = []
             why = "the releases of one table generalize attributes differently, so what they tell together was not compared"
-        elif names := pair.one_column:
-            notes, why = [], f"{names[0]!r} and {names[1]!r} may be one column, and its values were not compared"
+        elif names := pair.shared_column:
+            notes, why = [], f"{names} may be one column, and its values were not compared"
     if why:
         verdict, notes = Verdict.UNDECIDED, [why, *notes[1:]]
     return replace(worst, verdict=verdict, parameters=pair.parameters, note="; ".join(filter(None, notes)))
@@ -888,7 +758,7 @@ class ReleasedLadder:
             holding = [place for place, numbers in self._numbers if numbers.holds(number_range)]
             if len(holding) == 1:
                 return holding[0]
-        rest = [place for place, label in enumerate(self.released.labels[0]) if _THE_REST.fullmatch(label)]
+        rest = [place for place, label in enumerate(self.released.labels[0]) if THE_REST.fullmatch(label)]
         return rest[0] if len(rest) == 1 else None
 
     @cached_property

@@ -81,8 +81,6 @@ class PairsShown:
 
 def pairs_shown(collection: Collection) -> PairsShown:
     """Return the kinds of all pairs of the domain; they follow from the margins and their labels."""
-    import networkx as nx
-
     domain = collection.domain
     finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
     asked = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
@@ -92,9 +90,9 @@ def pairs_shown(collection: Collection) -> PairsShown:
     numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
     if len(domain.attributes) > _MATRIX:
         return PairsShown(domain.attributes, (), numbers)
-    linked: nx.Graph[str] = nx.Graph([pair for pair, basis in bases.items() if basis])
-    linked.add_nodes_from(asked)
-    part = {name: number for number, names in enumerate(nx.connected_components(linked)) for name in names}
+    part = {name: {name} for name in domain.attributes}
+    for a, b in (pair for pair, basis in bases.items() if basis):
+        part |= dict.fromkeys(part[a] | part[b], part[a] | part[b])
     listed = tuple(
         ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
         if pair in bases

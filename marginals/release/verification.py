@@ -56,6 +56,7 @@ _UNLIKE = (
     "marginals verify RELEASE --report report.html"
 )
 _NOT_REMADE = "the time was over before it was made again and compared, so nobody judged what it says"
+_OTHER_PAGE = "it is a page, and no part of a release, so nobody judged what it says; judge the release without it"
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
@@ -133,7 +134,6 @@ def verify(
 
 
 def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
-    """Of each sensitive attribute the smallest count of all bundles that includes it."""
     smallest: dict[str, int] = {}
     for _, published in bundles:
         for name, count in published.smallest_sensitive.items():
@@ -144,10 +144,7 @@ def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
 def _contents(
     folders: Sequence[str], snapshots: Sequence[Snapshot], deadline: Deadline, warnings: list[str]
 ) -> list[tuple[str, BundleContent]]:
-    """What each bundle publishes, by its folder, once all its files are looked at. Warnings are added as they come up.
-
-    Raises BundleError; the warnings before it stand.
-    """
+    # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
         if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
@@ -166,20 +163,21 @@ def _contents(
 
 
 def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
-    """An undecided finding for each report that is not the page that its bundle gives: it may promise anything."""
+    """An undecided finding for each page that its bundle does not give: it may promise anything."""
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        if (page := snapshot.report_content()) is None:
-            continue
-        from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
+        stated = {"release": folder} if len(bundles) > 1 else {}
+        reasons = [({**stated, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
+        if (page := snapshot.report_content()) is not None:
+            from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
 
-        try:
-            is_alike = report_html(published) == page
-        except MarginalsError:
-            is_alike = False
-        if not is_alike:
-            stated = {"release": folder} if len(bundles) > 1 else {}
-            why = _NOT_REMADE if published.deadline.is_over else _UNLIKE
-            yield Finding("report", Verdict.UNDECIDED, stated, None, (Algorithm.NONE,), 0, why)
+            try:
+                is_alike = report_html(published) == page
+            except MarginalsError:
+                is_alike = False
+            if not is_alike:
+                reasons.append((stated, _NOT_REMADE if published.deadline.is_over else _UNLIKE))
+        for parameters, why in reasons:
+            yield Finding("report", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, why)
 
 
 def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> list[str]:
@@ -194,18 +192,15 @@ def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> 
 
 
 def _check_information(folder: str, descriptor: Descriptor, published: BundleContent) -> Iterator[str]:
-    """Raise BundleError unless the stated information, if any, is that of the marginals, rounded as it is stated.
-
-    Gives back a warning instead where they form no junction tree, so that it is not checked.
-    """
+    """Raise BundleError unless the stated information, if any, is that of the marginals; warn if nobody can tell."""
     if "information" not in descriptor.release:
         return
     stated, known = descriptor.release["information"], published.information
-    if not _is_number(stated):
+    if not isinstance(stated, int | float) or isinstance(stated, bool):
         raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
     if known is None:
         yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
-    elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(_decimals(stated)):
+    elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(stated):
         raise BundleError(DESCRIPTOR, f"release.information is not {known} nats, which follow from the marginals")
 
 
@@ -223,25 +218,16 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
 
 
 def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
-    """What the descriptor says or declares beside what is judged; it may be anything, rows too."""
     if keys := list(unjudged(descriptor.package)):
         yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
 
-def _rounding(decimals: int) -> Decimal:
-    """By how much a number of so many decimals may differ from the same number as bundles state it, rounded again."""
+def _rounding(stated: float) -> Decimal:
+    """By how much a number may differ from the same number as bundles state it, rounded to its own decimals."""
+    exponent = Decimal(repr(stated)).as_tuple().exponent
+    decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
     return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
-
-
-def _decimals(number: float) -> int:
-    """How many decimals a number of a descriptor has."""
-    exponent = Decimal(repr(number)).as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
-
-
-def _is_number(stated: object) -> bool:
-    return isinstance(stated, int | float) and not isinstance(stated, bool)
 
 
 @dataclass(frozen=True)
@@ -304,7 +290,6 @@ def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Fi
 
 
 def _judged(bundles: Bundles, asked: _Asked) -> Verification:
-    """On the claims of all bundles of each table, and on the differences between tables where these are several."""
     tables = by_table(bundles)
     if len(tables) == 1:
         of_one = _judged_together(tables[0], asked)
@@ -326,7 +311,6 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
 
 
 def _judged_together(table: OneTable, asked: _Asked) -> Verification:
-    """On the claims of all bundles of a table together, or on those of each and that together they are not judged."""
     published = table.together
     if published is None:
         return Verification(tuple(_findings_apart(table.bundles, asked)))
@@ -354,21 +338,18 @@ def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence
     return replace(result, checks=tuple(noted))
 
 
-def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Sequence[Finding]:
-    """The findings on the claims of a reader, or where there are none on those of the bundle."""
-    result = published.verify(claims).checks
-    return result if claims is None else [_noted(*pair, published.claims) for pair in zip(claims, result)]
+def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Verification:
+    return published.verify() if claims is None else _demanded(published, claims, ())
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
-    """On the claims of bundles that generalize an attribute differently, over their common refinement if there is one."""
     try:
         refined = common_refinement(bundles)
         claims = asked.over(refined).claims_on(refined.content, refined.content.sensitive)
         # Half of the time is left for the violations that a few attributes prove.
         hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
         attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-        for judged in refined.with_violations(_checked(hurried, claims)):
+        for judged in refined.with_violations(_checked(hurried, claims).checks):
             finding = _unless_seen(judged, attribute_of, bundles, 2)
             yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
     except (IncompatibleReleasesError, ContradictionError) as problem:
@@ -376,7 +357,7 @@ def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
         sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
         for number, (folder, alone) in enumerate(bundles):
             published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for judged in _checked(published, asked.claims_on(published, sensitive)):
+            for judged in _checked(published, asked.claims_on(published, sensitive)).checks:
                 finding = _unless_seen(judged, {}, bundles, 2)
                 yield replace(finding, parameters={"release": folder, **finding.parameters})
 
@@ -450,7 +431,6 @@ def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
 
 
 def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims of a table of attributes. Raises InputError, CriterionError."""
     import tomllib  # loaded here: most name no claims of their own
 
     try:

@@ -206,7 +206,7 @@ def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
             tails = begins[number] + table.places
             heads = ends[0] if ends else np.full_like(table.places, begins[-1])
         edges.append((tails[within], heads[within], table.counts[within]))
-    return _largest_flow(edges, begins[-1], begins[-1] + 1)
+    return largest_flow(edges, begins[-1], begins[-1] + 1)
 
 
 def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int:
@@ -229,7 +229,7 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
             edges.append((entered[within], cells[within], table.counts[within]))
             entered = cells
         edges += [(entered[within], way[within], table.counts[within]) for way in ways]
-    return int(tables[0].counts[inside[0]].sum()) - _largest_flow(edges, gone, nodes)
+    return int(tables[0].counts[inside[0]].sum()) - largest_flow(edges, gone, nodes)
 
 
 def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], deadline: Deadline) -> Extreme:
@@ -268,9 +268,9 @@ _Edges: TypeAlias = list[tuple[IndexArray, IndexArray, CountArray]]
 """Edges of a network from tails to heads, with the rows that each can carry. Edges between the same nodes add up."""
 
 
-def _largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
-    # Slow to import, and few need them.
-    from scipy.sparse import csr_array
+def largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
+    """The largest flow from node 0. Raises DomainMismatchError for more rows than FLOW_LIMIT."""
+    from scipy.sparse import csr_array  # slow to import, and few need it
     from scipy.sparse.csgraph import maximum_flow
 
     tails, heads, rows = map(np.concatenate, zip(*edges))

@@ -20,7 +20,8 @@ from command_line import run
 from dice import Dice, Thrown
 from marginals import InputError, Policy, Role, Table
 from marginals.attacks import refined_certainties
-from marginals.bundle.together import ReleasedLadder, atoms_of, common_refinement, overlapping_values, released_ladders
+from marginals.bundle.overlaps import overlapping_values
+from marginals.bundle.together import ReleasedLadder, atoms_of, common_refinement, released_ladders
 from marginals.example import release
 from marginals.publishing.publishing import releasable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
@@ -126,7 +127,7 @@ def test_overlapping_values_tell_what_all_tables_that_fit_both_say(
     worlds = Enumerated(counts, cuts, margins)
     shown = sorted({a for published in margins for attributes in published for a in attributes})
     refined = common_refinement(bundles)
-    certain = refined_certainties(refined, 60.0)["ill"]
+    certain = refined_certainties(refined)["ill"]
     assert certain.is_complete
     assert (certain.determined, certain.exists, certain.small) == worlds.certain(shown, k)
     (finding,) = refined.content.verify([KCombinatorial(k)]).checks

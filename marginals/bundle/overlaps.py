@@ -1,0 +1,240 @@
+"""Which values of two releases overlap, and which columns may be one, by labels and counts."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, product
+from math import comb, factorial, prod
+from typing import NamedTuple, TypeAlias
+from unicodedata import normalize
+
+import numpy as np
+
+from checks.changes import Overlaps
+from marginals.bundle.content import BundleContent
+from marginals.published_values import CountedHierarchy
+from marginals.tables.attribute import MISSING
+from marginals.tables.intervals import Range, interval, numbers_of
+from models.arrays import CountArray, IndexArray
+from models.graphs.junction_tree import Collection
+from models.programs.cell_bounds import FLOW_LIMIT, largest_flow
+from models.tables.data_cube import DataCube
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+MOST_PAIRS = 1_000_000
+"""Combinations of values that are looked at; of more, any two may overlap."""
+
+
+def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
+    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
+    hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+    if finest == hierarchy.height:
+        return CountedHierarchy(hierarchy, finest, np.array([collection.cube.total]))
+    return CountedHierarchy(hierarchy, finest, value_counts(collection.cube, attribute, finest))
+
+
+def value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
+    """The rows of each value of a level."""
+    table = cube.table(cube.domain.mask({attribute: level}))
+    counts = np.zeros(cube.domain.hierarchy(attribute).size(level), dtype=np.int64)
+    counts[table.codes[0]] = table.counts
+    return counts
+
+
+# Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.
+#
+# A label stands for what the other release has under the same label, at whatever level. Numbers, intervals, prefixes
+# (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels that do not tell, such as `other` beside
+# other names, any two can overlap. A value that nothing in the other release can stand for has no rows there.
+
+THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
+"""Labels of what the other values of a level leave, as fitted levels have them."""
+
+
+class LabelOverlaps(NamedTuple):
+    """The values that overlap, of attributes that are generalized differently, and of which of these labels do not tell."""
+
+    pairs: Overlaps
+    unclear: tuple[str, ...]
+
+
+def label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
+    """How the values of all attributes overlap that two collections generalize differently."""
+    pairs, unclear = {}, []
+    for name in earlier.domain.attributes:
+        if name not in later.domain.attributes:
+            continue
+        hierarchies = (earlier.domain.hierarchy(name), later.domain.hierarchy(name))
+        if hierarchies[0].labels[0] != hierarchies[1].labels[0]:
+            pairs[name], is_clear = overlapping_values(*hierarchies)
+            unclear += [] if is_clear or not (earlier.shows(name) and later.shows(name)) else [name]
+    return LabelOverlaps(pairs, tuple(unclear))
+
+
+def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bool]:
+    """The base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all of that.
+
+    >>> ages, bands = Hierarchy.flat(["20-29", "30-39", "missing"]), Hierarchy.flat(["missing", "20-24", "25 and over"])
+    >>> pairs, is_clear = overlapping_values(ages, bands)
+    >>> sorted(zip(*pairs.tolist())), is_clear
+    ([(0, 1), (0, 2), (1, 2), (2, 0)], True)
+    """
+    tell_all = set(one.labels[0]) == set(other.labels[0])
+    there, back = _namesakes(one, other, tell_all), _namesakes(other, one, tell_all)
+    pairs = dict.fromkeys((code, partner) for code, partners in there.items() for partner in partners)
+    pairs |= dict.fromkeys((partner, code) for code, partners in back.items() for partner in partners)
+    matched = [{pair[side] for pair in pairs} for side in (0, 1)]
+    unmatched = [[code for code in range(h.size(0)) if code not in codes] for h, codes in zip((one, other), matched)]
+    is_clear = True
+    if prod(map(len, unmatched)) > MOST_PAIRS:
+        pairs |= {(code, unmatched[1][0]): None for code in unmatched[0]}
+        pairs |= {(unmatched[0][0], code): None for code in unmatched[1]}
+        is_clear = False
+    else:
+        values = [[*zip(hierarchy.labels[0], numbers_of(hierarchy))] for hierarchy in (one, other)]
+        for code, partner in product(*unmatched):
+            overlap = _overlap(values[0][code], values[1][partner])
+            is_clear &= overlap is not None
+            pairs |= {} if overlap is False else {(code, partner): None}
+    return np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T, is_clear
+
+
+def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, list[int]]:
+    # tell_all: whether the rest that some labels mean is the same in both
+    meanings: dict[str, frozenset[int]] = {}
+    for level in range(other.height):
+        above = other.lift(0, level)
+        if other.labels[level] == (SUPPRESSED,):
+            continue
+        order = np.argsort(above, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(above))[:-1])
+        for label, member in zip(other.labels[level], members):
+            meanings.setdefault(label, frozenset(member.tolist()))  # the finest where several levels have it
+    result = {}
+    for code, label in enumerate(one.labels[0]):
+        if not tell_all and THE_REST.fullmatch(label):
+            continue
+        parts = [label] if label in meanings else label.split(", ")
+        if all(part in meanings and (tell_all or not THE_REST.fullmatch(part)) for part in parts):
+            result[code] = sorted(frozenset().union(*(meanings[part] for part in parts)))
+    return result
+
+
+_Value: TypeAlias = tuple[str, Range | None]
+"""A label, and the numbers that it stands for."""
+
+
+def _overlap(value: _Value, other_value: _Value) -> bool | None:
+    (label, numbers), (other, other_numbers) = value, other_value
+    if THE_REST.fullmatch(label) or THE_REST.fullmatch(other):
+        return None
+    are_numbers = [known is not None and not known.is_empty for known in (numbers, other_numbers)]
+    if numbers is not None and other_numbers is not None and all(are_numbers):
+        return numbers.meets(other_numbers)
+    if any(are_numbers) and MISSING in (label, other):
+        return False
+    if label.endswith(SUPPRESSED) or other.endswith(SUPPRESSED):
+        prefixes = sorted((label.rstrip(SUPPRESSED), other.rstrip(SUPPRESSED)), key=len)
+        return len(label) == len(other) and prefixes[1].startswith(prefixes[0])
+    return None
+
+
+# Columns that may be one under two names: readers see that two columns are alike, whatever they are called.
+#
+# Of the same people, one column has the same counts in both releases, by whatever labels, or counts that fit by what labels
+# say. If it is another column after all, the joint verdict is undecided for nothing; to take it for another column could be
+# a wrong "holds". A name that both releases have is taken for one column, unless its counts contradict that.
+
+
+def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
+    """Pairs of names, one of each release, that may be of one column, those that are spelled alike first.
+
+    is_one_table: whether the releases agree in whatever they give the same name.
+    """
+    first, second = (
+        {name: _column(content.collection, name) for name in filter(content.collection.shows, content.roles)}
+        for content in (one, other)
+    )
+    may_be_one = _may_be_one if one.collection.cube.total == other.collection.cube.total else _is_like
+    shared = first.keys() & second.keys()
+    is_named = {name for name in shared if is_one_table or may_be_one(first[name], second[name])}
+    pairs = product(*([name for name in names if name not in is_named] for names in (first, second)))
+    apart = [(name, twin) for name, twin in pairs if name != twin]
+    alike = [pair for pair in apart if _is_alike(*pair)]
+    return alike + [pair for pair in apart if pair not in alike and may_be_one(first[pair[0]], second[pair[1]])]
+
+
+def _is_alike(name: str, other: str) -> bool:
+    first, second = ("".join(filter(str.isalnum, spelling)) or spelling for spelling in map(_folded, (name, other)))
+    return first == second
+
+
+def _folded(text: str) -> str:
+    return " ".join(normalize("NFKC", text).casefold().split())
+
+
+_Column: TypeAlias = tuple[CountedHierarchy, list[Mapping[str, int]]]
+"""A column, and the rows of the values of its published levels, finest first."""
+
+
+def _column(collection: Collection, attribute: str) -> _Column:
+    counted = counted_hierarchy(collection, attribute)
+    return counted, [counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height)]
+
+
+def _may_be_one(one: _Column, other: _Column) -> bool:
+    """Whether two columns of the same people may be one, by their counts alone or by what their labels have in common."""
+    (counted, levels), (twin, twin_levels) = one, other
+    if len(levels[0]) < 2 or len(twin_levels[0]) < 2:
+        return False
+    sizes, twin_sizes = ([sorted(counts.values()) for counts in own] for own in (levels, twin_levels))
+    if any(own[0] in others and _is_rare(own[0]) for own, others in ((sizes, twin_sizes), (twin_sizes, sizes))):
+        return True
+    if any(counts in twin_levels and len(_words(counts)) > 1 for counts in levels):
+        return True
+    finest = [*levels[0], *twin_levels[0]]
+    common = _words(chain(*levels)) & _words(chain(*twin_levels)) & _words(finest)
+    if not common and not all(interval(label) for label in finest if label != MISSING):
+        return False
+    pairs, _ = overlapping_values(counted.published_levels.hierarchy, twin.published_levels.hierarchy)
+    return _can_be_dealt(pairs, counted.counts, twin.counts)
+
+
+def _words(labels: Iterable[str]) -> set[str]:
+    words = {word for label in labels for word in label.split(", ")}
+    return {word for word in words if word != MISSING and not THE_REST.fullmatch(word)}
+
+
+def _is_rare(sizes: Sequence[int]) -> bool:
+    """Whether at least 20 columns of as many rows and values have different counts, in any order of their values."""
+    parts = min(len(sizes), 4)
+    return comb(sum(sizes) - len(sizes) + parts - 1, parts - 1) >= 20 * factorial(parts)
+
+
+def _is_like(one: _Column, other: _Column) -> bool:
+    """Whether two columns of other people have labels in common, and about the same shares."""
+    shares, twin_shares = (
+        [{_folded(label): count / counted.counts.sum() for label, count in counts.items()} for counts in levels]
+        for counted, levels in (one, other)
+    )
+    return any(
+        len(_words(own) & _words(others)) > 1
+        and sum(abs(own.get(label, 0) - others.get(label, 0)) for label in {*own, *others}) <= _LIKE
+        for own, others in (*product(shares[:1], twin_shares), *product(shares, twin_shares[:1]))
+    )
+
+
+_LIKE = 0.2
+"""Largest sum of differences of shares of a column of a table that changed."""
+
+
+def _can_be_dealt(pairs: IndexArray, counts: CountArray, others: CountArray) -> bool:
+    """Whether the rows of some values can be those of others, each of a value that overlaps."""
+    first, second = 1 + np.arange(len(counts)), 1 + len(counts) + np.arange(len(others))
+    sink = len(counts) + len(others) + 1
+    edges = [
+        (np.zeros_like(first), first, counts),
+        (first[pairs[0]], second[pairs[1]], counts[pairs[0]]),
+        (second, np.full_like(second, sink), others),
+    ]
+    rows = int(counts.sum())
+    return rows > FLOW_LIMIT or largest_flow(edges, sink, sink + 1) == rows
