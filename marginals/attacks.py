@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, levels_told, refinements, refusals
+from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, refinements, refusals
 from checks.attacks.guesses import (
     LikelySmall,
     accuracy,
@@ -61,6 +61,7 @@ from marginals.bundle.together import (
 )
 from marginals.deadline import Seconds, within
 from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
@@ -638,7 +639,7 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
     if truth is None:
         return Minimality(readers, domain=model.domain, refusals=told)
     knowing = steps(partial(_exactly, truth), ladders)
-    fitted = levels_told(model.collection, ladders)
+    fitted = ladder_readers(published, model.collection, truth)
     return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
 
 

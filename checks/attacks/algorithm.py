@@ -14,8 +14,8 @@ A *step* is a published margin, one level finer in one attribute (`refinements`)
 - Nothing is excluded where counts that are known refuse the step in every possible world, or where it leads back to
   values that were merged since they are rare (`FittedLevelDisclosure`).
 - `acceptance_probability` is the probability of the excluded worlds by maximum entropy: no belief changes by more in total
-  variation. It is known where no table shows the attribute any finer and only counts are suspect, or where all finer
-  counts are known and only diversities are. Then so is the part of a class whose distribution changes most.
+  variation. It is known if all finer counts are known and only diversities are suspect. Then so is the part of a class
+  whose distribution changes most.
 
 An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2).
 Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and 2.
@@ -31,7 +31,6 @@ Two tables with margins of 100/100 and 3/197 are not shown together under a leas
 A real search also leaves out what it did not try, so this is the most that knowing it tells. All limits are numbers.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import asdict, dataclass, field, replace
@@ -68,9 +67,6 @@ USUAL_SENSITIVE_MARGINS = 3
 
 MOST_CELLS = 1 << 20
 """Cells of the finer margin of a step, empty ones included, that are laid out."""
-
-_MOST_TERMS = 4_000_000
-"""Possible numbers of rows of all parts of different classes, in one step."""
 
 _MOST_STEPS = 50_000
 """Ways to give the rows of a part values, of all parts of one step together; five times as many take seconds."""
@@ -348,7 +344,7 @@ def _judged_step(
     else:
         suspects |= _uniform(rules, split)
         suspects = {claim: own for claim, own in suspects.items() if own}
-        step = _weighed(rules, step, split, suspects)
+        step = _weighed(step, split, suspects)
     blamed = set(chain(*suspects.values()))
     alone = classes.labels(blamed.pop()) if len(blamed) == 1 else None
     return replace(step, possible_claims=suspects, candidate_class=alone)
@@ -413,56 +409,18 @@ def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tup
             yield claim, split.positions(suspected)
 
 
-def _weighed(rules: _Rules, step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
+def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
     """The step with its probability to be accepted, and the largest change of a belief, where these are known."""
-    diversities = [claim.class_diversity for claim in suspects if isinstance(claim, AttributeClaim)]
     if not suspects:
-        weighed: tuple[float, PosteriorChange | None] | None = (1.0, None)
-    elif not diversities and rules.collection.finest_level(step.attribute) > step.finer:
-        weighed = _all_large(split, rules.least_class)
-    elif diversities and split.held is not None and np.array_equal(split.lower, split.upper):
-        candidates = sorted(set(chain(*suspects.values())))
-        weighed = _all_diverse(split, split.held, candidates, [own for own in diversities if own is not None])
-    else:
+        return replace(step, acceptance_probability=1.0)
+    diversities = [claim.class_diversity for claim in suspects if isinstance(claim, AttributeClaim)]
+    if not diversities or split.held is None or not np.array_equal(split.lower, split.upper):
         return step
+    candidates = sorted(set(chain(*suspects.values())))
+    weighed = _all_diverse(split, split.held, candidates, [own for own in diversities if own is not None])
     if weighed is None:
         return replace(step, note="there are too many possible worlds to weigh them")
     return replace(step, acceptance_probability=weighed[0], largest_posterior_change=weighed[1])
-
-
-def _all_large(split: _Split, least: int) -> tuple[float, None] | None:
-    """The probability that no part has 1 .. least-1 rows if each row takes any base value below its own alike.
-
-    None where classes have too many rows and parts.
-    """
-    shares = np.split(split.parts.counts, np.flatnonzero(np.diff(split.class_of)) + 1)
-    rows = split.classes.counts.tolist()
-    kinds = Counter((own, tuple(np.sort(weights).tolist())) for own, weights in zip(rows, shares))
-    if sum(own * len(weights) for own, weights in kinds) > _MOST_TERMS:
-        return None
-    return prod(_large_parts_probability(*kind, least) ** number for kind, number in kinds.items()), None
-
-
-def _large_parts_probability(rows: int, weights: Sequence[float], least: int) -> float:
-    """P(no part has 1 .. least-1 rows) for a multinomial with these weights.
-
-    Poisson numbers are multinomial given their sum: small ones are left out of each part, and the parts convolved.
-    """
-    from scipy.special import gammaln, xlogy  # slow to import, and few need it
-
-    numbers = np.arange(rows + 1)
-
-    def poisson(mean: float) -> FloatArray:
-        return np.asarray(np.exp(xlogy(numbers, mean) - gammaln(numbers + 1) - mean))
-
-    length = 2 * len(numbers)
-    sums = np.zeros(rows + 1)
-    sums[0] = 1.0
-    for weight in weights:
-        chances = poisson(rows * weight)
-        chances[1:least] = 0
-        sums = np.fft.irfft(np.fft.rfft(sums, length) * np.fft.rfft(chances, length), length)[: rows + 1]
-    return float(np.clip(sums[rows] / poisson(rows)[rows], 0.0, 1.0))
 
 
 def _all_diverse(
@@ -514,7 +472,9 @@ def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[St
 class FittedLevelDisclosure:
     """What a published level tells: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
 
-    groups: that have rows; merged: how many of them hold several values.
+    groups: that have rows; merged: how many of them hold several values. small: values, and nodes of the given hierarchy,
+    that have few rows in all tables which give the same release. unexamined: those of which this is not known. note: why
+    none was examined.
     """
 
     attribute: str
@@ -522,16 +482,9 @@ class FittedLevelDisclosure:
     groups: int
     merged: int
     fewer_than: int
-
-
-def levels_told(collection: Collection, ladders: Mapping[str, FittedLadder]) -> tuple[FittedLevelDisclosure, ...]:
-    """What the published levels of attributes with fitted ladders tell, the finest first, where groups were merged."""
-    told = [
-        level_told(collection, name, level, ladder)
-        for name, ladder in ladders.items()
-        for level in sorted({margin[name] for margin in collection.margins if name in margin})
-    ]
-    return tuple(filter(None, told))
+    small: tuple["CertainRange", ...] = ()
+    unexamined: tuple[str, ...] = ()
+    note: str = ""
 
 
 def level_told(

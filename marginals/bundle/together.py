@@ -218,7 +218,7 @@ def _named_as(published: Published, truth: "Table") -> "Table":
             if CountedHierarchy(named, 0, counts).counts_at(finest) == counted.counts_at(counted.finest):
                 renamed[name] = named
                 break
-    return truth.with_hierarchies(renamed) if renamed else truth
+    return replace(truth.with_hierarchies(renamed), naming=truth.naming) if renamed else truth
 
 
 # Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them.

@@ -439,13 +439,18 @@ def _range(cell: "CertainRange") -> str:
 
 
 def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
-    finest = {level.attribute: level for level in reversed(told)}
-    if finest:
-        yield "Steps that are fitted to the table:"
-    for level in reversed(finest.values()):
+    if told:
+        yield "Steps that are fitted to the table, for those who know the given hierarchies too:"
+    for level in told:
         groups = "its merged group" if level.merged == 1 else f"each of its {level.merged:,} merged groups"
-        published = in_words(level.attribute, level.level)
-        yield f"  {published}: {groups} holds a value with fewer than {level.fewer_than:,} rows"
+        sentence = f"{groups} holds a value with fewer than {level.fewer_than:,} rows"
+        if level.small:
+            sentence += f"; certain: {_first_of(list(map(_range, level.small)))}"
+        if level.unexamined or level.note:
+            sentence += f"; not examined: {level.note or _first_of(level.unexamined)}"
+        elif not level.small:
+            sentence += "; which value that is, nobody can be certain of"
+        yield f"  {in_words(level.attribute, level.level)}: {sentence}"
 
 
 # Releases of a table that changed.

@@ -9,7 +9,7 @@ tell nothing beside each other. A name without members (`other job`) stands for 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
@@ -165,32 +165,27 @@ class GroupNaming:
 
         members: values of the level to start from, ascending. counts: rows of each of them.
         """
-        labels = self.given.labels[self.start]
-        if len(members) == 1:
-            return self._single(members[0])
-        rest = members[members != self.missing] if self.missing in members else members
+        labels, rest = self.given.labels[self.start], members[members != self.missing]
         has_missing = len(rest) < len(members)
+        if len(members) == 1:
+            return GroupName(tuple(labels[value] for value in rest), has_missing=has_missing, occurring=1)
         listed, occurring = self._listed(rest, has_missing=has_missing)
         if listed is None:
             return None
         told = occurring + has_missing
+        is_list = not isinstance(listed, str)
+        # Somebody could take all values to occur that a given hierarchy lists.
+        is_taken_to_occur = self.listing is Listing.GIVEN and not self._is_stretched and (is_list or has_missing)
+        known = len(members) if is_taken_to_occur else told
         # The ends of a stretch are told by the names beside it, too: another name for it would help nobody.
         is_certain = self._is_stretched and not has_missing
-        rows = int(counts.sum())
-        known = max(told, self._taken_to_occur(members))
-        if known and not is_certain and rows - known + 1 < least:
+        if known and not is_certain and int(counts.sum()) - known + 1 < least:
             return None
-        is_by_rows = self.listing is not Listing.PUBLIC and not self._is_stretched and not isinstance(listed, str)
         rare = counts < least if self.listing is Listing.OCCURRING else (counts > 0) & (counts < least)
-        if is_by_rows and rare.any():
+        if is_list and not self._is_stretched and self.listing is not Listing.PUBLIC and rare.any():
             return None
         texts = (listed,) if isinstance(listed, str) else tuple(labels[value] for value in listed)
         return GroupName(texts, has_missing=has_missing, occurring=told)
-
-    def _taken_to_occur(self, members: IndexArray) -> int:
-        """How many of some values somebody could take to occur: of a hierarchy that is given all that would be listed."""
-        is_listed = self.listing is Listing.GIVEN and not self._is_stretched and self.node(members, whole=True) is None
-        return len(members) if is_listed else 0
 
     def _listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
         """What names some values, and how many of these are told to occur; None where nothing does."""
@@ -209,11 +204,6 @@ class GroupNaming:
         if self.scale is not None:
             order = [value for value in self.scale.order.tolist() if value in set(order)]
         return order, len(rest) if occurs else 0
-
-    def _single(self, value: int) -> GroupName:
-        if value == self.missing:
-            return GroupName(has_missing=True, occurring=1)
-        return GroupName((self.given.labels[self.start][value],), occurring=1)
 
     @property
     def _is_stretched(self) -> bool:
@@ -298,23 +288,22 @@ class _Namer:
         if finest >= ladder.height:
             return NamedLevels(ladder, tuple(range(ladder.size(finest))), {})
         if finest <= self._naming.start:
-            self._names = dict(enumerate(map(self._as_it_is, ladder.labels[finest])))
+            missing = None if self._naming.missing is None else MISSING
+            self._names = {
+                code: GroupName(has_missing=True) if label == missing else GroupName((label,))
+                for code, label in enumerate(ladder.labels[finest])
+            }
             self._meanings = {label: frozenset([code]) for code, label in enumerate(ladder.labels[finest])}
         for level in range(max(finest, self._naming.start + 1), ladder.height):
             labels[level] = tuple(self._of_level(level))
-        known = self._names.items()
         order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
-        occurring = {labels[finest][code]: name.occurring for code, name in known if several[code]}
-        told = {label: number for label, number in occurring.items() if number or self._names_none(label)}
+        told = {
+            labels[finest][code]: name.occurring
+            for code, name in self._names.items()
+            if several[code] and (name.occurring or name.others)
+        }
         return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), told)
-
-    def _as_it_is(self, label: str) -> GroupName:
-        is_missing = label == MISSING and self._naming.missing is not None
-        return GroupName(has_missing=True) if is_missing else GroupName((label,))
-
-    def _names_none(self, label: str) -> bool:
-        return any(label in name.others for name in self._names.values())
 
     def _place(self, code: int) -> tuple[bool, int, int]:
         """Names without members stand at the end in the order of their numbers, which is that of falling counts."""
@@ -342,7 +331,9 @@ class _Namer:
                 group_names[code] = self._unique(name, parts[code], is_single=len(members[code]) == 1)
         for code in parts:
             if code not in group_names:
-                group_names[code] = self._numbered(naming.without_members(members[code]), parts[code])
+                start = naming.without_members(members[code])
+                numbered = (GroupName(others=(f"{start} {number}" if number > 1 else start,)) for number in count(1))
+                group_names[code] = self._first(parts[code], numbered)
         if level == self._finest:
             self._names = group_names
         nobody = count(1)
@@ -370,19 +361,11 @@ class _Namer:
         is_listed = len(name.values) + len(name.others) > 1
         if (is_single or not is_listed or name.text not in self._known) and self._takes(name.text, parts):
             return name
-        for number in count(2):
-            *before, last = name.values or ("",)
-            numbered = replace(name, values=(*before, f"{last} ({number})"))
-            if numbered.text not in self._known and self._takes(numbered.text, parts):
-                return numbered
-        raise AssertionError("there are ever more numbers")
+        *before, last = name.values or ("",)
+        return self._first(parts, (replace(name, values=(*before, f"{last} ({number})")) for number in count(2)))
 
-    def _numbered(self, beginning: str, parts: frozenset[int]) -> GroupName:
-        for number in count(1):
-            text = beginning if number == 1 else f"{beginning} {number}"
-            if text not in self._known and self._takes(text, parts):
-                return GroupName(others=(text,))
-        raise AssertionError("there are ever more numbers")
+    def _first(self, parts: frozenset[int], names: Iterable[GroupName]) -> GroupName:
+        return next(name for name in names if name.text not in self._known and self._takes(name.text, parts))
 
     def _takes(self, text: str, parts: frozenset[int]) -> bool:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts

@@ -149,6 +149,18 @@ def attribute_ladder(
     >>> attribute_ladder(jobs, np.array([30, 12, 3, 2]), 4).labels
     (('clerk', 'cook', 'smith', 'tailor'), ('clerk', 'cook', 'other job'), ('clerk', 'cook and other job'), ('*',))
     """
+    ladder, finest = unnamed_ladder(naming, base_counts, k, profiles, inside), naming.start + 1
+    return ladder if finest >= ladder.height else naming.named(ladder, finest, base_counts, k).hierarchy
+
+
+def unnamed_ladder(
+    naming: GroupNaming,
+    base_counts: CountArray,
+    k: int,
+    profiles: CountArray | None = None,
+    inside: BoolArray | None = None,
+) -> Hierarchy:
+    """Return the ladder of `attribute_ladder` with numbers in place of names."""
     given, start = naming.given, naming.start
     lifted = given.lift(0, start)
     counts = np.zeros(given.size(start), dtype=np.int64)
@@ -168,11 +180,7 @@ def attribute_ladder(
         labels.append(given.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
         below = groups
-    ladder = replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
-    finest = start + 1
-    if finest >= ladder.height:
-        return ladder
-    return naming.named(ladder, finest, base_counts, k).hierarchy
+    return replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
 
 
 def _levels(

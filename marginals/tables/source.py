@@ -320,10 +320,15 @@ class Reading:
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
         return {
-            column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k)
+            column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k, self._is_by_counts(column))
             for column, attribute in self.attributes.items()
             if attribute.is_fitted and attribute.population is None and column not in self.ladders
         }
+
+    def _is_by_counts(self, column: str) -> bool:
+        attribute = self.attributes[column]
+        is_apart = attribute.role is Role.SENSITIVE and attribute.counts_missing
+        return attribute.ladder != "alike" and column not in self.part and not is_apart
 
     def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
         naming: dict[str, GroupNaming | KeptNames] = {}

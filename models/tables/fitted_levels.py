@@ -261,7 +261,11 @@ def thresholds(k: int, rows: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class FittedLadder:
-    """How levels of an attribute were fitted: the level whose values were merged, and the first of the thresholds."""
+    """How levels of an attribute were fitted: the level whose values were merged, and the first of the thresholds.
+
+    is_by_counts: whether nothing but how often each of its values occurs decided.
+    """
 
     start: int
     k: int
+    is_by_counts: bool = True

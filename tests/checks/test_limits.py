@@ -6,9 +6,6 @@ from models import MarginalsError
 from small_limits import gone_beyond, limits_of, listed, run, set_limit
 
 AGAIN = {
-    "checks/attacks/test_refusals::test_insiders_conclude_what_the_worlds_with_their_people_say": {
-        "checks.attacks.algorithm _MOST_TERMS": 1
-    },
     "checks/attacks/test_refusals::test_where_one_class_of_many_can_have_refused_a_pair_it_did": {
         "checks.attacks.algorithm _MOST_LAID_OUT": 0
     },

@@ -290,6 +290,31 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     assert attacked(folder, truth=tmp_path / "public.toml")["minimality"]["ladders"] == []
 
 
+@pytest.mark.parametrize(
+    ("labels", "shown", "small"),
+    [
+        ("private", {"other job", "doctor"}, {"kitchen": (2, 2)}),
+        ("public", {"cook, waiter, nurse", "doctor"}, {"cook": (1, 1), "waiter": (1, 1), "kitchen": (2, 2)}),
+    ],
+)
+def test_what_few_tables_explain_of_a_given_hierarchy_is_certain(
+    labels: str, shown: set[str], small: dict[str, tuple[int, int]], tmp_path: Path
+) -> None:
+    """Of five in a kitchen and a clinic three are nurses, or others would have been merged."""
+    places = {"cook": "kitchen", "waiter": "kitchen", "nurse": "clinic", "doctor": "clinic"}
+    tree = Hierarchy.from_rows([(job, place, "*") for job, place in places.items()])
+    jobs = Attribute("quasi-identifier", hierarchy=tree, ladder="fitted", labels=labels)
+    frame = pd.DataFrame({"job": ["cook", "waiter", *["nurse"] * 3, *["doctor"] * 3]})
+    table = marginals.read_table(frame, {"job": jobs}, k=3)
+    release = (
+        marginals.publish(table, marginals.Policy(k_link=3, min_cell=3, base="none")).write(tmp_path / "r").release
+    )
+    assert {label for (label,), _ in release.collection.tables[0].cells()} == shown
+    (told,) = marginals.attack(tmp_path / "r", truth=table).minimality.ladders or ()
+    assert {cell.values["job"]: (cell.lower, cell.upper) for cell in told.small} == small
+    assert not told.unexamined
+
+
 @pytest.mark.parametrize("both", range(4))
 def test_what_is_missing_tells_those_who_know_the_algorithm(both: int, tmp_path: Path) -> None:
     """100 old and 100 young, 3 ill: only where 1 or 2 of the old are ill are there two tables, and these say so."""

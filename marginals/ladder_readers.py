@@ -1,0 +1,301 @@
+"""Readers who know how levels were fitted: the counts of one attribute's values that give what is published of it.
+
+Levels are a function of one-way counts, the given hierarchy and k (design 4.9). Names are a function of levels and counts
+(4.17). Readers who know all of it run both on every vector of counts that has the published ones. What the vectors share
+that give the same release is certain. Two steps keep them few:
+
+- The merging within one published group is run beside the other groups as they are in the end. A value was merged with the
+  smallest of its nearest groups, and groups grow. So every vector that the whole run allows passes, and some others.
+- If the vectors of all groups together are still too many, a value is certainly small if it is in all vectors of its group
+  that pass. It is not if some vector gives the same release. Else it is not examined.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, islice, product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from checks.attacks.algorithm import CertainRange, FittedLevelDisclosure, level_told
+from marginals.bundle.content import BundleContent
+from marginals.tables.attribute import MISSING
+from marginals.tables.group_names import GroupNaming, Listing
+from marginals.tables.levels import unnamed_ladder
+from marginals.tables.table import Table
+from models.arrays import CountArray, IndexArray
+from models.deadline import Deadline
+from models.graphs.junction_tree import Collection
+from models.programs.consistent_tables import all_tables
+from models.tables.fitted_levels import FittedLadder, Partition, partitions_in_order, partitions_in_tree, thresholds
+from models.tables.hierarchy import Hierarchy
+
+_MOST = 4_096
+"""Vectors of counts of one group, and of all groups together, that are tried."""
+
+_FEW = 40
+"""Vectors of one group that are tried, where not all are, to show that a value need not be small."""
+
+_SECONDS = 5.0
+"""To try vectors of the counts of one attribute."""
+
+
+def ladder_readers(published: BundleContent, collection: Collection, truth: Table) -> tuple[FittedLevelDisclosure, ...]:
+    """Return what published levels tell that are fitted to the table: of each attribute the finest with merged groups.
+
+    collection: the published tables over the domain of the table. truth: the table, with the names of the release.
+    """
+    disclosures = []
+    for name, ladder in truth.ladders.items():
+        if told := level_told(collection, name, collection.finest_level(name), ladder):
+            naming = truth.naming.get(name)
+            if not isinstance(naming, GroupNaming) or not ladder.is_by_counts:
+                told = replace(told, note="its levels were fitted to more than how often each value occurs")
+            elif naming.listing is Listing.OCCURRING and not (naming.scale and naming.scale.is_gapless):
+                told = replace(told, note="no list says which values there can be")
+            else:
+                hierarchy, counted = truth.domain.hierarchy(name), truth.cube.table(truth.domain.mask({name: 0}))
+                if name in truth.counts_missing and naming.missing is None and naming.listing is not Listing.PUBLIC:
+                    # None is missing here, but nothing that is published says so.
+                    missing, given = naming.given.size(naming.start), naming.given.with_value_apart(MISSING)
+                    naming = replace(naming, given=given, missing=missing)
+                    hierarchy = hierarchy.with_value_apart(MISSING)
+                base = np.bincount(counted.codes[0], counted.counts, hierarchy.size(0)).astype(np.int64)
+                is_sensitive, levels = name in published.sensitive, {m[name] for m in collection.margins if name in m}
+                shown = _Shown(naming, ladder, hierarchy, sorted(levels), base, published.least_count, is_sensitive)
+                told = _read(shown, told, published.deadline.share(3))
+            disclosures.append(told)
+    return tuple(disclosures)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What a release shows of one attribute. base: rows of its base values. least: rows below which no count may follow."""
+
+    naming: GroupNaming
+    fitted: FittedLadder
+    hierarchy: Hierarchy
+    levels: Sequence[int]
+    base: CountArray
+    least: int
+    is_sensitive: bool
+
+    @cached_property
+    def counts(self) -> CountArray:
+        """The rows of the values that were merged."""
+        return _lifted(self.naming.given, self.naming.start, self.base)
+
+    @cached_property
+    def labels(self) -> set[tuple[Any, ...]]:
+        return self._labels(self.hierarchy, self.levels, _lifted(self.hierarchy, self.levels[0], self.base))
+
+    def _labels(self, ladder: Hierarchy, levels: Sequence[int], rows: CountArray) -> set[tuple[Any, ...]]:
+        """The rows of each group of the finest level and its labels; and its values, where a release tells them."""
+        codes = np.flatnonzero(rows)
+        labels = [np.array(ladder.labels[level])[ladder.lift(levels[0], level)[codes]] for level in levels]
+        if self.naming.listing is not Listing.PUBLIC:
+            return {*zip(rows[codes].tolist(), *labels)}
+        members = self.naming.members(ladder, levels[0])
+        return {*zip(rows[codes].tolist(), *labels, (tuple(members[code].tolist()) for code in codes))}
+
+    @cached_property
+    def _is_finest(self) -> bool:
+        return not self.is_sensitive and not self._is_refined(self.hierarchy, self.levels[0], self.base)
+
+    def _is_refined(self, ladder: Hierarchy, level: int, base: CountArray) -> bool:
+        """Whether a search would publish the next finer level: no group of it is small, and it tells more."""
+        rows, finer = _lifted(ladder, level, base), _lifted(ladder, level - 1, base)
+        if ((finer > 0) & (finer < self.least)).any():
+            return False
+        above = ladder.lift(level - 1, level)
+        return bool((finer * ladder.leaf_counts(level)[above] != rows[above] * ladder.leaf_counts(level - 1)).any())
+
+    def is_given_by(self, counts: CountArray) -> bool:
+        """Whether a table with so many rows of each merged value is published with the same counts and labels."""
+        given, start = self.naming.given, self.naming.start
+        base = np.zeros(given.size(0), dtype=np.int64)
+        base[np.unique(given.lift(0, start), return_index=True)[1]] = counts
+        ladder = unnamed_ladder(self.naming, base, self.fitted.k)
+        expected = sorted(rows for rows, *_ in self.labels)
+        for level in range(start + 1, ladder.height):
+            rows = _lifted(ladder, level, base)
+            if sorted(rows[rows > 0]) != expected or (self._is_finest and self._is_refined(ladder, level, base)):
+                continue
+            named = self.naming.named(ladder, level, base, self.least).hierarchy
+            coarser = combinations(range(level + 1, ladder.height), len(self.levels) - 1)
+            if any(self._labels(named, [level, *others], rows) == self.labels for others in coarser):
+                return True
+        return False
+
+
+def _lifted(hierarchy: Hierarchy, level: int, base: CountArray) -> CountArray:
+    return np.bincount(hierarchy.lift(0, level), base, hierarchy.size(level)).astype(np.int64)
+
+
+Part = tuple[IndexArray, CountArray | None]
+"""Values with a known number of rows together, and the vectors of their counts that are tried; None for too many."""
+
+
+def _read(shown: _Shown, told: FittedLevelDisclosure, deadline: Deadline) -> FittedLevelDisclosure:
+    """What is told, with all that the vectors share which give the same release."""
+    deadline = Deadline(min(deadline.at, time.monotonic() + _SECONDS), time.monotonic)
+    parts, possible, small, unexamined = list(_parts(shown)), [shown.counts], [], []
+    is_complete = prod(_MOST + 1 if vectors is None else len(vectors) for _, vectors in parts) <= _MOST
+
+    def is_small(rows: CountArray) -> bool:
+        return bool(rows.min() >= 1 and rows.max() < shown.least)
+
+    sets = {label: own for label, own in _sets(shown.naming, parts).items() if is_small(shown.counts[own].sum())}
+    some = islice(_some_vectors(shown, parts, sets), _MOST)
+    for counts in _every_vector(shown.counts, parts) if is_complete else some:
+        if not sets or deadline.is_over:
+            is_complete = is_complete and not sets
+            break
+        if shown.is_given_by(counts):
+            possible.append(counts)
+            for label in [label for label, members in sets.items() if not is_small(counts[members].sum())]:
+                del sets[label]
+    for label, members in sets.items():
+        passing = (
+            _with(np.repeat(shown.counts[None], len(vectors), axis=0), values, vectors)
+            for values, vectors in parts
+            if vectors is not None and np.isin(members, values).all()
+        )
+        vectors = np.array(possible) if is_complete else next(passing, np.zeros_like(shown.counts)[None])
+        rows = vectors[:, members].sum(axis=1)
+        if is_small(rows):
+            small.append(CertainRange({told.attribute: label}, {}, int(rows.min()), int(rows.max())))
+        else:
+            unexamined.append(label)
+    return replace(told, small=tuple(small), unexamined=tuple(unexamined))
+
+
+def _sets(naming: GroupNaming, parts: Sequence[Part]) -> dict[str, IndexArray]:
+    """The values whose counts are not known, and the nodes of the given hierarchy above them, by their labels."""
+    given, start = naming.given, naming.start
+    unknown = np.array(sorted(value for values, _ in parts for value in values.tolist()), dtype=np.intp)
+    sets = {given.labels[start][value]: np.array([value]) for value in unknown.tolist()}
+    for level in range(start + 1, given.height):
+        nodes = given.lift(start, level)
+        for node in np.unique(nodes[unknown]).tolist():
+            sets.setdefault(given.labels[level][node], np.flatnonzero(nodes == node))
+    return sets
+
+
+def _parts(shown: _Shown) -> Iterator[Part]:
+    """The groups of several values whose names tell them, and one part of the values that may be in any other group."""
+    naming, finest = shown.naming, shown.levels[0]
+    groups, labels = naming.members(shown.hierarchy, finest), shown.hierarchy.labels[finest]
+    rows = _lifted(shown.hierarchy, finest, shown.base).tolist()
+    occurring = naming.named(shown.hierarchy, finest, shown.base, shown.least).occurring
+    is_clear = [
+        naming.listing is Listing.PUBLIC
+        or (rows[at] > 0 and occurring.get(label) != 0 and not _has_two_meanings(naming, members, label))
+        for at, (members, label) in enumerate(zip(groups, labels))
+    ]
+    clear = [at for at in range(len(groups)) if is_clear[at] and rows[at]]
+    pool = [at for at in range(len(groups)) if not is_clear[at]]
+    total = sum(rows[at] for at in pool)
+    if total:
+        values = np.sort(np.concatenate([groups[at] for at in pool]))
+        yield values, all_tables([np.zeros_like(values)], [np.array([total])], _MOST)
+    for at in clear:
+        if len(groups[at]) == 1:
+            continue
+        vectors = all_tables([np.zeros_like(groups[at])], [np.array([rows[at]])], _MOST)
+        if vectors is not None and not (total and naming.scale):
+            others = [(groups[other], rows[other] + 1) for other in clear if other != at]
+            merges = _merging(shown, groups[at], others, min(filter(None, rows)))
+            vectors = vectors[[merges(counts) for counts in vectors]]
+        yield groups[at], vectors
+
+
+def _has_two_meanings(naming: GroupNaming, members: IndexArray, label: str) -> bool:
+    """Whether some other values are called like it in the given hierarchy, by which a label may have got a number, too."""
+    given, start = naming.given, naming.start
+    text = label if given.code(label, start) is not None else re.sub(r" \([0-9]+\)$", "", label)
+    meanings = {
+        tuple(np.flatnonzero(given.lift(start, level) == code))
+        for level in range(start, given.height)
+        if (code := given.code(text, level)) is not None
+    }
+    return not meanings <= {tuple(members)}
+
+
+def _merging(
+    shown: _Shown, members: IndexArray, others: Sequence[tuple[IndexArray, int]], smallest: int
+) -> Callable[[CountArray], bool]:
+    """Whether the members of a group with some counts are merged, and with nothing else.
+
+    others: the other groups and their rows, one more each, so that ties are no reason to be merged with them.
+    """
+    naming, given, start = shown.naming, shown.naming.given, shown.naming.start
+    sizes = [size for size in thresholds(shown.fitted.k, int(shown.base.sum())) if size <= smallest]
+    order = np.arange(len(members) + len(others))
+    apart = int(np.flatnonzero(members == naming.missing)[0]) if naming.missing in members else None
+    if naming.scale is not None:
+        place_of = {value: place for place, value in enumerate(members.tolist())}
+        place_of |= {value: len(members) + at for at, (values, _) in enumerate(others) for value in values.tolist()}
+        ordered = [place_of[value] for value in naming.scale.order.tolist() if value in place_of]
+        order = np.array([*dict.fromkeys(ordered), *([] if apart is None else [apart])], dtype=np.intp)
+        apart = None if apart is None else len(order) - 1
+    rest, inside = np.array([rows for _, rows in others], dtype=np.int64), order < len(members)
+    paths = np.array([given.lift(start, level) for level in range(start, given.height + 1)], dtype=np.intp)
+    # A group of values of several nodes is nearest to nothing below the node that they share.
+    beside = [
+        np.where((paths[:, values] == paths[:, values[:1]]).all(axis=1), paths[:, values[0]], given.size(start) + at)
+        for at, (values, _) in enumerate(others)
+    ]
+    paths = np.column_stack([paths[:, members], *beside])
+
+    def partitions(counts: CountArray) -> Iterator[Partition]:
+        rows = np.append(counts, rest)
+        if naming.scale is None:
+            return partitions_in_tree(rows, paths, sizes, apart=apart)
+        return partitions_in_order(rows[order], sizes, apart)
+
+    def merges(counts: CountArray) -> bool:
+        return any(np.array_equal(groups == groups[inside][0], inside) for groups in partitions(counts))
+
+    return merges
+
+
+def _every_vector(counts: CountArray, parts: Sequence[Part]) -> Iterator[CountArray]:
+    for chosen in product(*(vectors for _, vectors in parts if vectors is not None)):
+        every = counts
+        for (values, _), rows in zip(parts, chosen):
+            every = _with(every, values, rows)
+        yield every
+
+
+def _with(counts: CountArray, values: IndexArray, rows: CountArray) -> CountArray:
+    counts = counts.copy()
+    counts[..., values] = rows
+    return counts
+
+
+def _some_vectors(shown: _Shown, parts: Sequence[Part], sets: Mapping[str, IndexArray]) -> Iterator[CountArray]:
+    """Vectors that change one group, so that a value has no rows or enough; as long as it is among the sets."""
+    for values, vectors in parts:
+        for place, value in enumerate(values.tolist()):
+            label = shown.naming.given.labels[shown.naming.start][value]
+            tried = _moved(shown.counts[values], place, shown.least) if vectors is None else vectors
+            tried = tried[(tried[:, place] == 0) | (tried[:, place] >= shown.least)]
+            for rows in tried[:: max(len(tried) // _FEW, 1)]:
+                if label not in sets:
+                    break
+                yield _with(shown.counts, values, rows)
+
+
+def _moved(counts: CountArray, place: int, least: int) -> CountArray:
+    """Counts of which those at one place went to another value, were made enough, or changed places."""
+    moves = np.eye(len(counts), dtype=np.int64)
+    moves[:, place] -= 1
+    number = counts[place]
+    changes = [moves * number, moves * (number - least), moves * (number - counts)[:, None]]
+    vectors = counts + np.vstack(changes)
+    return np.asarray(vectors[(vectors >= 0).all(axis=1)])
