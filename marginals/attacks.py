@@ -63,7 +63,7 @@ from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -368,7 +368,8 @@ class Attacks:
     releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
     published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
     the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
-    nonsensitive values believes. unmeasured: what was not measured because the time was over.
+    nonsensitive values believes. unmeasured: what was not measured because the time was over. crossing: attributes that two
+    tables show at crossing levels.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
@@ -385,6 +386,7 @@ class Attacks:
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
+    crossing: tuple[Crossing, ...] = ()
 
 
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
@@ -493,6 +495,7 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
+        crossing=published.everything.crossings,
     )
 
 
@@ -526,7 +529,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
     }
     counts = published_counts(published.everything, published.sensitive, small_below(published))
-    attacks = Attacks(published=counts, unmeasured=tuple(steps))
+    attacks = Attacks(published=counts, unmeasured=tuple(steps), crossing=published.everything.crossings)
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():

@@ -464,6 +464,7 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
         None if series is None else series.masks,
         prepared.common,
         tuple(_alone(table, name) for name in policy.alone),
+        policy.crossing_levels,
     )
 
 
