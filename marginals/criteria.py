@@ -8,13 +8,14 @@ from checks.diversity.known import LeavingOut, OfPeople
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
-    AtMost,
     AtLevel,
+    AtMost,
     BayesOptimal,
     BeliefDifference,
     BetaLikeness,
     Closeness,
     NpdRecursiveByLabel,
+    Odds,
     PdRecursive,
     ProtectedValues,
 )
@@ -74,6 +75,12 @@ def criterion_clause(criterion: Diversity) -> str:
         case AtMost(percent=percent, of=labels):
             together = " together" if len(labels) > 1 else ""
             return f"{spelled_labels(labels)}{together} has a probability of at most {spelled(percent)} percent"
+        case Odds(times=times, percent=percent, of=labels):
+            whom = f"of {spelled_labels(labels)}" if labels else "of all sensitive values"
+            return (
+                f"{whom}, by themselves or together, none is more probable than {spelled(percent)} percent, unless its "
+                f"odds are at most {spelled(times)} times those among all rows (rounded up to a whole percent)"
+            )
         case BetaLikeness(beta=beta):
             return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
         case BeliefDifference(d=d):
@@ -123,6 +130,8 @@ def criterion_reached(criterion: Diversity, value: float) -> str:
             return f"The most probable of them has a probability of {reached:.4g} (limit: at most {spelled(alpha)})"
         case AtMost(percent=percent):
             return f"{value:.4g} percent (limit: at most {spelled(percent)})"
+        case Odds():
+            return f"{value:.4g} percent of what is nearest to its bound"
         case BetaLikeness(beta=beta):
             times = float(1 + beta) / value if value else inf
             return f"One is {times:.4g} times as probable (limit: at most {spelled(1 + beta)} times)"

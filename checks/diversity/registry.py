@@ -1,7 +1,10 @@
 """The diversity criteria that have a text, such as `entropy:6`: the project's own, those registered, and installed ones."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity, SensitiveValues
@@ -15,6 +18,7 @@ from checks.diversity.relative import (
     BetaLikeness,
     Closeness,
     NpdRecursiveByLabel,
+    Odds,
     PdRecursive,
     ProtectedValues,
 )
@@ -36,6 +40,7 @@ _KINDS: dict[str, type[Diversity]] = {
         AdjustedEntropy,
         Alpha,
         AtMost,
+        Odds,
         BetaLikeness,
         BayesOptimal,
         BeliefDifference,
@@ -43,6 +48,15 @@ _KINDS: dict[str, type[Diversity]] = {
     )
 }
 """The class of each name that a text can begin with."""
+
+PRESETS: Mapping[str, Odds] = MappingProxyType(
+    {
+        "strict": Odds(Fraction(2), Fraction(5)),
+        "public": Odds(Fraction(3), Fraction(10)),
+        "research": Odds(Fraction(10), Fraction(25)),
+    }
+)
+"""What is demanded by the name of whom a release is for, the strictest first: each has bounds below those of the next."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -81,7 +95,7 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     name = criterion.name
     if not _NAME.fullmatch(name):
         raise CriterionError(f"a diversity has a name such as entropy or my-criterion, not {name!r}")
-    if (_KINDS | _registered).get(name, criterion) is not criterion:
+    if name in PRESETS or (_KINDS | _registered).get(name, criterion) is not criterion:
         raise CriterionError(f"there is already a diversity {name!r}")
     _registered[name] = criterion
     return criterion
@@ -136,8 +150,10 @@ def stated_diversity(text: str) -> Diversity:
         raise CriterionError(f"the text of a diversity has at most {_LONGEST:,} characters, not {len(text):,}")
     plain, left_out = split_left_out(text)
     name, _, parameters = plain.partition(":")
-    criterion: Diversity | None = None
-    if (kind := _kind(name.strip())) is not None:
+    criterion: Diversity | None = PRESETS.get(plain.strip())
+    if criterion is not None:
+        pass
+    elif (kind := _kind(name.strip())) is not None:
         criterion = kind.parsed(parameters)
     elif _NAME.fullmatch(name.strip()) and plain.isprintable() and len(plain) <= _LONGEST_UNKNOWN:
         criterion = Uninstalled(plain)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
@@ -357,45 +359,79 @@ class Alpha(Diversity):
 
 
 @dataclass(frozen=True)
-class TogetherAtMost(Diversity):
-    """Some values together have at most a share of each class. Reached: their largest share, in percent.
+class SumsAtMost(Diversity):
+    """Each of some sets of values has at most a share of each class. Reached: the share nearest to its bound, in percent.
 
-    Shares of a merged class are means of those of its parts, so merging keeps it.
+    bounds: shares below 1, each with the codes of its set. Shares of a merged class are means of those of its parts, so
+    merging keeps them.
     """
 
-    share: Fraction
-    codes: frozenset[int]
-    name: ClassVar[str] = "together-at-most"
+    bounds: tuple[tuple[Fraction, frozenset[int]], ...]
 
     def __str__(self) -> str:
-        return f"at-most:{spelled(100 * self.share)} of {sorted(self.codes)}"
+        told = (f"at most {spelled(100 * share)} percent of {sorted(codes)}" for share, codes in self.bounds)
+        return "; ".join(told) or "no bound"
+
+    @cached_property
+    def _limits(self) -> FloatArray:
+        return np.array([float(share) for share, _ in self.bounds])
+
+    def _sums(self, vectors: Vectors) -> Vectors:
+        """What each set has: shape (classes, bounds)."""
+        members = np.zeros((vectors.shape[1], len(self.bounds)), dtype=vectors.dtype)
+        for place, (_, codes) in enumerate(self.bounds):
+            members[sorted(codes), place] = 1
+        return np.asarray(vectors @ members)
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The bound relative to what they have, less 1."""
+        """The least of bound / share, less 1."""
         with np.errstate(divide="ignore"):
-            return np.asarray(100 * float(self.share) / self.reached(vectors) - 1, dtype=np.float64)
+            room = self._limits * vectors.sum(axis=1, keepdims=True) / self._sums(vectors)
+        return np.asarray(room.min(axis=1, initial=np.inf) - 1, dtype=np.float64)
+
+    def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
+        """By a product of matrices for each set."""
+        whole = first @ second.T
+        room = np.full(whole.shape, np.inf)
+        for share, codes in self.bounds:
+            places = sorted(codes)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                np.fmin(room, float(share) * whole / (first[:, places] @ second[:, places].T), out=room)
+        return room - 1
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """Their share in percent."""
-        named = vectors[:, sorted(self.codes)].sum(axis=1)
-        return np.asarray(100 * named / vectors.sum(axis=1), dtype=np.float64)
+        """The percentage of the set that is nearest to its bound, or beyond it; 0 without a bound."""
+        if not self.bounds:
+            return np.zeros(len(vectors))
+        percent = np.asarray(100 * self._sums(vectors) / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
+        return np.asarray(percent[np.arange(len(percent)), (percent / self._limits).argmax(axis=1)])
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
-        return sum(vector[code] for code in self.codes) <= self.share * sum(vector)
+        total = sum(vector)
+        return all(sum(vector[code] for code in codes) <= share * total for share, codes in self.bounds)
 
-    def scaled(self, factor: Fraction) -> "TogetherAtMost | None":
-        """The criterion with the bound divided by the factor; None if that bounds nothing."""
-        return replace(self, share=self.share / factor) if self.share < factor else None
+    def scaled(self, factor: Fraction) -> "SumsAtMost":
+        """The bounds divided by the factor, without those that bound nothing then."""
+        return SumsAtMost(tuple((share / factor, codes) for share, codes in self.bounds if share < factor))
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """The values, the most frequent of which is the head, outweigh all others by more than the bound allows."""
-        named = np.isin(np.arange(bounds.value_count), sorted(self.codes))
-        heads = np.flatnonzero(named & bounds.possible() & ~(bounds.floor[named] > ROUNDING).any(axis=0))
-        weights = np.where(named, float(self.share) - 1, float(self.share))
-        balance = np.repeat(weights[:, None], len(heads), axis=1)
-        highest = np.minimum(bounds.ceiling[:, heads], 0)
-        return [GroupCases.of(heads, balance, np.minimum(bounds.floor[:, heads], highest), highest)]
+        """A set, the most frequent value of which is the head, outweighs all others by more than its bound allows."""
+        possible, cases = bounds.possible(), list[Cases]()
+        alone = {min(codes): share for share, codes in self.bounds if len(codes) == 1 and possible[min(codes)]}
+        if alone:
+            heads = np.array(list(alone), dtype=np.intp)
+            cases.append(light_others(bounds, heads, [1 / share - 1 for share in alone.values()]))
+        for share, codes in self.bounds:
+            if len(codes) == 1:
+                continue
+            named = np.isin(np.arange(bounds.value_count), sorted(codes))
+            heads = np.flatnonzero(named & possible & ~(bounds.floor[named] > ROUNDING).any(axis=0))
+            weights = np.where(named, float(share) - 1, float(share))
+            balance = np.repeat(weights[:, None], len(heads), axis=1)
+            highest = np.minimum(bounds.ceiling[:, heads], 0)
+            cases.append(GroupCases.of(heads, balance, np.minimum(bounds.floor[:, heads], highest), highest))
+        return cases
 
 
 @dataclass(frozen=True)
@@ -411,13 +447,68 @@ class AtMost(Diversity):
     name: ClassVar[str] = "at-most"
     grammar = Grammar((Number("percent", 0, 100),), (LABELS_OF,))
 
-    def among(self, values: SensitiveValues) -> TogetherAtMost:
+    def among(self, values: SensitiveValues) -> SumsAtMost:
         """The criterion with the values under which there is one of those that are named."""
-        return TogetherAtMost(self.percent / 100, values.touching(self.of))
+        return SumsAtMost(((self.percent / 100, values.touching(self.of)),))
 
     def of_rows(self, rows_per_person: int) -> "AtMost":
         """The bound divided by the rows of each person: n rows of T are at most n of T / r people."""
         return replace(self, percent=self.percent / rows_per_person)
+
+
+@dataclass(frozen=True)
+class Odds(Diversity):
+    """No harmful value becomes much likelier than it is among all rows, and they do not together. of: labels; none for all.
+
+    Of share p in the whole table, a share in a class is at most a(p) = max(percent / 100, times p / (1 - p + times p)),
+    rounded up to a whole percent: its odds grow by no more than that factor, but for rare values. So is that of each value
+    of a coarser level under which there are harmful values only, and of all harmful values together; else a value that
+    is split into finer ones would become surer. A published value is harmful if one of the labels is under it.
+
+    rows_per_person: so many rows of each person at most, and the bounds are those of people.
+
+    >>> Odds(Fraction(3), Fraction(10)).bound(Fraction(1, 5))
+    Fraction(43, 100)
+    """
+
+    times: Fraction
+    percent: Fraction
+    of: tuple[str, ...] = ()
+    rows_per_person: int = 1
+    name: ClassVar[str] = "odds"
+    grammar = Grammar(
+        (Number("times", 1, is_closed=True), Number("percent", 0, 100, is_closed=True)),
+        (LABELS_OF._replace(is_optional=True),),
+    )
+
+    def bound(self, share: Fraction) -> Fraction:
+        """The largest share in a class of rows of what has a share among all rows; 1 is no bound."""
+        people = min(_ALL, share * self.rows_per_person)
+        most = max(self.percent / 100, self.times * people / (1 - people + self.times * people))
+        rounded = Fraction(ceil(100 * most), 100)
+        return _ALL if rounded >= 1 else rounded / self.rows_per_person
+
+    def harmful(self, values: SensitiveValues) -> frozenset[int]:
+        """The codes of the values that harm."""
+        return values.touching(self.of) if self.of else frozenset(range(len(values.rows)))
+
+    def among(self, values: SensitiveValues) -> SumsAtMost:
+        """The bounds of these values, of those above them and of all together; the whole table must have rows."""
+        shares, harmful = values.shares, self.harmful(values)
+        sets = dict.fromkeys([*(frozenset((code,)) for code in sorted(harmful)), harmful])
+        for level in range(values.level + 1, values.hierarchy.height):
+            above = values.hierarchy.lift(values.level, level)
+            sets |= dict.fromkeys(
+                members
+                for members in (frozenset(np.flatnonzero(above == code).tolist()) for code in np.unique(above))
+                if members <= harmful
+            )
+        bounds = ((self.bound(sum((shares[code] for code in members), Fraction(0))), members) for members in sets)
+        return SumsAtMost(tuple((share, members) for share, members in bounds if share < 1))
+
+    def of_rows(self, rows_per_person: int) -> "Odds":
+        """The bounds of people: n rows of T are at most n of T / r people."""
+        return replace(self, rows_per_person=rows_per_person)
 
 
 @dataclass(frozen=True)

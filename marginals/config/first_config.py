@@ -31,7 +31,8 @@ from marginals.config.rules import Guess
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.names import column_name, number_of
-from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, WEIGHT
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
+from marginals.publishing.wanted import PAIRS, WEIGHT
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
@@ -39,16 +40,6 @@ from marginals.tables.values import NumberFormat, number_text
 
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
-
-_MEANINGS = {
-    "recursive:3,4": "the likeliest value is less than 3 times as likely as all but the three likeliest together",
-    "recursive:3,3": "the likeliest value is less than 3 times as likely as all but the two likeliest together",
-    "recursive:3,2": "the likeliest value is less than 3 times as likely as all others together",
-    "recursive:10,2": "the likeliest value is less than 10 times as likely as all others together",
-    "recursive:30,2": "the likeliest value is less than 30 times as likely as all others together",
-    "distinct:2": "two values stay possible",
-}
-"""What each demand of a first config means."""
 
 
 def _comments(text: str, width: int = _WIDTH) -> str:
@@ -228,17 +219,13 @@ class InitialConfig:
         )
 
     def _privacy(self) -> str:
-        table, k, demands = self.counted.table, self.counted.k, self.counted.demands
+        table, k = self.counted.table, self.counted.k
         text = _PRIVACY.format(k=k) + (_FURTHER if self.preset.has_further else _JOINT).format(k=k, least=LEAST_CELL)
         if not table.sensitive:
             return text + _NOTHING_SENSITIVE
         is_register = table.rows_per_person in (None, 1)
         remove = "; then remove register = true, too" if is_register else ""
-        text += (_REGISTER if is_register else "") + _DEMANDS.format(none=NO_DIVERSITY, remove=remove)
-        keys = ["diversity"] if len(demands) == 1 else list(map(_key, demands))
-        text += "" if len(demands) == 1 else "[privacy.diversity]\n"
-        used = [f"# {demand}: {meaning}.\n" for demand, meaning in _MEANINGS.items() if demand in demands.values()]
-        return text + "".join([*used, *(f'{key} = "{demand}"\n' for key, demand in zip(keys, demands.values()))])
+        return text + (_REGISTER if is_register else "") + _DEMANDS.format(none=NO_DIVERSITY, remove=remove)
 
     def _search(self) -> str:
         pairs, preset, text = self.counted.pairs, self.preset, ""
@@ -368,10 +355,11 @@ _REGISTER = """\
 register = true
 """
 
-_DEMANDS = """\
-# What the tables together say of a sensitive column, by maximum entropy, stays as varied as this in every class.
-# "{none}" demands nothing, on purpose{remove}.
-# Without any of these lines nothing sensitive is published.
+_DEMANDS = f"""\
+# How sure anybody can be of a sensitive value, by maximum entropy: its odds in any class are at most 3 times those among all
+# rows, unless at most 10 percent of the class have it. "strict": 2 times or 5 percent. "research": 10 times or 25 percent.
+# "{{none}}" demands nothing, on purpose{{remove}}. Without this line nothing sensitive is published.
+diversity = "{PROPOSED}"
 """
 
 _SEARCHED_BASE = """\

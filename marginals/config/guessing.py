@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -19,7 +19,8 @@ from marginals.config.questions import Question
 from marginals.config.relations import MOST_VALUES, structurally_missing
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
-from marginals.publishing.proposals import proposed_diversity
+from marginals.publishing.harmful import can_be_shown
+from marginals.publishing.policy import PROPOSED, Policy
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, worth_counting
@@ -125,7 +126,7 @@ def _attribute(guessed: Guess) -> Attribute:
 @dataclass(frozen=True)
 class CountedTable:
     """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
-    person count. complete: rows that lack no value that is needed. demands: of each sensitive column.
+    person count. complete: rows that lack no value that is needed.
 
     in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
     them. more: the rows that count then. generalizations: how many ways there are to generalize the quasi-identifiers; None
@@ -139,7 +140,6 @@ class CountedTable:
     several: int = 1
     more: int = 0
     complete: int = 0
-    demands: Mapping[str, str] = field(default_factory=dict)
     generalizations: int | None = None
     pairs: PairsOfTable = PairsOfTable(0, 1)  # noqa: RUF009 - it is frozen
 
@@ -160,9 +160,9 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.complete.all():
             part = replace(part, frame=part.frame[guessed.complete])
         counted = _counted(part, *_needed(part, guessed), guessed.person)
-        demands = _demands(counted.table, counted.table.sensitive)
+        shown = _shown(counted.table, counted.table.sensitive)
         # Where other rows are kept once a column is left out, another one may have too few values among them.
-        gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in demands}
+        gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in shown}
         if not gone:
             break
         guessed = guessed.changed(
@@ -176,7 +176,7 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    return guessed, replace(counted, complete=len(part.frame), demands=demands, generalizations=ways, pairs=pairs)
+    return guessed, replace(counted, complete=len(part.frame), generalizations=ways, pairs=pairs)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
@@ -234,10 +234,10 @@ def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[st
     return ways if ways <= MOST_NODES else None
 
 
-def _demands(table: Table, names: Collection[str]) -> dict[str, str]:
-    """The diversity to demand of sensitive columns, such that something of them can be shown; none where nothing can."""
-    demands = {name: proposed_diversity(table, name, LEAST_CELL, with_room=True) for name in names}
-    return {name: demand for name, demand in demands.items() if demand is not None}
+def _shown(table: Table, names: Collection[str]) -> list[str]:
+    """The sensitive columns of which something can be shown."""
+    requirements = Policy(diversity=PROPOSED, min_cell=LEAST_CELL).requirements_of(table) if names else None
+    return [name for name in names if requirements is not None and can_be_shown(table, name, requirements)]
 
 
 def _counted(
@@ -255,11 +255,11 @@ def _counted(
     rows_of_each = np.bincount(codes[codes >= 0])
     in_the_way = single.sensitive
     for rows in worth_counting(rows_of_each):  # ever fewer, of which all can be shown that can be of more
-        borne = _demands(replace(single, rows_per_person=rows), in_the_way)
+        borne = _shown(replace(single, rows_per_person=rows), in_the_way)
         in_the_way = tuple(name for name in in_the_way if name not in borne)
         if not in_the_way:
             table = read(person=person.columns, rows_per_person=rows)
-            are_borne = len(_demands(table, table.sensitive)) == len(table.sensitive)
+            are_borne = len(_shown(table, table.sensitive)) == len(table.sensitive)
             return CountedTable(table, single.rows, rows) if are_borne else one
         if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
             one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))

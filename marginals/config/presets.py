@@ -4,18 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.publishing.proposals import PAIRS, SENSITIVE_MARGINS
+from marginals.publishing.policy import SENSITIVE_MARGINS, Policy
+from marginals.publishing.wanted import PAIRS
 from marginals.tables.people import RowsPerPerson
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray
-
-if TYPE_CHECKING:
-    from marginals.publishing.policy import Policy
 
 _MOST_PAIRS = 300
 """Pairs of columns that are counted to say what a choice means for a table."""
@@ -74,7 +71,7 @@ MORE_PAIRS = Preset(
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in (JOINT_PROOF, MORE_PAIRS)})
 
 
-def preset_of(policy: "Policy") -> Preset:
+def preset_of(policy: Policy) -> Preset:
     """The preset that a policy is nearest to."""
     return JOINT_PROOF if policy.further is None else MORE_PAIRS
 

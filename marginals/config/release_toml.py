@@ -42,9 +42,8 @@ from marginals.keys import (
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import Policy
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.publishing.population import Population
-from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 from checks.claims import LEAST_DEMAND, MOST_ROWS, MaxentDiversity, is_number_of_rows, why_no_demand
@@ -15,10 +16,10 @@ from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
-from marginals.publishing.proposals import NO_DIVERSITY, PAIRS, PROPOSED, SENSITIVE_MARGINS
-from marginals.publishing.wanted import NO_FURTHER, FurtherWish, Wanted
+from marginals.publishing.harmful import about_harm
+from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.recoding.recoded_file import is_file
-from marginals.tables.attribute import MISSING
+from marginals.tables.attribute import MISSING, Harm
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
 from models.installed import BASES as BASE_GROUP
@@ -39,6 +40,15 @@ BaseAnonymizer = Callable[[Table, Requirements], Mapping[str, int]]
 
 One that is not named is suppressed. The table is judged before it is taken: one that fails the requirements is refused.
 """
+
+SENSITIVE_MARGINS = 3
+"""Tables, at most, that show one sensitive attribute, where nobody has said how many."""
+
+NO_DIVERSITY = "none"
+"""In place of a diversity: none is demanded, on purpose."""
+
+PROPOSED = "public"
+"""The diversity that is proposed where nobody has demanded one."""
 
 BASES = ("auto", "best", "none")
 """What a base can be called that is neither a file nor levels."""
@@ -312,7 +322,9 @@ class Policy:
         >>> Policy(diversity="entropy:2").requirements_of(table).diversity_claims[0].sensitive
         'diagnosis'
         """
-        requirements = self.requirements(table.sensitive, table.most_rows_of_a_person, table.counts_missing)
+        requirements = self.requirements(
+            table.sensitive, table.most_rows_of_a_person, table.counts_missing, table.harm, table
+        )
         for claim in requirements.diversity_claims:
             _require_distance(table, claim)
         return requirements
@@ -322,12 +334,15 @@ class Policy:
         sensitive: tuple[str, ...],
         rows_per_person: int | None = None,
         counts_missing: AnyCollection[str] = (),
+        harm: Mapping[str, Harm] = MappingProxyType({}),
+        table: Table | None = None,
     ) -> Requirements:
         """What a collection must satisfy, for a table with these sensitive attributes.
 
         rows_per_person: how many rows a person has at most, so that it is about people; None where it is about rows.
         counts_missing: attributes with the value "missing", which is no sensitive value: diversity is then demanded of those
-        whose value is known.
+        whose value is known. harm: what is known to harm; its bounds stand in place of those of "public" and its like.
+        table: gives what depends on how many rows have a value.
 
         >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
         10
@@ -335,7 +350,7 @@ class Policy:
         k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
         demanded = tuple(
             claim.leaving_out(MISSING) if claim.sensitive in counts_missing else claim
-            for claim in self.diversities(sensitive)
+            for claim in about_harm(self.diversities(sensitive), harm, table)
         )
         return Requirements(
             sensitive,

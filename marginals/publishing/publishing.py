@@ -23,8 +23,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, require_further
-from marginals.publishing.policy import Policy, require_table
-from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.publishing.wanted import NO_FURTHER
@@ -256,15 +255,11 @@ def require_demanded(table: Table, policy: Policy) -> None:
         return
     by_attribute = isinstance(policy.diversity, Mapping)
     key, where = (silent[0], "to diversity") if by_attribute else ("diversity", "under [privacy]")
-    least = policy.least("min_cell")
-    proposed = [proposed_diversity(table, name, least) for name in silent[: 1 if by_attribute else None]]
-    demand = PROPOSED if None in proposed else max(map(str, proposed), key=WEAKER.index)
     raise InputError(
         f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "
-        f"so readers could learn the value of single people: add {key} = {json.dumps(demand)} {where}"
-        + (", or a weaker one that all rows together satisfy" if None in proposed else "")
-        + f", or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
-    ).helped_by(diversity={"attribute": silent[0] if by_attribute else "", "demand": demand})
+        f"so readers could learn the value of single people: add {key} = {json.dumps(PROPOSED)} {where}, "
+        f"or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
+    ).helped_by(diversity={"attribute": silent[0] if by_attribute else "", "demand": PROPOSED})
 
 
 def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:

@@ -10,7 +10,6 @@ from marginals.errors import InputError
 from marginals.keys import is_number, is_text
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
-from marginals.publishing.proposals import PAIRS, WEIGHT
 from marginals.steward import WantedTable
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.problem import Constraint, Refusal, RefusalScope
@@ -20,6 +19,12 @@ from models.tables.hierarchy import Domain, Mask
 
 MEASURES = tuple(measure.value for measure in Measure)
 """By which an analysis can be judged."""
+
+WEIGHT = 100.0
+"""Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
+
+PAIRS = "pairs"
+"""Further tables of all pairs of nonsensitive attributes that tell something more."""
 
 _KEYS = ("attributes", "weight", "measure")
 

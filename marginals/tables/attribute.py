@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -62,10 +63,26 @@ class Role(Enum):
         return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
+@dataclass(frozen=True)
+class Harm:
+    """What learning a sensitive value does. harmful: labels of the values that harm; none for all of them.
+
+    at_most: percent of any class that have a label, at most; `*` stands for all harmful ones together.
+    """
+
+    harmful: tuple[str, ...] = ()
+    at_most: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
+
+
 WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} characters")
 
 
 _MOST = f"at most {MAX_LEVELS:,} levels"
+
+
+def is_percent(value: object) -> bool:
+    """Whether something is a number above 0 and below 100."""
+    return isinstance(value, int | float | Decimal | Fraction) and not isinstance(value, bool) and 0 < value < 100
 
 
 def _pass(check: Callable[[Any], None], values: object) -> bool:
@@ -105,7 +122,9 @@ class Attribute:
     this column that stand for no value, besides those of the table. If none are given, sensitive columns and those of
     numbers or dates take words such as "Unknown" for no value, and codes that `values` calls so. one_spelling: whether
     spellings that differ by case, accents, blanks or signs only are one value, named as the most frequent one is;
-    sensitive columns are read so unless it is false, others if it is true.
+    sensitive columns are read so unless it is false, others if it is true. harmful: the values of a sensitive column that
+    harm whom they are known of; all of them, unless somebody has confirmed that the others do not (confirmed). at_most: how
+    many percent of any class have a value, or a label of several, at most; `*` stands for all harmful ones together.
 
     Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
     hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
@@ -185,6 +204,15 @@ class Attribute:
         None, Key(lambda marks: marks is None or are(is_text)(marks), 'be a list of texts such as ["99", "Refused"]')
     )
     one_spelling: bool | None = setting(None, Key(lambda one: one is None or FLAG.takes(one), FLAG.must))
+    harmful: tuple[str, ...] = setting((), Key(are(is_text), 'be a list of labels such as ["positive"]'))
+    at_most: Mapping[str, Fraction] = setting(
+        {},
+        Key(
+            lambda most: isinstance(most, Mapping) and all(is_text(of) and is_percent(n) for of, n in most.items()),
+            'be a percentage above 0 and below 100 for each value, such as { positive = 20 }, with "*" for all that harm',
+        ),
+    )
+    confirmed: bool = setting(False, FLAG)
 
     def __init__(
         self,
@@ -206,17 +234,20 @@ class Attribute:
         apart: Iterable[int | float | Decimal] = (),
         marks: Iterable[str] | None = None,
         one_spelling: bool | None = None,
+        harmful: Iterable[str] = (),
+        at_most: Mapping[str, float | Decimal | Fraction] | None = None,
+        confirmed: bool = False,
     ) -> None:
         """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
         given = {name: value for name, value in locals().items() if name != "self"}
         if not isinstance(missing, str):
             given |= {"missing": "drop", "marks": missing}
-        for name in ("intervals", "prefixes", "dates", "order", "apart", "marks"):
+        for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmful"):
             if name != "marks" or given[name] is not None:
                 given[name] = tuple(elements_of(given[name], name, "a list"))
         if role in [part.value for part in Role]:
             given["role"] = Role(role)
-        given["values"] = {} if values is None else values
+        given |= {"values": {} if values is None else values, "at_most": {} if at_most is None else at_most}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         check_settings(self)
@@ -238,6 +269,8 @@ class Attribute:
             "values": {cell_text(value): words for value, words in self.values.items()},
             "order": tuple(map(cell_text, self.order)),
             "marks": self.marks and tuple(map(cell_text, self.marks)),
+            "harmful": tuple(map(cell_text, self.harmful)),
+            "at_most": {cell_text(value): Fraction(str(most)) for value, most in self.at_most.items()},
         }
         if self.population is not None:
             population: Counter[str] = Counter()
@@ -273,11 +306,22 @@ class Attribute:
             ),
             "single_values says of a sensitive attribute whether its numbers or dates are published one by one; leave it "
             "out for other roles": self.single_values and self.role is not Role.SENSITIVE,
+            "harmful and at_most are about the values of a sensitive attribute; leave them out for other roles": (
+                (self.harmful or self.at_most) and self.role is not Role.SENSITIVE
+            ),
+            f'at_most."{SUPPRESSED}" is about the harmful values together; list them under harmful, with confirmed = true': (
+                SUPPRESSED in self.at_most and not self.harm.harmful
+            ),
         }
         if problem := next((text for text, is_so in refused.items() if is_so), None):
             raise InputError(problem)
         if self.hierarchy is not None and not self.has_names:
             check_intervals(self.hierarchy)
+
+    @property
+    def harm(self) -> Harm:
+        """What learning its values does, as far as somebody has confirmed it."""
+        return Harm(self.harmful if self.confirmed else (), self.at_most)
 
     @property
     def has_public_labels(self) -> bool:

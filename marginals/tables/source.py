@@ -17,7 +17,7 @@ from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.keys import TEXTS, Key, check_settings, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
-from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Role
+from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
@@ -190,6 +190,7 @@ class Reading:
             naming=self._naming(counts.domain),
             fitted=frozenset(c for c, a in columns if a.is_fitted),
             counts_missing=frozenset(c for c, a in columns if a.counts_missing),
+            harm={c: a.harm for c, a in columns if a.harm != Harm()},
             numbers={name: column for name, column in read.items() if column.format.is_grouped or column.unreadable},
             respelled={
                 name: len(spelled)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.attribute import Codebook, Role
+from marginals.tables.attribute import Codebook, Harm, Role
 from marginals.tables.distinct_rows import Engine, Recoding
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
@@ -249,8 +249,9 @@ class Table:
     attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
     are fitted to these rows, to a population or to those of an earlier release. part: of which table these rows are a
     part, and which; None where they are all. counts_missing: attributes of which a row without a value has
-    the value "missing". numbers: of attributes whose numbers have signs between thousands, or words among them, how they
-    are read. respelled: of attributes how many texts are read as another spelling of a value.
+    the value "missing". harm: what is known to harm in sensitive attributes. numbers: of attributes whose
+    numbers have signs between thousands, or words among them, how they are read. respelled: of attributes how many texts
+    are read as another spelling of a value.
 
     >>> from marginals.example import table
     >>> table
@@ -275,6 +276,7 @@ class Table:
     fitted: frozenset[str] = frozenset()
     part: PartOf | None = None
     counts_missing: frozenset[str] = frozenset()
+    harm: Mapping[str, Harm] = field(default_factory=dict)
     numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
     respelled: Mapping[str, int] = field(default_factory=dict)
 

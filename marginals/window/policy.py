@@ -13,10 +13,8 @@ from checks.requirements import Requirements
 from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import rules_of
-from marginals.publishing.policy import Policy
-from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, proposed_diversity
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.say.claims import claim_meaning, claim_title
-from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs
 from marginals.window.project import drop, put, section
 from marginals.window.rendering import FieldError
@@ -62,7 +60,7 @@ def show(window: Window, _request: Request) -> Response:
     counts_missing = [name for name, column in used.items() if column.counts_missing]
     offers = []
     for choice in CHOICES:
-        demands = choice.diversities(table, stated, sensitive)
+        demands = choice.diversities(stated, sensitive)
         counts = choice.counts(preset_of(policy))
         is_demanded = demands.items() <= stated.items() and all(getattr(policy, key) == k for key, k in counts.items())
         claims = _claims(choice.policy(policy, demands), sensitive, counts_missing)
@@ -84,7 +82,7 @@ def show(window: Window, _request: Request) -> Response:
         preset=preset,
         pairs_of_table="" if table is None else PairsOfTable.of(table, policy.least("k_link") or 10).sentence,
         kinds=KINDS,
-        diversities=[(name, ", ".join(_listed(stated.get(name))), _proposed(table, name)) for name in sensitive],
+        diversities=[(name, ", ".join(_listed(stated.get(name))), PROPOSED) for name in sensitive],
         silent=policy.silent_on(sensitive),
         rules=[(rules_of(name)[0], name in rules) for name in RULES],
         names=list(used),
@@ -99,11 +97,6 @@ def stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str,
     """The demand on each sensitive column, as the config states it."""
     demanded = window.file.plain.get("privacy", {}).get("diversity")
     return demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
-
-
-def _proposed(table: Table | None, name: str) -> str:
-    known = table is not None and name in table.sensitive
-    return (proposed_diversity(table, name) if table is not None and known else None) or PROPOSED
 
 
 def _listed(value: Any) -> list[str]:
@@ -165,7 +158,7 @@ def save_choice(window: Window, request: Request) -> Response:
         raise InputError(f"choose one of {', '.join(choice.name for choice in CHOICES)}")
     config = window.config()
     sensitive = sensitive_of(config)
-    demands = choice.diversities(window.counting.table().value, stated_diversities(window, sensitive), sensitive)
+    demands = choice.diversities(stated_diversities(window, sensitive), sensitive)
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
@@ -181,7 +174,7 @@ def demand_proposed(window: Window, request: Request) -> Response:
     attribute, sensitive = request.form.get("attribute", ""), sensitive_of(window.config())
     if attribute not in sensitive:
         raise InputError(f"{attribute!r} is no sensitive column")
-    demanded = _proposed(window.counting.table().value, attribute)
+    demanded = PROPOSED
     texts = {name: text for name, text in stated_diversities(window, sensitive).items() if isinstance(text, str)}
 
     def change(document: tomlkit.TOMLDocument) -> None:

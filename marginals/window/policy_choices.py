@@ -6,12 +6,14 @@ from itertools import combinations
 
 import numpy as np
 
-from checks.diversity.criterion import satisfies
-from checks.diversity.registry import parse_diversity
+from checks.claims import MaxentDiversity
+from checks.diversity.registry import PRESETS, parse_diversity
+from checks.requirements import Requirements
 from marginals.config.presets import Preset, preset_of
 from marginals.names import number_of
-from marginals.publishing.policy import Policy
-from marginals.publishing.proposals import NO_DIVERSITY, PROPOSED, WEAKER, proposed_diversity
+from marginals.publishing.harmful import about_harm
+from marginals.publishing.policy import NO_DIVERSITY, Policy
+from marginals.recoding.lattice import failing_classes
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.errors import MarginalsError
@@ -19,32 +21,25 @@ from models.errors import MarginalsError
 _MOST_PAIRS = 300
 """Pairs of columns that are counted to say what a choice means for a table."""
 
-_PROPOSALS = frozenset((*WEAKER, NO_DIVERSITY))
+_PROPOSALS = frozenset((*PRESETS, NO_DIVERSITY))
 """Diversities that a choice replaces; any other was typed by somebody, and stays."""
 
 
 @dataclass(frozen=True)
 class PolicyChoice:
-    """A policy to choose. name, purpose: in words. k, least_cell: least counts.
-
-    has_room: whether sensitive columns keep what leaves room for classes that differ from all rows, or the most that these
-    satisfy.
-    """
+    """A policy to choose. key: its diversity. name, purpose: in words. k, least_cell: least counts."""
 
     key: str
     name: str
     purpose: str
     k: int
     least_cell: int
-    has_room: bool
 
     def counts(self, preset: Preset) -> dict[str, int]:
         """The least counts that it demands, by their keys in [privacy]."""
         return {"k_link": self.k, preset.of_all: self.k, preset.of_cells: self.least_cell}
 
-    def diversities(
-        self, table: Table | None, stated: Mapping[str, object], sensitive: Sequence[str]
-    ) -> dict[str, str]:
+    def diversities(self, stated: Mapping[str, object], sensitive: Sequence[str]) -> dict[str, str]:
         """Demands on all sensitive columns; none is left without one.
 
         stated: what is demanded now; what is no proposal of this program stays, lists among them, which are left out here.
@@ -55,18 +50,8 @@ class PolicyChoice:
             if isinstance(now, str) and now not in _PROPOSALS:
                 demands[name] = now
             elif now is None or isinstance(now, str):
-                demands[name] = self._proposed(table, name)
+                demands[name] = self.key
         return demands
-
-    def _proposed(self, table: Table | None, name: str) -> str:
-        """A demand that the table satisfies; not weaker than the public file's if k is larger, nor stronger if smaller."""
-        if table is None or name not in table.sensitive:
-            return PROPOSED
-        own, public = (
-            WEAKER.index(proposed_diversity(table, name, choice.least_cell, with_room=choice.has_room) or PROPOSED)
-            for choice in (self, CHOICES[0])
-        )
-        return WEAKER[min(own, public) if self.k > CHOICES[0].k else max(own, public)]
 
     def policy(self, before: Policy, demands: Mapping[str, str]) -> Policy:
         """The policy that it makes of another. demands: its diversities. Raises as `Policy` does."""
@@ -80,13 +65,9 @@ class PolicyChoice:
 
 
 CHOICES = (
-    PolicyChoice("public", "Public file", "For everybody, to be put on the web.", 10, 3, has_room=True),
-    PolicyChoice(
-        "research", "Research file", "For researchers who have signed not to identify anybody.", 5, 2, has_room=True
-    ),
-    PolicyChoice(
-        "strict", "Strict", "For a public file about something that would do much harm.", 20, 11, has_room=False
-    ),
+    PolicyChoice("public", "Public file", "For everybody, to be put on the web.", 10, 3),
+    PolicyChoice("research", "Research file", "For researchers who have signed not to identify anybody.", 5, 2),
+    PolicyChoice("strict", "Strict", "For a public file about something that would do much harm.", 20, 11),
 )
 """The choices, by the use of a release."""
 
@@ -163,9 +144,7 @@ def class_failures(table: Table, first: str, name: str, demand: str) -> tuple[in
 
     Raises CriterionError for what is no diversity.
     """
-    criterion = parse_diversity(demand)
-    pair = table.cube.table(table.domain.mask({first: 0, name: 0}))
-    classes = np.zeros((table.domain.hierarchy(first).size(0), table.domain.hierarchy(name).size(0)), dtype=np.int64)
-    classes[pair.column(first, 0), pair.column(name, 0)] = pair.counts
-    classes = classes[classes.sum(axis=1) > 0]
-    return int((~satisfies(criterion, classes)).sum()), len(classes)
+    pair = table.domain.mask({first: 0, name: 0})
+    claims = about_harm([MaxentDiversity(parse_diversity(demand), name)], table.harm, table)
+    fails = failing_classes(table.cube, pair, Requirements((name,), diversities=tuple(claims), at_every_level=True))
+    return int(fails.sum()), len(fails)

@@ -9,7 +9,8 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from checks.privacy_constraint import too_many_margins
 from marginals.errors import InputError
-from marginals.publishing.proposals import SENSITIVE_MARGINS, WEIGHT
+from marginals.publishing.policy import SENSITIVE_MARGINS
+from marginals.publishing.wanted import WEIGHT
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY

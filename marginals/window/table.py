@@ -8,7 +8,7 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.config.questions import guesses_in, questions_of
 from marginals.errors import InputError
-from marginals.publishing.proposals import NO_DIVERSITY
+from marginals.publishing.policy import NO_DIVERSITY
 from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.people import columns_of

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ def bayes_optimal(low: Fraction, high: Fraction) -> Callable[[Rows, Rows], bool]
 @st.composite
 def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named) -> Criterion:
     """Any of them, about these labels."""
-    kinds = ["pd", "protected", "npd", "adjusted", "alpha", "most", "beta", "bayes", "difference", "closeness"]
+    kinds = ["pd", "protected", "npd", "adjusted", "alpha", "most", "odds", "beta", "bayes", "difference", "closeness"]
     kind = draw(st.sampled_from(kinds))
     of, kept, share = draw(labels), draw(labels), draw(shares)
     quoted, quoted_kept = (", ".join(f'"{label}"' for label in some) for some in (of, kept))
@@ -137,6 +138,22 @@ def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named
             100 * sum(n for v, n in rows.items() if UNDER[v] & within(of)) <= percent * sum(rows.values())
         )
         return Criterion(f"at-most:{spelled(percent)} of {quoted}", together, of)
+    if kind == "odds":
+        some = of if draw(st.booleans()) else ()
+
+        def no_surer(rows: Rows, whole: Rows) -> bool:
+            harmful = [v for v in whole if not some or UNDER[v] & within(some)]
+            above = [[v for v in whole if UNDER[v] <= UNDER[label]] for label in LABELS]
+            for together in [*([v] for v in harmful), harmful, *(part for part in above if {*part} <= {*harmful})]:
+                p = Fraction(sum(whole[v] for v in together), sum(whole.values()))
+                most = ceil(100 * max(percent / 100, (1 + c) * p / (1 + c * p)))
+                if 100 * sum(rows[v] for v in together) > most * sum(rows.values()):
+                    return False
+            return True
+
+        return Criterion(
+            f"odds:{spelled(1 + c)},{spelled(percent)}" + (f" of {quoted}" if some else ""), no_surer, some
+        )
     if kind == "beta":
 
         def alike(rows: Rows, whole: Rows) -> bool:

@@ -46,6 +46,7 @@ EXAMPLES = (
     "adjusted-entropy:2.5 may disclose flu",
     'alpha:0.25 of HIV, "of age"',
     'at-most:20 of HIV, "of age"',
+    'odds:2,5 of HIV, "of age"',
     "beta-likeness:0.5",
     "bayes-optimal:0.1,0.6",
     "belief-difference:0.2",

@@ -1,0 +1,126 @@
+"""What harms whom it is known of: demands on sensitive attributes, with what the config and the table say of their values.
+
+"public" and its like bound how sure anybody can be of each harmful value, and of all together, by how many of all rows have
+it (`checks.diversity.relative.Odds`). What somebody typed under at_most stands in place of that for the values it names.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from checks.claims import MaxentDiversity
+from checks.diversity.criterion import SensitiveValues
+from checks.diversity.relative import AtMost, Odds
+from checks.diversity.text import spelled
+from checks.errors import CriterionError
+from checks.requirements import Requirements
+from marginals.errors import InputError
+from marginals.recoding.lattice import finest_level
+from marginals.tables.attribute import MISSING, Harm
+from marginals.tables.sensitive_groups import CATEGORIES
+from marginals.tables.table import Table
+from models.tables.hierarchy import SUPPRESSED
+
+_GROUPS = 5
+"""About so many groups of numbers or dates are bounded: of finer ones hardly any could be told."""
+
+
+def known_values(table: Table, attribute: str) -> SensitiveValues:
+    """The base values of an attribute with their rows, without the value of rows that have none."""
+    hierarchy = table.domain.hierarchy(attribute)
+    rows = np.zeros(hierarchy.size(0), dtype=np.int64)
+    counted = table.cube.table(table.domain.mask({attribute: 0}))
+    rows[counted.column(attribute, 0)] = counted.counts
+    known = np.ones(len(rows), dtype=bool)
+    missing = hierarchy.code(MISSING, 0) if attribute in table.counts_missing else None
+    if missing is not None and len(rows) > 1:
+        known[missing] = False
+        hierarchy = hierarchy.restricted_to(np.flatnonzero(known))
+    return SensitiveValues(hierarchy, 0, tuple(rows[known].tolist()))
+
+
+def bounded_level(values: SensitiveValues) -> int:
+    """The level whose values are bounded: 0, but of numbers and dates that with about five groups."""
+    hierarchy = values.hierarchy
+    if hierarchy.size(0) <= CATEGORIES or hierarchy.order_among(0, range(hierarchy.size(0))) is None:
+        return 0
+    return min(range(hierarchy.height), key=lambda level: abs(np.log(hierarchy.size(level) / _GROUPS)))
+
+
+def about_harm(
+    claims: Iterable[MaxentDiversity], harm: Mapping[str, Harm], table: Table | None = None
+) -> list[MaxentDiversity]:
+    """Demands, with the values that harm and the bounds that were typed. harm: by attribute.
+
+    table: gives the share of each value and the levels of numbers; without one nothing that depends on these is demanded.
+    Raises InputError for a typed bound that names no value, is below the share of all rows, or has no effect.
+    """
+    demands, odds = list[MaxentDiversity](), dict[str, Odds]()
+    for claim in claims:
+        if not isinstance(claim.diversity, Odds) or claim.diversity.of or claim.level:
+            demands.append(claim)
+            continue
+        odds[claim.sensitive], of = claim.diversity, harm.get(claim.sensitive, Harm())
+        rest = tuple(label for label in of.harmful if label not in of.at_most)
+        if rest or not of.harmful:
+            level = 0 if table is None else bounded_level(known_values(table, claim.sensitive))
+            demands.append(replace(claim, diversity=replace(claim.diversity, of=rest), level=level))
+    for name, of in harm.items():
+        typed = {value: of.harmful if value == SUPPRESSED else (value,) for value in of.at_most}
+        demands += [MaxentDiversity(AtMost(of.at_most[value], labels), name) for value, labels in typed.items()]
+        if table is not None and name in table.roles:
+            demands += _of_typed(name, of, typed, odds.get(name), table)
+    return demands
+
+
+def _of_typed(
+    name: str, harm: Harm, typed: Mapping[str, tuple[str, ...]], odds: Odds | None, table: Table
+) -> Iterator[MaxentDiversity]:
+    """Check what was typed; yield the bound of all harmful values together where that was not."""
+    values, people = known_values(table, name), table.most_rows_of_a_person or 1
+    if not any(values.rows):
+        return
+    shares = {value: _share(name, "at_most", values, labels) for value, labels in typed.items()}
+    together = _share(name, "harmful", values, harm.harmful)
+    for value, share in shares.items():
+        most, where = harm.at_most[value], f"attributes.{name}.at_most"
+        if 100 * people * share > most:
+            least = ceil(100 * people * share)
+            raise InputError(
+                f"the key {where} bounds {value!r} by {spelled(most)} percent, and {float(100 * people * share):.4g} "
+                f"percent of all have it; {f'raise it to {least}' if least < 100 else 'leave it out'}"
+            ).about(where)
+        bound = odds and not harm.harmful and 100 * replace(odds, rows_per_person=people).bound(share) * people
+        if bound and most > bound:
+            raise InputError(
+                f"the key {where} would loosen the bound of {spelled(bound)} percent on {value!r}; list what harms under "
+                f"attributes.{name}.harmful, with confirmed = true, or demand less by diversity"
+            ).about(where)
+    if odds is not None and typed and SUPPRESSED not in typed and len(harm.harmful) > 1:
+        bound = 100 * people * replace(odds, rows_per_person=people).bound(together)
+        most = max(bound, *harm.at_most.values())
+        if most < 100:
+            yield MaxentDiversity(AtMost(most, harm.harmful), name)
+
+
+def _share(name: str, key: str, values: SensitiveValues, labels: Iterable[str]) -> Fraction:
+    try:
+        named = values.touching(labels)
+    except CriterionError as error:
+        where = f"attributes.{name}.{key}"
+        raise InputError(f"the key {where}: {error}").about(where) from None
+    return sum((values.shares[code] for code in named), Fraction(0))
+
+
+def can_be_shown(table: Table, attribute: str, requirements: Requirements) -> bool:
+    """Whether all rows together may be shown at some level, and a bound is left for anything that they have."""
+    demanded = requirements.about(attribute)
+    if finest_level(table.cube, attribute, demanded) is None:
+        return False
+    values = known_values(table, attribute)
+    certain = np.eye(len(values.rows), dtype=np.int64)
+    criteria = (claim.class_diversity for claim in demanded.diversity_claims)
+    return any(bool((kind.among(values).slack(certain) < 0).any()) for kind in criteria if kind and any(values.rows))
