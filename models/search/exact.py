@@ -191,7 +191,6 @@ class _Search:
                 self._enqueue(_State(cost, vertices, state.cliques | {margin}, state.judged))
 
     def _is_allowed_with_more(self, state: _State) -> bool:
-        """Whether a margin that the constraint should judge by itself makes a refused collection an allowed one."""
         longer = self._extensions(state._replace(judged=True))
         return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 

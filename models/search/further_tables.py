@@ -205,7 +205,6 @@ class _Choice:
             heapify(waiting)
 
     def _entry(self, pair: tuple[int, int]) -> list[_Waiting]:
-        """Return a pair without a table; none if its answer is near enough to the data, or it has too many cells."""
         try:
             whole = sum(self._own[place] for place in pair)
             error = self._error(whole, self._shown.within(whole))
@@ -214,7 +213,6 @@ class _Choice:
         return [(-round(error, _DIGITS), 0, 0, pair, None)] if self._is_worth(error) else []
 
     def _with_table(self, pair: tuple[int, int]) -> _Waiting | None:
-        """Return a pair with its best table; None if none gains enough."""
         first, second = ([own & ((2 << step) - 1) for step in vertices_of(own)] for own in (self._own[i] for i in pair))
         candidates = (one | other for one, other in staircase(first, second, self._allowed))
         table = self._best(first[-1] | second[-1], filter(self._fits, candidates))

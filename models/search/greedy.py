@@ -296,8 +296,6 @@ def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
 
 
 class _EachMargin(PruningConstraint):
-    """A constraint on each margin by itself."""
-
     pivot: Mask = 0
 
     def __init__(self, constraint: Constraint) -> None:
@@ -433,6 +431,5 @@ def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> 
 
 
 def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
-    """Return whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
     first, second = (problem.cube.domain.coarser_steps(vertex) | 1 << vertex for vertex in (edge.first, edge.second))
     return problem.pair_gain(first, second) > LEAST_GAIN

@@ -103,7 +103,6 @@ def local(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
-    """The collection that walks begin at, and how it was come to."""
     if problem.has_levels:
         way, cliques = "pairs of attributes that tell most of each other", forest_start(problem, stop)
     else:
@@ -224,6 +223,7 @@ class _Walk:
         self._crossing = problem.crossing
         self._joins = bits if problem.crossing else [low | bit for low, bit in zip(self._coarser, bits)]
         """The steps that an edge joins with its first end, by its second end."""
+        self._coarsest = [(joined & -joined).bit_length() - 1 for joined in self._joins]
         self._moved_with = bits if problem.crossing else self._own
         """The vertices whose edges can change with those of a vertex."""
         shared = [mask & own for own in self.masks for mask in problem.kept if mask & own and mask & ~own]
@@ -293,13 +293,11 @@ class _Walk:
         return _Graph(list(graph.neighbors), graph.vertices, frozenset(cliques), self._value(cliques))
 
     def _value(self, cliques: Iterable[Mask]) -> float:
-        """The objective without the wanted analyses, less what all collections have in common."""
         tree = JunctionTree.of(self.domain, cliques)
         value = sum(map(self.judge.score, tree.cliques)) - sum(map(self.judge.score, tree.separators))
         return value - sum(self._leaves[v] for v in vertices_of(tree.vertices))
 
     def _add_wanted(self, graph: _Graph) -> None:
-        """Let the value be exact where analyses are wanted, which takes inference."""
         if self.problem.wanted:
             graph.value = self._value(graph.cliques) + self.problem.wanted.value(graph.cliques)
 
@@ -368,7 +366,7 @@ class _Walk:
             else:
                 self._join(graph, one, other)
                 near = [
-                    (self._moved_with[one], neighbors[self._coarsest(other)]),
+                    (self._moved_with[one], neighbors[self._coarsest[other]]),
                     (self._moved_with[other], neighbors[one]),
                 ]
             for moved_steps, others in near:
@@ -383,7 +381,6 @@ class _Walk:
         return touched
 
     def _pairs_apart(self, graph: _Graph, moved: Mask, around: Mask) -> Iterator[tuple[int, int]]:
-        """The pairs of next steps that are not adjacent, with a moved vertex, or between two vertices around."""
         concerned = list(vertices_of((moved | around) & graph.vertices))
         apart = {vertex: self._apart(graph, vertex) for vertex in concerned}
         for one in concerned:
@@ -395,7 +392,6 @@ class _Walk:
                     yield min(one, other), max(one, other)
 
     def _show(self, graph: _Graph, vertex: int) -> None:
-        """Show an attribute one step finer, by itself."""
         steps, bit = self._coarser[vertex], 1 << vertex
         for v in vertices_of(steps):
             graph.neighbors[v] |= bit
@@ -412,37 +408,25 @@ class _Walk:
             graph.neighbors[step] |= first
 
     def _edge(self, graph: _Graph, one: int, other: int) -> tuple[int, int]:
-        """As `InteractionGraph.edge`."""
         if not self._crossing:
             later, first = (one, other) if self._coarser[one] else (other, one)
             if self._coarser[later]:
                 return later, (graph.neighbors[later - 1] & self._own[first]).bit_length() - 1
         return (one, other) if one < other else (other, one)
 
-    def _coarsest(self, other: int) -> int:
-        """The coarsest step that an edge joins, by its second end."""
-        joined = self._joins[other]
-        return (joined & -joined).bit_length() - 1
-
     def _may_add(self, graph: _Graph, clique: Mask, one: int, other: int) -> bool:
-        """Whether a candidate still makes the clique that it was offered for, and keeps the graph chordal."""
         if one == other:
             return not graph.vertices >> one & 1
-        near, far, second = graph.neighbors[one], graph.neighbors[other], self._joins[other]
+        near, far, second, low = graph.neighbors[one], graph.neighbors[other], self._joins[other], self._coarsest[other]
         return (
             near & far | 1 << one | second == clique
             and not near & second
             and not self._coarser[one] & ~far
             and not self._coarser[other] & ~second & ~near
-            and (self._crossing or self._keeps_levels(graph, one, other))
+            and not near & ~far & graph.neighbors[low]
+            and (self._crossing or self._edge(graph, one, low) == (one, other))
             and graph.separates(near & far, one, other)
         )
-
-    def _keeps_levels(self, graph: _Graph, one: int, other: int) -> bool:
-        """Whether an edge joins all steps that it must, and what its ends have in common is so with all of them."""
-        low = self._coarsest(other)
-        shared = graph.neighbors[one] & graph.neighbors[low]
-        return not shared & ~graph.neighbors[other] and self._edge(graph, one, low) == (one, other)
 
     def _remove(self, graph: _Graph, around: Mask) -> Mask:
         """Remove the edges that do not pay, the worst first, between vertices around; return their cliques' vertices."""
@@ -481,13 +465,12 @@ class _Walk:
         return touched
 
     def _parted(self, graph: _Graph, one: int, other: int) -> tuple[Mask, Mask, Mask]:
-        """What is shown with both sides of an edge if one margin alone shows it, and the sides."""
         second = self._joins[other]
         return graph.neighbors[one] & graph.neighbors[other] & ~second, 1 << one, second
 
     def _may_remove(self, graph: _Graph, one: int, other: int) -> bool:
         """Whether the graph stays chordal, and no finer step is left without a coarser one, if an edge is removed."""
-        near, far = graph.neighbors[one], graph.neighbors[self._coarsest(other)]
+        near, far = graph.neighbors[one], graph.neighbors[self._coarsest[other]]
         clique = near & far | 1 << one | self._joins[other]
         has_no_finer = not self._finer[one] & far and not self._finer[other] & near
         return has_no_finer and any(not clique & ~other_clique for other_clique in graph.cliques)
@@ -505,7 +488,6 @@ class _Walk:
     # Kicks
 
     def _kicked(self, graph: _Graph) -> _Graph:
-        """What one round makes of a collection."""
         graph, draw, count = graph.copy(), self.rng.random, len(self.masks)
         moved = around = 0
         chosen = [int(self.rng.integers(count))]
@@ -546,7 +528,6 @@ class _Walk:
         return graph
 
     def _part(self, graph: _Graph, first: Mask, second: Mask) -> Mask:
-        """Remove the edges between two attributes, the finest first; return the vertices of their cliques."""
         around = 0
         for one in reversed(list(vertices_of(first & graph.vertices))):
             for other in reversed(list(vertices_of(second & graph.neighbors[one]))):
@@ -557,7 +538,6 @@ class _Walk:
         return around
 
     def _near(self, graph: _Graph, place: int) -> list[int]:
-        """Another attribute, half of the time one that shares a margin; empty where there is none."""
         shared = -1
         if self.rng.random() < _NEAR:
             shared = 0

@@ -112,7 +112,6 @@ class Position:
         return Change(divergence, -parameters, separator | first | second)
 
     def _leaves(self, vertex: int) -> float:
-        """The mean logarithm of leaves that showing one step more saves."""
         attribute, level = self.cube.domain.induced_attributes[vertex]
         return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
@@ -271,10 +270,8 @@ class PruningConstraint(ABC):
         """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
         return self.pivot
 
-    @property
-    def crossing_levels(self) -> bool:
-        """Whether two margins may show two attributes at crossing levels (`Domain.crosses`)."""
-        return True
+    crossing_levels: bool = True
+    """Whether two margins may show two attributes at crossing levels (`Domain.crosses`)."""
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """A refusal that is quick to find; whoever gets none asks the whole constraint before a collection is chosen."""
@@ -292,8 +289,6 @@ ALL_VERTICES: Mask = -1
 
 @dataclass(frozen=True)
 class _OfFunction(PruningConstraint):
-    """A function, of which nothing more is known."""
-
     function: Constraint
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -376,19 +371,16 @@ class MarginLimits(PruningConstraint):
 
     def _crossing(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         """As `Domain.crosses` of the new margin and each other one, or of any two, written out for the search."""
-        later = self._later
+        later = self.domain.later_steps
         finer = [(clique, clique << 1 & later) for clique in cliques]
         for place, (one, one_finer) in enumerate([(new, new << 1 & later)] if new else finer):
             for other, other_finer in finer if new else finer[:place]:
                 if (here := one & ~other & other_finer) and (there := other & ~one & one_finer):
-                    first, second = (self.domain.attributes[next(self.domain.places(mask))] for mask in (here, there))
-                    reason = f"two margins that show {first} and {second} at crossing levels (search.crossing_levels)"
+                    places = sorted(next(self.domain.places(mask)) for mask in (here, there))
+                    names = " and ".join(self.domain.attributes[place] for place in places)
+                    reason = f"two margins that show {names} at crossing levels (search.crossing_levels)"
                     return Refusal(reason, RefusalScope.LONGER)
         return None
-
-    @cached_property
-    def _later(self) -> Mask:
-        return self.domain.later_steps
 
     def of_margin(self, margin: Mask) -> Refusal | None:
         """The refusal of everything that shows a margin."""
