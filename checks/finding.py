@@ -57,6 +57,10 @@ class Algorithm(Enum):
     MARKS = "marks", "by the values that each table shows nearly as often as its most frequent one (marks)"
     MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
     INTEGER_PROGRAMMING = "integer programming", "by the most rows that any combination can have (integer programming)"
+    POSSIBLE_TABLES = (
+        "possible tables",
+        "by other tables with all published counts, made from these, in which it has no rows or enough",
+    )
     ITERATIVE_FITTING = "iterative fitting", "by fitting step by step what the tables say together (iterative fitting)"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.claims import Register
 from checks.finding import FULL, Verdict
-from checks.register import UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
+from checks.register import FITTED, UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together import over_table
 from marginals.results import plain
@@ -41,8 +41,7 @@ class RegisterReaders:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        told = {("class" if name == "labels" else name): value for name, value in vars(self).items()}
-        return {**plain(told)}
+        return dict(plain({("class" if name == "labels" else name): value for name, value in vars(self).items()}))
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:
@@ -77,14 +76,17 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
     known = [shares for shares in result if shares is not None]
-    most = max(known, key=lambda shares: float(shares.known.max()))
-    place, value = divmod(int(most.known.argmax()), most.known.shape[1])
+    most = max(known, key=lambda shares: float(shares.highest.max()))
+    certain, largest_share = max(shares.certain for shares in known), float(most.highest.max())
+    if largest_share == 1 and not certain:
+        return RegisterReaders(sensitive, NOT_EXAMINED, people, note=FITTED.format(most.margin.max()))
+    place, value = divmod(int(most.highest.argmax()), most.highest.shape[1])
     return RegisterReaders(
         sensitive,
         FROM_FILES if is_decided_by(published.collection, sensitive, published.sensitive) else FROM_TABLE,
         people,
-        min(float(most.known.max()), 1.0),
-        max(shares.certain for shares in known),
+        largest_share,
+        certain,
         most.cells.labels(place),
         most.values.hierarchy.labels[most.values.level][value],
         most.algorithm.value,
@@ -92,7 +94,6 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
 
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:
-    """Whether the publisher says that a diversity holds of such readers, and nothing refutes it."""
     result = zip(published.claims, published.verify().checks)
     attribute_findings = [
         finding for claim, finding in result if isinstance(claim, Register) and claim.about == sensitive

@@ -161,7 +161,6 @@ def accuracy(guess: FloatArray, people: EquivalenceClasses) -> float:
 
 
 def _right(guess: FloatArray, people: EquivalenceClasses) -> FloatArray:
-    """Rows of each class with its likeliest sensitive value; ties count in part."""
     likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - _ROUNDING)
     return np.asarray((people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1))
 
@@ -255,7 +254,6 @@ def likely_small(
 
 
 def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
-    """The counts of some attributes that are expected by the numbers of their values alone."""
     shares = (np.asarray(model.expected({a: level})) / max(model.total, 1) for a, level in margin.items())
     return reduce(np.multiply.outer, shares) * model.total
 

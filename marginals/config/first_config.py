@@ -30,7 +30,8 @@ from marginals.config.questions import (
 from marginals.config.rules import Guess
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.names import column_name, number_of
+from marginals.messages import few
+from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
 from marginals.tables.attribute import Role
@@ -151,7 +152,7 @@ class InitialConfig:
         if table.counts is not None:
             asked = f"Nothing is read until one of these lines stands here: {self._about_counts}."
             lines.append(f"{_comments(asked)}# counts = {quoted(table.counts)}\n# counts = false\n")
-        rows = f"{complete:,} of {number_of(len(table.frame), 'row')} {'is' if complete == 1 else 'are'} kept"
+        rows = f"{few(len(table.frame) - complete)} rows are left out"
         cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
         lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
         if table.decimal.why:
@@ -181,7 +182,8 @@ class InitialConfig:
         if rows == 1 and counted.in_the_way:
             lines[-1] = (
                 f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
-                f"{counted.table.rows:,}, if {', '.join(map(column_name, counted.in_the_way))} had the role "
+                f"{few(counted.table.rows, counted.more)}, if "
+                f"{', '.join(map(column_name, counted.in_the_way))} had the role "
                 '"ignored" or were merged less: as any row of a person may be looked at, a value that more than one of '
                 f"{counted.several:,} rows have could be that of everybody. Then write rows_per_person = "
                 f"{counted.several} instead of one_row."
@@ -289,7 +291,9 @@ def initial_config(
 
 
 _HEAD = """\
-# A first guess at how to publish {name}, made from the table alone. Review every line: only you know
+# Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.
+#
+# A first guess at how to publish the table, made from the table alone. Review every line: only you know
 # what people can be recognized by, and what nobody should learn about them. Then:
 #   marginals assess THIS_FILE                        what the table itself gives away
 #   marginals publish THIS_FILE --out release

@@ -173,8 +173,7 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 f"{few}. If the tables have a junction tree, all combinations are looked at. Else those of up to three "
                 "values at any published level, also with any other value in place of one, and of all attributes at the "
                 "finest published levels; others only if at most ten attributes are published. "
-                f"A model can still say that one is likely to, and be right.{people}"
-                f"{'' if claim.basis == VERIFIED else f' {_ATTESTED}'} {CONDITION}"
+                f"A model can still say that one is likely to, and be right.{people} {CONDITION}"
             )
         case KCombinatorial():
             return (

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certain_combinations import Combination, combinations_of, open_combinations
-from checks import ATTESTED, FULL, Finding, MinCell, Question, Verdict, parse_claim
-from checks.claims import VERIFIED, MinPublishedCell, NoSmallCertain
+from checks import FULL, Finding, MinCell, Question, Verdict, parse_claim
+from checks.claims import MinPublishedCell, NoSmallCertain
 from checks.combinatorial import crowded, label_counts
-from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Rows, combined_margins, refuted
+from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Rows, combined_margins, no_small_certain
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask
 from strategies import Core, cores, cyclic_cores, further_masks
@@ -59,7 +59,7 @@ def test_programs_find_exactly_what_is_certain_of_up_to_three_values(
     combinations = combinations_of(collection, core.nonsensitive) if k > 1 else None
     if combinations is None:
         return
-    found, small = refuted(collection, [core.sensitive], k), certain(combinations, k)
+    found, small = no_small_certain(collection, [core.sensitive], k), certain(combinations, k)
     if found.verdict is Verdict.FAILS:
         assert small & places_of(collection, found) or not found.worst_class.cell
     elif found.holds:
@@ -92,33 +92,33 @@ def cycle() -> tuple[Collection, int]:
 
 def test_a_cycle_of_three_tables_proves_a_count_of_two() -> None:
     collection, k = cycle()
-    found = refuted(collection, [], k)
+    found = no_small_certain(collection, [], k)
     assert (found.verdict, found.worst_class.cell) == (Verdict.FAILS, {"A": "0", "B": "1", "C": "0"})
     assert found.worst_class.count_between == (2, 2)
-    assert NoSmallCertain(k, ATTESTED).check(Question(collection)).verdict is Verdict.FAILS
-    assert refuted(collection, [], 2).verdict is Verdict.UNDECIDED
+    assert NoSmallCertain(k).check(Question(collection)).verdict is Verdict.FAILS
 
 
-def test_what_programs_do_not_refute_is_attested_or_undecided() -> None:
-    collection, _ = cycle()
-    claim = NoSmallCertain(2)
-    assert claim.check(Question(collection)).verdict is Verdict.UNDECIDED
-    attested = claim.based_on(collection, ())
-    assert attested == NoSmallCertain(2, ATTESTED)
-    found = attested.check(Question(collection))
-    assert (found.verdict, found.basis, found.parameters) == (Verdict.ATTESTED, ATTESTED, {"k": 2})
-    assert not found.holds
-    tree = Collection.of(collection.cube, collection.masks[:2])
-    assert claim.based_on(tree, ()).basis == VERIFIED
-    assert claim.check(Question(tree)).holds
-    for stated in (claim, attested, MinPublishedCell(3)):
+@pytest.mark.parametrize("values", [3, 5])
+def test_what_two_possible_tables_clear_that_no_exchange_connects(values: int) -> None:
+    """Rows (0, i, i) and (1, i, i + 1), all pairs published: of their two possible tables each clears what the other has."""
+    counts = np.zeros((2, values, values), dtype=int)
+    for i in range(values):
+        counts[0, i, i] = counts[1, i, (i + 1) % values] = 1
+    collection = published(filled(flat_domain(A=2, B=values, C=values), counts), "AB", "BC", "AC")
+    waiting = Witnessing(collection.cube, collection.masks, [], 2).look(30).waiting
+    assert all(open_ones.others for open_ones in waiting)  # who is no c: certain, since a published class has one row
+
+
+def test_a_claim_is_read_as_it_was_stated_when_publishers_attested_it() -> None:
+    for stated in (NoSmallCertain(2), MinPublishedCell(3)):
         assert parse_claim(stated.as_json()) == stated
+    assert parse_claim({"criterion": "no-small-certain", "k": 2, "basis": "attested"}) == NoSmallCertain(2)
 
 
 @pytest.mark.parametrize("none", ["programs", "branches"])
 def test_a_budget_without_programs_decides_nothing(none: str) -> None:
     collection, k = cycle()
-    found = refuted(collection, [], k, replace(FULL, **{none: 0}))
+    found = no_small_certain(collection, [], k, replace(FULL, **{none: 0}))
     assert (found.verdict, "the budget ended" in found.note) == (Verdict.UNDECIDED, True)
 
 

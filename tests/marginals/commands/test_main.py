@@ -133,6 +133,9 @@ def test_sample_writes_the_same_rows_for_the_same_seed(demo: Path, tmp_path: Pat
     assert answered("sample", demo / "release", "-n", 20, "--seed", 3, "-o", tmp_path / "rows.csv")["rows"] == 20
     assert (tmp_path / "rows.csv").read_text() == shown.stdout
     assert run("sample", demo / "release", "-n", 20, "--seed", 4).stdout != shown.stdout
+    exact = answered("sample", demo / "release", "-n", "exact", "-o", tmp_path / "exact.csv")["rows"]
+    assert exact == marginals.open_release(demo / "release").rows
+    assert "exact" in run("sample", demo / "release", "-n", "most").output
 
 
 def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> None:

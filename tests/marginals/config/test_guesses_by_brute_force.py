@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from marginals.publishing.proposals import proposed_diversity
 from scipy.stats import chi2_contingency
 
 from first_configs import init
@@ -26,7 +27,6 @@ from marginals.config.relations import (
     structurally_missing,
     sums,
 )
-from marginals.publishing.proposals import proposed_diversity
 from marginals.tables.people import worth_counting
 from project import ROOT
 
