@@ -195,8 +195,8 @@ class BundleContent:
             judged = self._deciding(claim)
             result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
             findings[claim] = self._as_far_as_said(counted, result)
-        judged, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
-        return Verification(judged, smallest_sensitive=self.smallest_sensitive, crossing=crossing)
+        checks, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
+        return Verification(checks, smallest_sensitive=self.smallest_sensitive, crossing=crossing)
 
     def _deciding(self, claim: Claim) -> Collection:
         # a claim on a sensitive attribute is decided by its one table, whatever tables of others stand beside it (4.18)
