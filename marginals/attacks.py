@@ -67,7 +67,7 @@ from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -387,7 +387,7 @@ class Attacks:
     published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
     the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
     nonsensitive values believes. unmeasured: the parts that were not measured because the time was over. impossible: pairs
-    of labels that readers are taken to know nobody to have.
+    of labels that readers are taken to know nobody to have. crossing: attributes that two tables show at crossing levels.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
@@ -405,6 +405,7 @@ class Attacks:
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
     impossible: tuple[ImpossiblePair, ...] = ()
+    crossing: tuple[Crossing, ...] = ()
 
     @property
     def is_stopped(self) -> bool:
@@ -519,6 +520,7 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
         impossible=_judged_pairs(published),
+        crossing=published.everything.crossings,
     )
 
 
@@ -553,7 +555,9 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
         "what is certain": lambda: {"certain": certainties(published)},
     }
-    attacks = Attacks(unmeasured=tuple(steps), impossible=_judged_pairs(published))
+    attacks = Attacks(
+        unmeasured=tuple(steps), impossible=_judged_pairs(published), crossing=published.everything.crossings
+    )
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():

@@ -31,7 +31,7 @@ from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.graphs.junction_tree import Collection, Crossing, maximal_masks
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.hierarchy import Domain, Mask
@@ -46,7 +46,8 @@ class Verification:
 
     warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
     the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
-    smallest published count that includes it; it decides nothing either. published: the content of the one bundle whose
+    smallest published count that includes it; it decides nothing either. crossing: attributes that two tables show at
+    crossing levels. published: the content of the one bundle whose
     files can be trusted, if there is one.
     """
 
@@ -55,6 +56,7 @@ class Verification:
     rules: tuple[JudgedRule, ...] = ()
     smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
     published: "BundleContent | None" = field(default=None, compare=False, repr=False)
+    crossing: tuple[Crossing, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -69,6 +71,7 @@ class Verification:
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
         told = {"rules": self.rules, "smallest_sensitive_counts": self.smallest_sensitive, "warnings": self.warnings}
+        told["crossing_levels"] = self.crossing
         checks = {"ok": self.ok, "checks": plain(self.checks)}
         return checks | {name: plain(each) for name, each in told.items() if each}
 
@@ -225,7 +228,8 @@ class BundleContent:
                 continue
             result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
             findings[claim] = self._as_far_as_said(counted, result)
-        return Verification(tuple(map(findings.__getitem__, claims)), smallest_sensitive=self.smallest_sensitive)
+        checks, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
+        return Verification(checks, smallest_sensitive=self.smallest_sensitive, crossing=crossing)
 
     def _deciding(self, claim: Claim) -> Collection:
         # a claim on a sensitive attribute is decided by its one table, whatever tables of others stand beside it (4.18)

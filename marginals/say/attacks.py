@@ -8,7 +8,7 @@ from checks.attacks.algorithm import Outcome
 from checks.claims import listing
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import claim_reason, claimed_of, few_rows
+from marginals.say.claims import CONDITION, claim_reason, claimed_of, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
             for pair in attacks.impossible
         )
         yield Sentence(LOOK, "Combinations taken into account as impossible:", tuple(pairs))
+    yield from (Sentence(LOOK, crossing_line(crossing)) for crossing in attacks.crossing)
+    if attacks.published is not None:
+        yield Sentence(NOT_EXAMINED, "Impossible combinations that nobody declared: not examined.", (CONDITION,))
     for measures in attacks.attacked:
         yield _reconstruction(measures)
     for attribute, certain in attacks.certain.items():

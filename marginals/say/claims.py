@@ -25,9 +25,16 @@ from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import JudgedRule, rule_names
 from marginals.names import column_name
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
+from models.graphs.junction_tree import Crossing
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
+
+CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
+"""The condition of all claims about what can be worked out from tables together (design 4.24)."""
+
+CONDITIONAL = (KCombinatorial.criterion, MinCell.criterion, NoSmallCertain.criterion)
+"""The criteria of these claims."""
 
 _MOST_NAMED = 3
 """Sensitive attributes that a sentence names, at most."""
@@ -153,7 +160,7 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
             return (
                 f"No published count{whose} is {below}{counted}, and no such count can be worked out from the "
                 "tables by differences or otherwise: each combination of values that they together leave possible could "
-                f"be shared by at least {least}.{people}"
+                f"be shared by at least {least}.{people} {CONDITION}"
             )
         case MinPublishedCell():
             return (
@@ -166,13 +173,13 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 f"{few}. If the tables have a junction tree, all combinations are looked at. Else those of up to three "
                 "values at any published level, also with any other value in place of one, and of all attributes at the "
                 "finest published levels; others only if at most ten attributes are published. "
-                f"A model can still say that one is likely to, and be right.{people}"
+                f"A model can still say that one is likely to, and be right.{people} {CONDITION}"
             )
         case KCombinatorial():
             return (
                 "Every combination of nonsensitive values that the tables together leave possible could be shared by at "
                 f"least {least}. So nobody can prove from the tables alone that a combination has only {few}. It does not "
-                f"mean that {least} have it.{people}"
+                f"mean that {least} have it.{people} {CONDITION}"
             )
     aside = f" ({together(sensitive)} set aside)" if sensitive else ""
     return f"Each class of a published table{aside} has at least {least}.{people}"
@@ -295,7 +302,19 @@ def verification_sentences(verification: "Verification", *, is_asked: bool = Fal
     yield from rule_sentences(verification.rules)
     lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
     yield from (Sentence(LOOK, line) for line in lines)
-    yield from (Sentence(WARNING, warning) for warning in verification.warnings)
+    yield from (
+        Sentence(WARNING, warning) for warning in (*verification.warnings, *map(crossing_line, verification.crossing))
+    )
+
+
+def crossing_line(crossing: Crossing) -> str:
+    """Return what readers can do with two tables at crossing levels."""
+    first, second = map(column_name, crossing[:2])
+    (a, b), (c, d) = ([margin[name] for name in crossing[:2]] for margin in crossing[2:])
+    return (
+        f"One table shows {first} at level {a} with {second} at level {b}, another one at levels {c} and {d}: these cross. "
+        "Readers who know impossible combinations of their values can subtract one from the other."
+    )
 
 
 def finding_sentences(findings: Sequence[Finding]) -> list[Sentence]:
@@ -331,7 +350,8 @@ def _told(finding: Finding) -> Sentence:
     stated = dict(finding.parameters)
     of_whom = f", {claimed_of(stated.pop('rows_per_person'))}" if "rows_per_person" in stated else ""
     term = f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in stated.items())}".rstrip() + of_whom
-    return _sentence(finding, term, str(stated.get("sensitive", "")), [finding.note, _worst(finding)])
+    condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict is not Verdict.FAILS else ""
+    return _sentence(finding, term, str(stated.get("sensitive", "")), [finding.note, _worst(finding), condition])
 
 
 def _told_together(findings: Sequence[Finding]) -> Sentence:

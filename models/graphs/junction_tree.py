@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import combinations, product
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -251,6 +252,15 @@ class Support:
         object.__setattr__(self, "weights", read_only_copy(self.weights))
 
 
+class Crossing(NamedTuple):
+    """Two attributes, and two margins of them at crossing levels: whoever knows impossible combinations can subtract one."""
+
+    first: str
+    second: str
+    one: Margin
+    other: Margin
+
+
 @dataclass(frozen=True, eq=False)
 class Collection:
     """A generating class of margins over a cube that can count them, without empty margins and repeats.
@@ -310,6 +320,19 @@ class Collection:
     def finest_levels(self) -> Mapping[str, int]:
         """For each attribute of the domain the finest level that some margin shows; that of `*` where none does."""
         return self.domain.levels(reduce(or_, self.masks, 0))
+
+    @cached_property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Each two attributes that no margin shows both as finely as others show each, with two margins that do."""
+        found: dict[Mask, Crossing] = {}
+        for one, other in combinations(self.masks, 2):
+            for here, there in product(*(self.domain.places(mask) for mask in self.domain.finer_in_each(one, other))):
+                pair = self.domain.attribute_masks[here] | self.domain.attribute_masks[there]
+                if pair not in found and all((one | other) & pair & ~mask for mask in self.masks):
+                    first, second = (self.domain.attributes[place] for place in sorted((here, there)))
+                    margins = self.domain.margin(one & pair), self.domain.margin(other & pair)
+                    found[pair] = Crossing(first, second, *margins)
+        return tuple(found.values())
 
     def within(self, mask: Mask) -> "Collection":
         """What the margins say of some induced attributes, with the supports that these hold."""

@@ -392,3 +392,44 @@ def test_a_corrected_record_changes_two_cells_and_not_the_number_of_rows(tmp_pat
     (change,) = attacked(publish(tmp_path / "1", PEOPLE), publish(tmp_path / "2", corrected))["changes"]
     assert change["rows"] == [184, 184]
     assert sorted(cell["difference"] for told in change["told"] for cell in told["smallest"]) == [-1, 1]
+
+
+STATUS = Hierarchy.from_rows(
+    [("at home", "with or absent", "*"), ("absent", "with or absent", "*"), ("single", "single", "*")]
+)
+RELATION = Hierarchy.from_rows([("husband", "family", "*"), ("wife", "family", "*"), ("other", "other", "*")])
+BY_STATUS, BY_RELATION = {"status": 0, "relation": 1}, {"status": 1, "relation": 0}
+
+
+@pytest.mark.parametrize(
+    ("margins", "crosses"),
+    [
+        ([BY_STATUS, BY_RELATION], True),
+        ([BY_STATUS, BY_RELATION, {"status": 0, "relation": 0}], False),  # this one shows both as finely as either
+        ([BY_STATUS, {"relation": 0}], False),
+        ([{"status": 1, "relation": 1}, BY_RELATION], False),
+    ],
+)
+def test_tables_that_who_knows_impossible_combinations_can_subtract_are_named(
+    tmp_path: Path, margins: list[dict[str, int]], crosses: bool
+) -> None:
+    """An absent spouse is no wife; and of combinations that nobody declared the claims say nothing."""
+    rows = (
+        [("at home", "husband")] * 30
+        + [("at home", "wife")] * 20
+        + [("absent", "other")] * 12
+        + [("single", "other")] * 40
+    )
+    status, relation = (Attribute("quasi-identifier", hierarchy=of) for of in (STATUS, RELATION))
+    table = marginals.read_table(
+        pd.DataFrame(rows, columns=["status", "relation"]), {"status": status, "relation": relation}
+    )
+    folder = write_margins(table, margins, tmp_path / "release", claims=[KLink(10), KCombinatorial(10)])
+    verified, told = run("verify", folder), json.loads(run("verify", folder, "--json").stdout)
+    answer = attacked(folder)
+    assert [crossing["first"] for crossing in told.get("crossing_levels", [])] == ["status"] * crosses
+    assert [crossing["second"] for crossing in answer["crossing"]] == ["relation"] * crosses
+    for printed in (verified.stdout, run("attack", folder).stdout):
+        line = "One table shows status at level 0 with relation at level 1, another one at levels 1 and 0: these cross."
+        assert (line in " ".join(printed.split())) is crosses
+        assert "This holds for readers who know no impossible combination of values" in printed
