@@ -59,19 +59,24 @@ class RegisterShares:
     @property
     def known(self) -> FloatArray:
         """The shares of values, 0 for values that say that none is known; shape (classes, values)."""
-        unknown = standing_for_none(self.values)
-        return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
+        return self.of_harmful(None)
 
-    @property
-    def certain(self) -> int:
-        """People whose value is known for certain; of fitted shares, all but certain."""
-        return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
+    def of_harmful(self, labels: AnyCollection[str] | None) -> FloatArray:
+        """The known shares of values that labels name, 0 for others; of all that are known if there are no labels."""
+        left_out = standing_for_none(self.values)
+        if labels is not None:
+            left_out |= frozenset(range(self.shares.shape[1])) - self.values.touching(labels)
+        return np.where([code in left_out for code in range(self.shares.shape[1])], 0.0, self.shares)
 
-    def worst(self, position: int, reached: float) -> WorstClass:
+    def worst(self, position: int, criterion: Diversity) -> WorstClass:
         """Return a joint class as that of a finding."""
+        shares = self.shares[[position]]
+        reached, values = float(criterion.reached(shares)[0]), self.values.occurring(criterion.nearest(shares))
         labels = self.values.hierarchy.labels[self.values.level]
         distribution = {label: share for label, share in zip(labels, self.shares[position].tolist()) if share}
-        return WorstClass(self.cells.labels(position), distribution=distribution, reached=reached)
+        return WorstClass(
+            self.cells.labels(position), distribution=distribution, values=values or None, reached=reached
+        )
 
 
 # The tables of one sensitive attribute: which of them count, and whether they form a chain.
@@ -298,8 +303,7 @@ def _of_reader(
         if reader_shares is None:
             return replace(unknown, note=UNKNOWN)
         verdict, position = judged(reader_shares, diversity)
-        reached = diversity.among(reader_shares.values).reached(reader_shares.shares[[position]])
-        worst = reader_shares.worst(position, float(reached[0]))
+        worst = reader_shares.worst(position, diversity.among(reader_shares.values))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))
     except CriterionError as error:

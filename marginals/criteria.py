@@ -1,7 +1,5 @@
 """Criteria in words: what holds in every class, and what the worst class reaches."""
 
-from math import inf
-
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
 from checks.diversity.known import LeavingOut, OfPeople
@@ -76,10 +74,10 @@ def criterion_clause(criterion: Diversity) -> str:
             together = " together" if len(labels) > 1 else ""
             return f"{spelled_labels(labels)}{together} has a probability of at most {spelled(percent)} percent"
         case Odds(times=times, percent=percent, of=labels):
-            whom = f"of {spelled_labels(labels)}" if labels else "of all sensitive values"
+            which = f" of {spelled_labels(labels)}" if labels else ""
             return (
-                f"{whom}, by themselves or together, none is more probable than {spelled(percent)} percent, unless its "
-                f"odds are at most {spelled(times)} times those among all rows (rounded up to a whole percent)"
+                f"no value{which} has odds above {spelled(times)} times those among all rows, or a probability of "
+                f"{spelled(percent)} percent if that is more; nor do they together"
             )
         case BetaLikeness(beta=beta):
             return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
@@ -117,26 +115,10 @@ def criterion_reached(criterion: Diversity, value: float) -> str:
             return f"The most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(l)})"
         case Entropy(l=l) | AdjustedEntropy(l=l):
             return f"As uncertain as {value:.4g} equally likely values (limit: at least {spelled(l)})"
-        case Functional(tau=tau):
-            return f"This class satisfies it with tau = {value:.3g} or more (claimed: {spelled(tau)})"
         case Recursive() | PdRecursive():
             return f"{value:.4g} times as probable (limit: {_times(criterion)})"
-        case ProtectedValues(percent=percent):
-            return f"{value:.4g} percent (limit: at least {spelled(percent)})"
-        case NpdRecursiveByLabel():
-            return f"The nearer of both bounds reaches {value:.4g}"
-        case Alpha(alpha=alpha):
-            reached = float(alpha) / value if value else 1.0
-            return f"The most probable of them has a probability of {reached:.4g} (limit: at most {spelled(alpha)})"
         case AtMost(percent=percent):
             return f"{value:.4g} percent (limit: at most {spelled(percent)})"
         case Odds():
-            return f"{value:.4g} percent of what is nearest to its bound"
-        case BetaLikeness(beta=beta):
-            times = float(1 + beta) / value if value else inf
-            return f"One is {times:.4g} times as probable (limit: at most {spelled(1 + beta)} times)"
-        case BayesOptimal() | BeliefDifference():
-            return f"Within the nearest bound by a factor of {value:.4g}"
-        case Closeness(t=t):
-            return f"{value:.4g} away (limit: at most {spelled(t)})"
+            return f"{value:.4g} percent (limit: its bound)"
     return criterion.reached_in_words(value)

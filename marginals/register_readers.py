@@ -25,8 +25,9 @@ class RegisterReaders:
     """What readers with a register believe of one sensitive attribute.
 
     basis: what this rests on. people: in the release. largest_share: the largest probability that they give any value of any
-    person. labels, value: of a class whose people have it, and the value. certain: people whose value they know. model: how
-    their beliefs were found. note: why nothing is known. None and empty where that is so.
+    person; of_harmful: any harmful one, if the claims say which harm. labels, value: of a class whose people have it, and
+    the value. certain: people whose value, of these, they know. model: how their beliefs were found. note: why nothing is
+    known. None and empty where that is so.
     """
 
     sensitive: str
@@ -38,6 +39,7 @@ class RegisterReaders:
     value: str = ""
     model: str = ""
     note: str = ""
+    of_harmful: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -76,19 +78,27 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
             return RegisterReaders(sensitive, ATTESTED, people)
         why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
-    known = [shares for shares in result if shares is not None]
-    most = max(known, key=lambda shares: float(shares.known.max()))
-    place, value = divmod(int(most.known.argmax()), most.known.shape[1])
+    of, known = published.harmful.get(sensitive), [shares for shares in result if shares is not None]
+    labels = None if of is None else {label for surest in of.values for label in surest.labels}
+    believed = [shares.of_harmful(labels) for shares in known]
+    most = max(range(len(known)), key=lambda number: float(believed[number].max()))
+    place, value = divmod(int(believed[most].argmax()), believed[most].shape[1])
+    values = known[most].values
     return RegisterReaders(
         sensitive,
         FROM_FILES if is_decided_by(published.collection, sensitive, published.sensitive) else FROM_TABLE,
         people,
-        min(float(most.known.max()), 1.0),
-        max(shares.certain for shares in known),
-        most.cells.labels(place),
-        most.values.hierarchy.labels[most.values.level][value],
-        most.algorithm.value,
+        min(float(believed[most].max()), 1.0),
+        max(int(shares.people[own.max(axis=1) > _CERTAIN].sum()) for shares, own in zip(known, believed)),
+        known[most].cells.labels(place),
+        values.hierarchy.labels[values.level][value],
+        known[most].algorithm.value,
+        of_harmful=of is not None,
     )
+
+
+_CERTAIN = 1 - 1e-9
+"""Shares above this are certain, or all but certain where they are fitted."""
 
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:

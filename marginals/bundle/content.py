@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, Question, answer, listing
+from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, answer, listing
 from checks.combinatorial import ToldByLabels, crowded, label_counts
 from checks.finding import FULL, Finding, Verdict
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
@@ -17,10 +17,14 @@ from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
+from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.hierarchy import Domain, Mask
+
+if TYPE_CHECKING:
+    from checks.maxent.surest import HarmfulValues
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -54,7 +58,12 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
-        told = {"rules": self.rules, "smallest_sensitive_counts": self.smallest_sensitive, "warnings": self.warnings}
+        told = {
+            "rules": self.rules,
+            "harmful_values": [*self.published.harmful.values()] if self.published else [],
+            "smallest_sensitive_counts": self.smallest_sensitive,
+            "warnings": self.warnings,
+        }
         checks = {"ok": self.ok, "checks": plain(self.checks)}
         return checks | {name: plain(each) for name, each in told.items() if each}
 
@@ -177,6 +186,21 @@ class BundleContent:
     def claiming(self, claims: Sequence[Claim], rules: Sequence[AppliedRule] = ()) -> "BundleContent":
         """The same content with other claims and rules."""
         return replace(self, claims=tuple(claims), rules=tuple(rules))
+
+    @cached_property
+    def harmful(self) -> Mapping[str, "HarmfulValues"]:
+        """How sure a reader can be of each value that the claims bound, by sensitive attribute."""
+        from checks.maxent.surest import harmful_values  # slow to import, and few need it
+
+        about: dict[str, list[MaxentDiversity]] = {}
+        for claim in self.claims:
+            if isinstance(claim, MaxentDiversity):
+                about.setdefault(claim.about, []).append(claim)
+        try:
+            found = (harmful_values(self.collection, claims, self.deadline) for claims in about.values())
+            return {each.sensitive: each for each in found if each is not None}
+        except TimeOverError:
+            return {}
 
     @cached_property
     def _verified(self) -> Verification:

@@ -141,7 +141,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> Non
     attacked = answer["attacked"][0]
     assert attacked["sensitive"] == "diagnosis"
     assert 0 <= attacked["reconstruction"]["determined"] <= attacked["reconstruction"]["cells"]
-    assert 0 < attacked["skewness"] < 1
+    assert all(0 <= own["right"]["definetti"] <= 1 for own in attacked["surest"])
     assert attacked["guessing"]["base_rate"] < attacked["guessing"]["maxent"] < 1
     assert {threshold["criterion"] for threshold in answer["thresholds"]} == {"k-link", "k-combinatorial", "min-cell"}
     assert all(threshold["smallest"] >= threshold["k"] for threshold in answer["thresholds"])
