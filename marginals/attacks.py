@@ -13,8 +13,6 @@ import numpy as np
 from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, levels_told, refinements, refusals
 from checks.attacks.guesses import (
     LikelySmall,
-    accuracy,
-    base_rate,
     definetti,
     expected_classes,
     likely_small,
@@ -79,25 +77,13 @@ Bundles = Sequence[tuple[str, BundleContent]]
 
 
 @dataclass(frozen=True)
-class Guessing:
-    """Shares of the rows whose sensitive value is guessed by attackers who know everybody's nonsensitive values.
-
-    definetti: learns across classes until nothing changes, and keeps to the published counts. naive_bayes: one round of
-    that. maxent: guesses by the shares of each class. base_rate: without a release.
-    """
-
-    definetti: float
-    naive_bayes: float
-    maxent: float
-    base_rate: float
-
-
-@dataclass(frozen=True)
 class SurestGuesses:
     """The `number` rows that are guessed surest to have a value, or one of several.
 
     overall: share of everybody that has it. expected: share of these rows by the shares of their classes, if everybody were
-    as the maximum-entropy model says. right: share that has it, by the name of the guess; None without the truth.
+    as the maximum-entropy model says. right: share that has it, by attackers who know everybody's nonsensitive values:
+    definetti learns across classes until nothing changes, and keeps to the published counts; naive_bayes is one round of
+    that; maxent guesses by the shares of each class. None without the truth.
     """
 
     values: str
@@ -116,19 +102,15 @@ class SurestGuesses:
 class DisclosureMeasures:
     """What readers can conclude about one sensitive attribute.
 
-    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. expected: share of
-    right guesses by the likeliest value of each class, if everybody were as the maximum-entropy model says. surest: of each
-    harmful value, what gains most first; of each value where none is called harmful, the most frequent one last. guessing:
-    None without the truth.
+    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. surest: of each
+    harmful value, what gains most first; of each value where none is called harmful, the most frequent one last.
     """
 
     sensitive: str
     reconstruction: Reconstruction
     levels: Mapping[str, int]
     shown: tuple[str, ...]
-    expected: float
     surest: tuple[SurestGuesses, ...] = ()
-    guessing: Guessing | None = None
 
 
 @dataclass(frozen=True)
@@ -177,10 +159,8 @@ def _measures(model: MarginalModel, levels: Mapping[str, int], harmful: "Harmful
     classes = expected_classes(model, levels)
     determined = reconstruction(model.frechet_bounds, levels)
     shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
-    if not len(classes):
-        return DisclosureMeasures(classes.sensitive, determined, levels, shown, 0.0)
-    expected, surest = accuracy(classes.counts, classes), _surest(classes, harmful, {}, classes.counts)
-    return DisclosureMeasures(classes.sensitive, determined, levels, shown, expected, surest)
+    surest = _surest(classes, harmful, {}, classes.counts) if len(classes) else ()
+    return DisclosureMeasures(classes.sensitive, determined, levels, shown, surest)
 
 
 MOST_CONFIDENT = 1000
@@ -429,8 +409,9 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
-    (0.792, 0.375)
+    >>> surest = attacks.attacked[0].surest[0]
+    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
+    ('Asthma', 1.0, 0.271)
     >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
     (3, 0)
     """
@@ -667,7 +648,4 @@ def _guessed(
         "naive_bayes": definetti(people, groups, rounds=1),
         "maxent": definetti(people, groups, rounds=0),
     }
-    guessing = Guessing(
-        **{name: accuracy(guess, people) for name, guess in guesses.items()}, base_rate=base_rate(people)
-    )
-    return replace(measures, guessing=guessing, surest=_surest(people, harmful, guesses, guesses["maxent"]))
+    return replace(measures, surest=_surest(people, harmful, guesses, guesses["maxent"]))

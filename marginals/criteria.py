@@ -1,5 +1,7 @@
 """Criteria in words: what holds in every class, and what the worst class reaches."""
 
+from collections.abc import Sequence
+
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
 from checks.diversity.known import LeavingOut, OfPeople
@@ -71,13 +73,15 @@ def criterion_clause(criterion: Diversity) -> str:
             prefix, verb = ("none of ", "above") if len(labels) > 1 else ("", "of at most")
             return f"{prefix}{spelled_labels(labels)} has a probability {verb} {spelled(alpha)}"
         case AtMost(percent=percent, of=labels):
-            together = " together" if len(labels) > 1 else ""
-            return f"{spelled_labels(labels)}{together} has a probability of at most {spelled(percent)} percent"
+            have = "has" if len(labels) == 1 else "together have"
+            return f"{_harmful(labels)} {have} a probability of at most {spelled(percent)} percent"
         case Odds(times=times, percent=percent, of=labels):
-            which = f" of {spelled_labels(labels)}" if labels else ""
+            whose = (
+                f"{_harmful(labels)} has" if len(labels) == 1 else f"each of {_harmful(labels)}, and all together, have"
+            )
             return (
-                f"no value{which} has odds above {spelled(times)} times those among all rows, or a probability of "
-                f"{spelled(percent)} percent if that is more; nor do they together"
+                f"{whose if labels else 'each sensitive value has'} odds of at most {spelled(times)} times those among all "
+                f"rows, or a probability of {spelled(percent)} percent if that is more (rounded up to a whole percent)"
             )
         case BetaLikeness(beta=beta):
             return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
@@ -94,6 +98,14 @@ def criterion_clause(criterion: Diversity) -> str:
                 f"({_WORK[distance]})"
             )
     return criterion.meaning()
+
+
+def _harmful(labels: Sequence[str]) -> str:
+    return spelled_labels(labels) if len(labels) <= _NAMED else f"{len(labels)} harmful values"
+
+
+_NAMED = 5
+"""Labels that a clause names, at most."""
 
 
 def _times(criterion: Recursive | PdRecursive) -> str:

@@ -139,19 +139,6 @@ def surest_right(guess: FloatArray, people: EquivalenceClasses, codes: Sequence[
     return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))
 
 
-def accuracy(guess: FloatArray, people: EquivalenceClasses) -> float:
-    """Return the share of the rows whose sensitive value is the likeliest one of their class; ties count in part."""
-    likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - _ROUNDING)
-    right = (people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1)
-    return float(right.sum() / people.counts.sum())
-
-
-def base_rate(people: EquivalenceClasses) -> float:
-    """Return the share of the rows that have the most frequent value: the guess of somebody without any release."""
-    overall = people.counts.sum(axis=0)
-    return float(overall.max() / overall.sum())
-
-
 # Combinations that few people are likely to have: a reader suspects those that the fitted model ranks first.
 #
 # A reader can be right about a count that is not certain: of the combinations that a model ranks first, nearly all can be.

@@ -415,7 +415,8 @@ class SumsAtMost(Diversity):
         for share, codes in self.bounds:
             places = sorted(codes)
             np.maximum(heaviest, first[:, places] / float(share) @ second[:, places].T, out=heaviest)
-        return np.divide(whole, heaviest, out=np.full(whole.shape, np.inf), where=heaviest > 0) - 1
+        room = np.divide(whole, heaviest, out=np.full(whole.shape, np.inf), where=heaviest > 0)
+        return np.asarray(room - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """The percentage of the set that is nearest to its bound, or beyond it; 0 without a bound."""

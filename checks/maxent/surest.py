@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from checks.claims import MaxentDiversity
-from checks.diversity.criterion import SensitiveValues
+from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.known import Projected
 from checks.diversity.relative import SumsAtMost
 from checks.errors import CriterionError
@@ -68,16 +67,16 @@ class HarmfulValues:
 
 
 def harmful_values(
-    collection: Collection, claims: Sequence[MaxentDiversity], deadline: Deadline
+    collection: Collection, sensitive: str, criteria: Sequence[Diversity], rows_per_person: int, deadline: Deadline
 ) -> HarmfulValues | None:
-    """Return how sure a reader can be of what the claims on one attribute bound.
+    """Return how sure a reader can be of what criteria of the rows of classes bound. rows_per_person: at most.
 
     None without a bound on certain values, a junction tree, or a table that shows the attribute. Raises TimeOverError.
     """
-    if not collection.is_decomposable or (tree := sensitive_tree(collection, claims[0].about)) is None:
+    if not collection.is_decomposable or (tree := sensitive_tree(collection, sensitive)) is None:
         return None
     try:
-        bounds, places = _bounds(claims, tree.values)
+        bounds, places = _bounds(criteria, tree.values)
     except CriterionError:
         return None
     rows = [tree.values.rows[place] for place in places]
@@ -88,7 +87,7 @@ def harmful_values(
     every = frozenset[int]().union(*bounds)
     single = [codes for codes in bounds if any(rows[code] for code in codes) and not any(o < codes for o in bounds)]
     wanted = [*single, every] if len(single) > 1 and len(every) < len(rows) else single
-    people = Fraction(claims[0].rows_per_person or 1)
+    people = Fraction(rows_per_person)
     result = [
         Surest(
             _labels(tree.values, places, codes),
@@ -101,20 +100,16 @@ def harmful_values(
     ]
     together = result.pop() if len(wanted) > len(single) else None
     harmless = tuple(tree.labels[code] for code, held in enumerate(rows) if held and code not in every)
-    return HarmfulValues(
-        claims[0].about, tuple(sorted(result, key=lambda of: of.nearness, reverse=True)), together, harmless
-    )
+    return HarmfulValues(sensitive, tuple(sorted(result, key=lambda of: of.nearness, reverse=True)), together, harmless)
 
 
 def _bounds(
-    claims: Sequence[MaxentDiversity], values: SensitiveValues
+    criteria: Sequence[Diversity], values: SensitiveValues
 ) -> tuple[dict[frozenset[int], Fraction | None], tuple[int, ...]]:
     """The least bound of each set of values, and the values that are known; sets are of places among these."""
     bounds, known = dict[frozenset[int], Fraction | None](), tuple[int, ...]()
-    for claim in claims:
-        if claim.class_diversity is None:
-            continue
-        criterion, places = claim.class_diversity.among(values), tuple(range(len(values.rows)))
+    for relative in criteria:
+        criterion, places = relative.among(values), tuple(range(len(values.rows)))
         if isinstance(criterion, Projected):
             places, criterion = tuple(criterion.places.tolist()), criterion.diversity
         if not isinstance(criterion, SumsAtMost) or (bounds and places != known):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, answer, listing
 from checks.combinatorial import ToldByLabels, crowded, label_counts
+from checks.diversity.criterion import Diversity
 from checks.finding import FULL, Finding, Verdict
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
@@ -192,12 +193,13 @@ class BundleContent:
         """How sure a reader can be of each value that the claims bound, by sensitive attribute."""
         from checks.maxent.surest import harmful_values  # slow to import, and few need it
 
-        about: dict[str, list[MaxentDiversity]] = {}
+        criteria: dict[str, list[Diversity]] = {}
         for claim in self.claims:
-            if isinstance(claim, MaxentDiversity):
-                about.setdefault(claim.about, []).append(claim)
+            if isinstance(claim, MaxentDiversity) and claim.class_diversity is not None:
+                criteria.setdefault(claim.about, []).append(claim.class_diversity)
+        people = self.most_rows_of_a_person or 1
         try:
-            found = (harmful_values(self.collection, claims, self.deadline) for claims in about.values())
+            found = (harmful_values(self.collection, a, own, people, self.deadline) for a, own in criteria.items())
             return {each.sensitive: each for each in found if each is not None}
         except TimeOverError:
             return {}

@@ -213,27 +213,15 @@ def register_in_words(readers: RegisterReaders) -> str:
 
 
 def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
-    lead, guessing = f"{ACROSS_CLASSES}, of {measures.sensitive}:", measures.guessing
-    surest = tuple(map(_surest, measures.surest[:_SUREST]))
-    if guessing is None:
-        yield Sentence(
-            NOT_EXAMINED,
-            f"{lead} one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody "
-            "were as the maximum-entropy model says, guesses by the shares of each class would be right for "
-            f"{measures.expected:.1%}. That is no limit: in real data readers who learn across classes can be right more "
-            "often.",
-            surest,
-            ACROSS_CLASSES,
+    lead, detail = f"{ACROSS_CLASSES}, of {measures.sensitive}", tuple(map(_surest, measures.surest[:_SUREST]))
+    if any(of.right is None for of in measures.surest):
+        said = (
+            f"{lead}: naive Bayes and deFinetti are not examined without the table (--truth CONFIG). They can be right more "
+            "often than the shares of classes say."
         )
-        return
-    yield Sentence(
-        LOOK,
-        f"{lead} guessed right: {guessing.definetti:.1%} by learning until nothing changes (deFinetti), "
-        f"{guessing.naive_bayes:.1%} by one round of naive Bayes, {guessing.maxent:.1%} by the shares of each class, "
-        f"{guessing.base_rate:.1%} without the release",
-        surest,
-        ACROSS_CLASSES,
-    )
+        yield Sentence(NOT_EXAMINED, said, detail, ACROSS_CLASSES)
+    else:
+        yield Sentence(LOOK, f"{lead}: how often their surest guesses are right", detail, ACROSS_CLASSES)
 
 
 _SUREST = 6
