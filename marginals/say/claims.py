@@ -412,7 +412,7 @@ def _worst(finding: Finding, harmful: AnyCollection[str]) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items()) or "all rows"
-    if isinstance(value, list):
+    if isinstance(value, list) and all(isinstance(label, str) for label in value):
         return together(value, "values")
     if isinstance(value, float):
         return f"{value:,.6g}"
