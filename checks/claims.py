@@ -576,39 +576,18 @@ class MinPublishedCell(KLink):
 class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
-    basis: "verified" where the marginals have a junction tree, so that anybody can decide it, of every set of people. Else
-    "attested": the publisher has found other tables with the same marginals, of which a bundle holds nothing. Then it is
-    about the combinations that are looked at (`checks.small_combinations`). With `rows_per_person`, it is about people.
+    Where the marginals have a junction tree it is about every set of people, else about the combinations that are looked at
+    (`checks.small_combinations`). With `rows_per_person`, it is about people.
     """
 
-    basis: str = VERIFIED
     criterion: ClassVar[str] = "no-small-certain"
     form: ClassVar[str] = "no-small-certain=K"
 
-    @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """The claim of a `k` and its basis."""
-        basis = stated.get("basis", VERIFIED)
-        return cls(stated["k"], basis) if "k" in stated and basis in (VERIFIED, ATTESTED) else None
-
-    def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        return {**super().as_json(), "basis": self.basis}
-
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection: attested where programs do not refute it and the publisher says that it holds."""
-        from checks.small_combinations import refuted  # slow to import, and few need it
+        """The finding on a collection, from its counts alone."""
+        from checks.small_combinations import no_small_certain  # slow to import, and few need it
 
-        finding = refuted(question.collection, question.sensitive, self.least_count, question.budget)
-        basis = VERIFIED
-        if finding.verdict is Verdict.UNDECIDED and self.basis == ATTESTED:
-            note = f"{BY_THE_PUBLISHER}{f'; {finding.note}' if finding.note else ''}"
-            finding, basis = replace(finding, verdict=Verdict.ATTESTED, note=note), ATTESTED
-        return replace(finding, basis=basis)
-
-    def based_on(self, collection: Collection, _sensitive: Sequence[str]) -> Self:
-        """The same claim with the basis that it has where these marginals are published."""
-        return replace(self, basis=VERIFIED if collection.is_decomposable else ATTESTED)
+        return no_small_certain(question.collection, question.sensitive, self.least_count, question.budget)
 
 
 # Claims in bundles and in texts.

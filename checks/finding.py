@@ -57,6 +57,10 @@ class Algorithm(Enum):
     MARKS = "marks", "by the values that each table shows nearly as often as its most frequent one (marks)"
     MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
     INTEGER_PROGRAMMING = "integer programming", "by the most rows that any combination can have (integer programming)"
+    POSSIBLE_TABLES = (
+        "possible tables",
+        "by other tables with all published counts, made from these, in which it has no rows or enough",
+    )
     ITERATIVE_FITTING = "iterative fitting", "by fitting step by step what the tables say together (iterative fitting)"
 
 
@@ -86,9 +90,9 @@ class WorstClass:
     count: int | None = None
     count_between: tuple[int, int] | None = None
     distribution: Mapping[str, float] | None = None
-    values: Sequence[str] | None = None
     reached: float | None = None
     slack: float | None = None
+    values: Sequence[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """What is known, null standing for infinite."""

@@ -3,8 +3,8 @@
 A combination is small if it has 1 to k - 1 rows, and certain to be so if it has in every table of whole numbers with the
 published marginals. Along a junction tree none is certain to be small where no published class is, since the tables can be
 glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove one to be: AB, BC and
-AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Anybody can ask programs about three attributes;
-that nothing is certain is shown by tables that the publisher finds.
+AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Anybody can show that nothing is certain, by possible
+tables that are made from the published counts alone; and programs of three attributes can show that something is.
 
 Combinations of up to three values are looked at, at any level that a table shows, and of all attributes at their finest
 published levels; of at most ten attributes, of any number of them at these levels. Of up to three values the others are
@@ -14,6 +14,7 @@ looked at too: who has all of them but one, and there any other value. Other set
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
@@ -27,10 +28,11 @@ from numpy.typing import NDArray
 from checks.classes import k_link, nonsensitive_part
 from checks.combinatorial import k_combinatorial
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
-from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, smallest_code_dtype
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
-from models.errors import TooManyCellsError
+from models.errors import ContradictionError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
+from models.inference.possible_tables import possible_table
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
 from models.tables.contingency_table import look_up, pack
@@ -49,11 +51,11 @@ Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
 
-def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    """Whether published tables prove some combination of nonsensitive values to have 1 .. k-1 rows.
+def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+    """Whether published tables prove no combination of nonsensitive values that is looked at to have 1 .. k-1 rows.
 
-    Fails with such a combination. Holds with a junction tree and k-combinatorial anonymity. Otherwise it is undecided: of
-    each three attributes that tables link in a cycle, programs were asked, as far as the budget went, and found none.
+    Holds with a junction tree and k-combinatorial anonymity, of every combination; else where possible tables clear each
+    that is looked at. Fails with one that programs of three attributes find, which are asked as far as the budget goes.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -63,6 +65,10 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
         finding = k_combinatorial(collection, sensitive, k, budget)
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
+    else:
+        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline)
+        if shown is not None:
+            return Finding(CRITERION, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), shown)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
@@ -83,6 +89,18 @@ def refuted(collection: Collection, sensitive: AnyCollection[str], k: int, budge
         "" if is_complete else "the budget ended before programs had been asked about all that tables link in a cycle"
     )
     return replace(unknown, examined=examined, note=note)
+
+
+def _cleared_by_possible_tables(
+    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline
+) -> int | None:
+    """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
+    try:
+        witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
+    except (TimeOverError, TooManyCellsError):
+        return None
+    witnesses = witnessing.look(_MOST_ROUNDS, deadline.share(2))
+    return witnesses.small if witnesses.clear_all else None
 
 
 def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, Mask] | None]:
@@ -147,9 +165,10 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     return WorstClass(cell=labels, margins=margins, count_between=between), len(places), True
 
 
-# Witnesses: other rows with the same tables, in which a small combination has no rows, or k. Who has the rows finds them
-# by exchanging values; only which combinations they clear is kept. A combination that is not small needs none. Sensitive
-# values follow their people, since only class counts of their tables matter here.
+# Witnesses: tables with the same counts, in which a small combination has no rows, or k. They are made from the counts, and
+# then by exchanging values; only which combinations they clear is kept. What is not small in one of them needs no other.
+# Each is counted against all published tables before it clears anything. Sensitive values are left out, since only class
+# counts of their tables matter here.
 #
 # Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
 # so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
@@ -175,8 +194,11 @@ _MOVES = 256
 _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves between two looks empty or fill."""
 
-_IDLE = 10
-"""Rounds in a row that find no witness, after which others will seldom find one."""
+_MOST_ROUNDS = 10_000
+"""Of exchanges; long before there is nothing open, or nothing is cleared any more."""
+
+_IDLE, _ANEW = 10, 3
+"""Rounds in a row that find no witness, after which others will seldom find one, and after which tables are made anew."""
 
 _MOST_CELLS = 2**62
 """Of all attributes together, so that their combinations have numbers."""
@@ -248,9 +270,9 @@ def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[An
 class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables.
 
-    cube: holds the rows. masks: all margins that are published; each sensitive attribute stands in one of them. run: does
-    the parts of a round, maybe in several processes. The search is the same whatever the sensitive values are, and for the
-    same seed unless a deadline ends it. Raises TooManyCellsError for too many margins of combinations.
+    masks: all margins that are published. run: does the parts of a round, maybe in several processes. The search begins
+    with tables that are made from the published counts, so it is the same whatever the rows are, unless a deadline ends it.
+    Raises TooManyCellsError for too many margins of combinations, TimeOverError where no such table was found in time.
     """
 
     def __init__(
@@ -259,32 +281,45 @@ class Witnessing:
         masks: AnyCollection[Mask],
         sensitive: AnyCollection[str],
         k: int,
-        seed: int = 0,
         run: Runs = one_by_one,
+        deadline: Deadline = NEVER,
     ) -> None:
         self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
         public = self._public(masks)
         self._finest = self._domain.margin(reduce(or_, public, 0))
-        table = cube.table(self._domain.mask(self._finest))
-        codes = {a: table.column(a, level).repeat(table.counts).astype(np.intp) for a, level in self._finest.items()}
-        self._base = _Rows(self._domain, self._finest, codes)
+        published = Collection.of(cube, public)
+        self._published, self._seed = published, 0
+        self._begin(deadline)
+        self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
         self._small = self._made = 0
-        self._chains: list[tuple[_Codes, np.random.Generator]] = [
-            (codes, rng) for rng in np.random.default_rng(seed).spawn(CHAINS)
-        ]
         self._open(public)
 
+    def _begin(self, deadline: Deadline) -> None:
+        """Let each chain begin with a new possible table. Raises TimeOverError where none is found."""
+        chains = list[tuple[_Codes, np.random.Generator]]()
+        for seed in range(self._seed, self._seed + CHAINS):
+            table = possible_table(self._published, seed, deadline)
+            if table is None:
+                raise TimeOverError("no table with all published counts was found in time")
+            chains.append(({a: codes.astype(np.intp) for a, codes in table.items()}, np.random.default_rng(seed)))
+        self._chains, self._seed = chains, self._seed + CHAINS
+
     def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
-        """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
+        """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes.
+
+        Chains that find nothing any more begin anew with other tables, which exchanges may not lead to.
+        """
         last, idle = self._made + rounds, 0
-        can_move = bool(_moves(self._domain, self._finest, self._tables))
-        while self._waiting and can_move and self._made < last and idle < _IDLE and not deadline.is_over:
+        while self._waiting and self._made < last and idle < _IDLE and not deadline.is_over:
+            if idle % _ANEW == _ANEW - 1:
+                with suppress(TimeOverError):
+                    self._begin(deadline)
             done = self._run(self._round, [(*chain, tuple(self._waiting), self._tables) for chain in self._chains])
             self._chains = [(codes, rng) for codes, rng, _ in done]
             self._made += 1
-            idle = 0 if self._cleared([stays for _, _, stays in done]) else idle + 1
+            idle = 0 if self._clear([stays for _, _, stays in done]) else idle + 1
         return Witnesses(self._small, self._made, tuple(self._waiting))
 
     def _round(self, task: _Task) -> _Round:
@@ -298,9 +333,11 @@ class Witnessing:
         moves = _moves(self._domain, self._finest, tables)
         for place in rng.permutation(len(moves))[:_MOVES].tolist():
             rows.make(moves[place], rng, pulls)
+        if any((np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in tables):
+            raise ContradictionError("exchanges of values changed a published count, so they show nothing")
         return rows.codes, rng, [_small(some.counts_in(rows), self._k) for some in waiting[:_LOOKS]]
 
-    def _cleared(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
+    def _clear(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
         """Whether rows clear anything of what has waited the longest; what none of them clears waits again."""
         is_any = False
         for of_chains in zip(*stays):
@@ -435,9 +472,9 @@ class _Rows:
         """Pairs of rows at random that agree on all but the values that the move changes: shape (2, pairs)."""
         agreed = {a: level for a, level in self._finest(move).items() if a != move.against}
         keys = self.keys({**agreed, move.attribute: move.within})
-        order = _grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
+        order = grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
         ordered = keys[order]
-        places = np.arange(len(order)) - _begins(ordered)
+        places = np.arange(len(order)) - begins_of(ordered)
         first = np.flatnonzero((places[:-1] & 1 == 0) & (ordered[1:] == ordered[:-1]))
         return np.stack([order[first], order[first + 1]])
 
@@ -458,38 +495,12 @@ class _Rows:
         return made
 
 
-def _grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
-    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
-
-    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
-    different keys may then stand among one another, seldom.
-    """
-    bits = max(len(keys) - 1, 1).bit_length()
-    size = 1 << bits
-    wide = keys.astype(np.uint64)
-    if int(keys.max(initial=0)).bit_length() + bits > 64:
-        wide *= np.uint64(0x9E3779B97F4A7C15)  # by an odd number: keys that differ stay different
-        wide >>= np.uint64(bits)
-    wide <<= np.uint64(bits)
-    # Multiplied by an odd number, no two places below a power of two become one.
-    wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
-    wide.sort()
-    return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
-
-
-def _begins(ordered: CodeArray) -> IndexArray:
-    """Where the equal keys begin that each key stands among."""
-    places = np.arange(len(ordered))
-    places[1:][ordered[1:] == ordered[:-1]] = 0
-    return np.asarray(np.maximum.accumulate(places))
-
-
 def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
     """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
     by_gain = np.argsort(-gains.clip(-9_999, 9_999).astype(np.int16), kind="stable")  # sorted fast, as int16
     by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
-    order = by_gain[_grouped(kinds[by_gain])]
-    begins, ups = _begins(kinds[order]), is_up[order]
+    order = by_gain[grouped(kinds[by_gain])]
+    begins, ups = begins_of(kinds[order]), is_up[order]
     # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
     downs = np.cumsum(~ups)
     downs += ~ups[begins] - downs[begins]

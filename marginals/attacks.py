@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, prod
@@ -257,20 +258,20 @@ CERTAIN_SECONDS = 10.0
 """To look for what is certain; most releases need one or two."""
 
 
-def certainties(published: BundleContent, model: MarginalModel, seconds: float) -> dict[str, CertainCells]:
-    """Return what is certain about each sensitive attribute that is published. seconds: for all of them."""
+def certainties(published: BundleContent, model: MarginalModel) -> dict[str, CertainCells]:
+    """Return what is certain about each sensitive attribute that is published."""
     collection = published.everything
     views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, _largest_k(published), seconds)
+    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, published)
 
 
-def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, CertainCells]:
+def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
     published, collection = refined.content, refined.content.collection
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
     known = Knowledge(FrechetBounds(collection, published.deadline))
-    certain = _certainties(known, sensitive, refined.views(), _largest_k(published), seconds)
+    certain = _certainties(known, sensitive, refined.views(), published)
     # The worst cell stands by what the labels of several bundles mean together.
     return {
         attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
@@ -281,10 +282,10 @@ def refined_certainties(refined: CommonRefinement, seconds: float) -> dict[str, 
 
 
 def _certainties(
-    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], k: int, seconds: float
+    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
 ) -> dict[str, CertainCells]:
     attributes = [attribute for attribute in sensitive if attribute in views]
-    deadline = Deadline.after(seconds, time.monotonic)
+    k, deadline = _largest_k(published), _in_time(published.deadline, CERTAIN_SECONDS)
     parts = range(len(attributes), 0, -1)
     return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
@@ -377,13 +378,13 @@ class Attacks:
     releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
     published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
     the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
-    nonsensitive values believes. unmeasured: what was not measured because the time was over.
+    nonsensitive values believes. unmeasured: the parts that were not measured because the time was over.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
-    minimality: Minimality = Minimality(note="the time was over before it was looked at")
+    minimality: Minimality | None = None
     compositions: tuple[Composition, ...] = ()
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
@@ -394,6 +395,11 @@ class Attacks:
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a part was not measured."""
+        return bool(self.unmeasured) or any(part.is_stopped for part in self.apart.values())
 
 
 def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = None) -> Attacks:
@@ -417,20 +423,20 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
-    found: list[Attacks] = []
-    try:
-        for attacks in _attacks_so_far(folders, truth, within(seconds)):
-            found[:] = [attacks]
-    except TimeOverError:
-        if not found:
-            raise
-    return found[0]
+    return latest(attacks_so_far(folders, truth, within(seconds)))
 
 
-_ELSEWHERE = Minimality(note="each release by itself says more; see there")
+def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Attacks:
+    """Return the last result before TimeOverError or another exception stops the work. Raises it if there is none."""
+    result = next(attacks)
+    with suppress(TimeOverError, *stopped_by):
+        for later in attacks:
+            result = later
+    return result
 
 
-def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
+def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
+    """Yield what is measured after each part, for who stops in between. Raises TimeOverError, InputError or BundleError."""
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
@@ -444,10 +450,10 @@ def _attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
     else:
         names = (name for name, _ in bundles)
-        attacks = Attacks(minimality=_ELSEWHERE, unmeasured=(*names, "what is certain together"))
+        attacks = Attacks(unmeasured=(*names, "what is certain together"))
         attacks = yield from _each_apart(attacks, _each_in_time(bundles))
         try:
-            certain = refined_certainties(common_refinement(bundles), _for_certain(deadline))
+            certain = refined_certainties(common_refinement(bundles))
         except (IncompatibleReleasesError, ContradictionError) as reason:
             yield replace(attacks, note=str(reason), unmeasured=())
         else:
@@ -471,7 +477,7 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Itera
     if truth is not None:
         raise InputError("the releases are of a table that changed; attack those of one table with --truth")
     changes = tuple(map(_change, pairs_of_tables(tables)))
-    attacks = Attacks(minimality=_ELSEWHERE, changes=changes, unmeasured=tuple(table.name for table in tables))
+    attacks = Attacks(changes=changes, unmeasured=tuple(table.name for table in tables))
     yield attacks
     for number, table in enumerate(tables):
         part = table.sharing_time(len(tables) - number)
@@ -487,8 +493,8 @@ def _each_in_time(bundles: Bundles) -> Iterator[Part]:
         yield name, [(name, alone)], alone
 
 
-def _for_certain(deadline: Deadline) -> float:
-    return CERTAIN_SECONDS if deadline.at == inf else deadline.left
+def _in_time(deadline: Deadline, seconds: float) -> Deadline:
+    return deadline if deadline.at < inf else Deadline.after(seconds, time.monotonic)
 
 
 def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) -> Attacks:
@@ -524,7 +530,9 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
+    counted = published.everything, published.sensitive, small_below(published)
     steps: dict[str, Callable[[], dict[str, Any]]] = {
+        "small counts that are published": lambda: {"published": published_counts(*counted)},
         "readers with a register": lambda: {"register": register_readers(published, truth)},
         "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
         "guesses of sensitive values": across_classes,
@@ -533,13 +541,14 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         },
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
-        "what is certain": lambda: {"certain": certainties(published, model, _for_certain(published.deadline))},
+        "what is certain": lambda: {"certain": certainties(published, model)},
     }
-    counts = published_counts(published.everything, published.sensitive, small_below(published))
-    attacks = Attacks(published=counts, unmeasured=tuple(steps))
+    attacks = Attacks(unmeasured=tuple(steps))
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():
+        if published.deadline.is_over:
+            return
         attacks = replace(attacks, **step(), unmeasured=attacks.unmeasured[1:])
         yield attacks
 
@@ -559,9 +568,7 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     collection = published.everything
     shown_attributes = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
     views = {attribute: published_views(collection, attribute) for attribute in shown_attributes}
-    deadline = Deadline.after(_NONSENSITIVE_SECONDS, time.monotonic)
-    if published.deadline.at < inf:
-        deadline = published.deadline.share(3)
+    deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
     cell = certainly_small(Knowledge(model.frechet_bounds), views, below, deadline)
     return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 

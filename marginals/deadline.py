@@ -85,7 +85,7 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
         signal.setitimer(signal.ITIMER_REAL, seconds, max(seconds / 10, 0.1))
         return work()
     except RuntimeError as error:
-        if not is_over or isinstance(error, MarginalsError):
+        if not is_over or not signal.getitimer(signal.ITIMER_REAL)[0] or isinstance(error, MarginalsError):
             raise
         raise TimeOverError(answer) from None
     finally:

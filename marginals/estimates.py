@@ -15,11 +15,14 @@ from marginals.conditions import Meaning, Where
 from marginals.errors import AssumptionWarning, InputError
 from marginals.published_values import known_attribute, meanings, unjudged_error, values_meant
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
+from models.deadline import Deadline
 from models.errors import TimeOverError
+from models.graphs import junction_tree
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
 from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves
 from models.inference.frechet_bounds import Box, MarginBounds
 from models.inference.marginal_model import MarginalModel, mutual_information
+from models.inference.possible_tables import possible_table
 from models.programs.cell_bounds import CountBounds
 from models.programs.nested_counts import UNBOUNDED, Range
 from models.tables.hierarchy import Margin
@@ -623,7 +626,33 @@ def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator", *, base_v
     """
     if rows < 0:
         raise InputError(f"a sample has 0 rows or more, not {rows}")
-    codes = model.draw(rows, rng)
+    return _rows(model, model.draw(rows, rng), rows, rng, base_values)
+
+
+def exact_rows(
+    model: MarginalModel,
+    published: junction_tree.Collection,
+    seed: int,
+    deadline: Deadline,
+    *,
+    base_values: bool = False,
+) -> "pd.DataFrame":
+    """Synthetic rows, as many as were counted, in which every published count is exact; made from these counts alone.
+
+    Raises TimeOverError where no such table of rows was found in time, TooManyCellsError where the margins are too large.
+    """
+    codes = possible_table(published, seed, deadline)
+    if codes is None:
+        raise TimeOverError(
+            "no table of rows with every published count was found in time; give it more seconds, another seed, or take "
+            "independent rows, whose counts are near the published ones"
+        )
+    return _rows(model, codes, published.cube.total, np.random.default_rng(seed), base_values)
+
+
+def _rows(
+    model: MarginalModel, codes: Mapping[str, CodeArray], rows: int, rng: np.random.Generator, base_values: bool
+) -> "pd.DataFrame":
     levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
     if base_values:
         levels = dict.fromkeys(model.domain.attributes, 0)

@@ -19,6 +19,19 @@ def printable(text: str) -> str:
     return escaped if len(text) <= _LONGEST else escaped[:_LONGEST] + "..."
 
 
+_FEW = 10
+"""Smaller counts of rows are not told in what can leave the house: configs, messages and errors."""
+
+
+def few(count: int, whole: int = 0) -> str:
+    """A count of rows in words that tell no small one, and no small rest of a whole.
+
+    >>> few(0), few(3), few(1200), few(598, 600)
+    ('0', 'few', '1,200', 'nearly 600')
+    """
+    return f"nearly {whole:,}" if 0 < whole - count < _FEW else "few" if 0 < count < _FEW else f"{count:,}"
+
+
 LONGEST_WORDS = 200
 """Characters of a title or a description."""
 

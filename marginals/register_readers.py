@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.claims import Register
 from checks.finding import FULL, Verdict
-from checks.register import UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
+from checks.register import FITTED, UNKNOWN, UNLINKED, is_decided_by, readers_of, register_shares
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together import over_table
 from marginals.results import plain
@@ -43,8 +43,7 @@ class RegisterReaders:
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
-        told = {("class" if name == "labels" else name): value for name, value in vars(self).items()}
-        return {**plain(told)}
+        return dict(plain({("class" if name == "labels" else name): value for name, value in vars(self).items()}))
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:
@@ -79,30 +78,28 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
     of, known = published.harmful.get(sensitive), [shares for shares in result if shares is not None]
-    labels = None if of is None else {label for surest in of.values for label in surest.labels}
-    believed = [shares.of_harmful(labels) for shares in known]
-    most = max(range(len(known)), key=lambda number: float(believed[number].max()))
-    place, value = divmod(int(believed[most].argmax()), believed[most].shape[1])
-    values = known[most].values
+    if of is not None:
+        labels = {label for surest in of.values for label in surest.labels}
+        known = [shares.of_values(labels) for shares in known]
+    most = max(known, key=lambda shares: float(shares.highest.max()))
+    certain, largest_share = max(shares.certain for shares in known), float(most.highest.max())
+    if largest_share == 1 and not certain:
+        return RegisterReaders(sensitive, NOT_EXAMINED, people, note=FITTED.format(most.margin.max()))
+    place, value = divmod(int(most.highest.argmax()), most.highest.shape[1])
     return RegisterReaders(
         sensitive,
         FROM_FILES if is_decided_by(published.collection, sensitive, published.sensitive) else FROM_TABLE,
         people,
-        min(float(believed[most].max()), 1.0),
-        max(int(shares.people[own.max(axis=1) > _CERTAIN].sum()) for shares, own in zip(known, believed)),
-        known[most].cells.labels(place),
-        values.hierarchy.labels[values.level][value],
-        known[most].algorithm.value,
+        largest_share,
+        certain,
+        most.cells.labels(place),
+        most.values.hierarchy.labels[most.values.level][value],
+        most.algorithm.value,
         of_harmful=of is not None,
     )
 
 
-_CERTAIN = 1 - 1e-9
-"""Shares above this are certain, or all but certain where they are fitted."""
-
-
 def _is_attested(published: BundleContent, sensitive: str) -> bool:
-    """Whether the publisher says that a diversity holds of such readers, and nothing refutes it."""
     result = zip(published.claims, published.verify().checks)
     attribute_findings = [
         finding for claim, finding in result if isinstance(claim, Register) and claim.about == sensitive

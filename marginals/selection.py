@@ -80,7 +80,7 @@ class FrequencyTable:
 
         >>> sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"]))
         >>> counted(pd.DataFrame({"size": sizes, "sold": ["yes", None]})).notes()[0]
-        'Dropped 1 of 2 rows with missing values: 1 lacks sold.'
+        'Dropped few rows with missing values: few lack sold.'
         """
         notes = []
         if self.dropped:

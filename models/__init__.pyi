@@ -40,8 +40,8 @@ from models.inference.marginal_model import MarginalModel as MarginalModel
 from models.inference.marginal_model import mutual_information as mutual_information
 from models.inference.maximum_entropy import MaximumEntropy as MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables as PlausibleTables
+from models.inference.possible_tables import possible_table as possible_table
 from models.intervals.linked_tables import Classification as Classification
-from models.intervals.linked_tables import Interval as Interval
 from models.intervals.linked_tables import IntervalTable as IntervalTable
 from models.intervals.linked_tables import LinkedTables as LinkedTables
 from models.intervals.linked_tables import linked_tables as linked_tables

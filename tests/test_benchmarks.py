@@ -6,6 +6,8 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import chance_gains
 import numpy as np
@@ -62,20 +64,22 @@ def test_the_page_of_the_benchmarks_shows_what_was_kept() -> None:
     assert {line["task"] for line in lines[1:]} == set(tasks.TASKS)
 
 
+def kept_lines(script: ModuleType) -> list[dict[str, Any]]:
+    """What a script has kept, which the page of yardsticks shows."""
+    made = f"<!-- made by: python benchmarks/{script.__name__}.py --page -->"
+    shown = f"{made}\n\n{script.page(script.KEPT)}\n\n<!-- end -->"
+    assert shown in (ROOT / "docs" / "yardsticks.md").read_text()
+    return [json.loads(line) for line in script.KEPT.read_text().splitlines()]
+
+
 def test_the_page_of_yardsticks_shows_the_kept_attacks() -> None:
-    page = (ROOT / "docs" / "yardsticks.md").read_text()
-    made = "<!-- made by: python benchmarks/similarity_foreground.py --page -->"
-    assert f"{made}\n\n{similarity_foreground.page(similarity_foreground.KEPT)}\n\n<!-- end -->" in page
-    lines = [json.loads(line) for line in similarity_foreground.KEPT.read_text().splitlines()]
+    lines = kept_lines(similarity_foreground)
     assert {line["table"] for line in lines if "way" in line} == set(similarity_foreground.TABLES)
 
 
 def test_the_page_of_yardsticks_shows_what_samples_tell_of_the_whole() -> None:
     """Of tables that chose nothing: what the objective is for, in each sample or in all of them together."""
-    page = (ROOT / "docs" / "yardsticks.md").read_text()
-    made = "<!-- made by: python benchmarks/chance_gains.py --page -->"
-    assert f"{made}\n\n{chance_gains.page(chance_gains.KEPT)}\n\n<!-- end -->" in page
-    lines = [json.loads(line) for line in chance_gains.KEPT.read_text().splitlines()]
+    lines = kept_lines(chance_gains)
     measured = {(line["table"], line["rows"], line["seed"], line["objective"]) for line in lines}
     tables = chance_gains.TABLES
     assert measured == set(product(tables, chance_gains.SIZES, chance_gains.SEEDS, chance_gains.OBJECTIVES))
@@ -98,10 +102,7 @@ def test_the_page_of_yardsticks_shows_what_samples_tell_of_the_whole() -> None:
 
 def test_the_page_of_yardsticks_shows_fifteen_ways_on_six_tables() -> None:
     """Each way on each table with three seeds, or the reason why not."""
-    page = (ROOT / "docs" / "yardsticks.md").read_text()
-    made = "<!-- made by: python benchmarks/six_tables.py --page -->"
-    assert f"{made}\n\n{six_tables.page(six_tables.KEPT)}\n\n<!-- end -->" in page
-    lines = [json.loads(line) for line in six_tables.KEPT.read_text().splitlines()]
+    lines = kept_lines(six_tables)
     measured = {(line["way"], line["table"], line["seed"]) for line in lines if "way" in line}
     ways = [*six_tables.WAYS, "AIM, epsilon 1", "AIM, epsilon 3"]
     assert measured == {(way, table, seed) for way in ways for table in six_tables.TABLES for seed in six_tables.SEEDS}
@@ -135,10 +136,7 @@ def test_noise_is_as_little_as_the_promise_allows() -> None:
 
 def test_the_page_of_yardsticks_shows_how_often_intervals_held_the_truth() -> None:
     """Of tables the method was not made with, nine of ten intervals of each kind hold the truth, over at least eight."""
-    page = (ROOT / "docs" / "yardsticks.md").read_text()
-    made = "<!-- made by: python benchmarks/plausible_coverage.py --page -->"
-    assert f"{made}\n\n{plausible_coverage.page(plausible_coverage.KEPT)}\n\n<!-- end -->" in page
-    lines = [json.loads(line) for line in plausible_coverage.KEPT.read_text().splitlines()]
+    lines = kept_lines(plausible_coverage)
     held_out = [line for line in lines if line.get("held_out")]
     assert len(held_out) >= 8
     for kind in plausible_coverage.KINDS:

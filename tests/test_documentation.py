@@ -1,6 +1,7 @@
 """Pages for people: what users can name is explained, how-tos and the README run, commands say what they do."""
 
 import contextlib
+import doctest
 import inspect
 import json
 import re
@@ -22,12 +23,32 @@ from click.testing import CliRunner
 import axe_core
 import marginals
 import report_picture
-import shown_outputs
 from command_line import main
 from marginals import interchange
 from marginals.example import release
 from project import ROOT
 from shared_folder import copy_shared
+
+SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
+
+
+def is_shown(lines: str, printed: str) -> bool:
+    """Whether the lines of a page stand in the output, whole and in this order; only a line `...` leaves some out."""
+    parts = lines.rstrip("\n").split("\n...")
+    pattern = r"\n(?:.*\n)*?".join(re.escape(part.lstrip("\n")) for part in parts)
+    return re.search(rf"(?m)^{pattern}$", printed) is not None
+
+
+def wrong_answers(session: str, names: Mapping[str, object], page: str) -> str:
+    """What a Python session of a page answers otherwise than the page shows; empty if all is as shown.
+
+    `...` leaves out a part of a line, and blanks count as one.
+    """
+    differences: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    runner.run(doctest.DocTestParser().get_doctest(session, dict(names), page, page, 0), out=differences.append)
+    return "".join(differences)
+
 
 DOCS = ROOT / "docs"
 PUBLIC = {f"marginals.{name}": getattr(marginals, name) for name in marginals.__all__}
@@ -54,17 +75,9 @@ def test_a_public_name_is_explained_by_an_example(name: str) -> None:
     assert ">>> " in (inspect.getdoc(PUBLIC[name]) or "")
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_name_of_interchange_is_explained(name: str) -> None:
-    assert inspect.getdoc(FORMATS[name])
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_public_method_is_explained(name: str) -> None:
-    assert [method for method, doc in own_methods(CLASSES[name]) if not doc] == []
-
-
-def test_every_method_of_a_release_is_explained_by_an_example() -> None:
+def test_every_public_method_and_name_of_interchange_is_explained_and_those_of_a_release_by_an_example() -> None:
+    assert [name for name, value in FORMATS.items() if not inspect.getdoc(value)] == []
+    assert [(name, method) for name, kind in CLASSES.items() for method, doc in own_methods(kind) if not doc] == []
     assert [method for method, doc in own_methods(marginals.Release) if ">>> " not in (doc or "")] == []
 
 
@@ -78,37 +91,25 @@ def config_keys() -> dict[str, str]:
     return dict(re.findall(r"^\| `([a-zA-Z_.]+)` \| (.*?) \|", page("config"), re.MULTILINE))
 
 
-UNKNOWN = {
-    "": "unheard_of = 1",
-    "release.": '[data]\npath = "t.csv"\n[release]\nunheard_of = 1',
-    "data.": "[data]\nunheard_of = 1",
-    "attributes.NAME.": '[data]\npath = "t.csv"\n[attributes.NAME]\nunheard_of = 1',
-    "privacy.": '[data]\npath = "t.csv"\n[privacy]\nunheard_of = 1',
-    "base.": '[data]\npath = "t.csv"\n[base]\nunheard_of = 1',
-    "search.": '[data]\npath = "t.csv"\n[search]\nunheard_of = 1',
-    "risk.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk]\nunheard_of = 1',
-    "risk.interactions.": (
-        '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.interactions]]\nunheard_of = 1'
-    ),
-    "population.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[population]\nunheard_of = 1',
-    "risk.linkage.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[risk.linkage]\nunheard_of = 1',
-    "risk.rules.": '[data]\npath = "t.csv"\n[attributes.NAME]\nrole = "sensitive"\n[[risk.rules]]\nunheard_of = 1',
-}
-"""For each section a config with an unknown key in it."""
+SECTIONS = ["release", "data", "attributes.NAME", "privacy", "base", "search", "risk", "risk.interactions", "population",
+            "risk.linkage", "risk.rules"]  # fmt: skip
 
 
-@pytest.mark.parametrize("section", UNKNOWN)
+@pytest.mark.parametrize("section", ["", *SECTIONS])
 def test_the_page_on_configs_explains_the_keys_that_are_read_and_no_others(tmp_path: Path, section: str) -> None:
     """A config with an unknown key is refused by naming those that are known."""
     file = tmp_path / "release.toml"
-    file.write_text(UNKNOWN[section])
+    head = f"[[{section}]]" if section in ("risk.interactions", "risk.rules") else f"[{section}]"
+    before = "" if section == "data" else 'data.path = "t.csv"\n'
+    before += "" if section == "attributes.NAME" else 'attributes.NAME.role = "sensitive"\n'
+    file.write_text(f"{before}{head}\nunheard_of = 1" if section else "unheard_of = 1")
     with pytest.raises(marginals.InputError, match="unknown key") as refusal:
         marginals.read_config(file)
     known = set(str(refusal.value).split("; known are ")[1].split(", "))
     if not section:
         assert known == {key.split(".")[0] for key in config_keys()}
         return
-    assert known == {key for key in config_keys() if re.fullmatch(re.escape(section) + r"[a-z_]+", key)}
+    assert known == {key for key in config_keys() if re.fullmatch(rf"{re.escape(section)}\.[a-z_]+", key)}
 
 
 def test_the_page_on_configs_gives_the_defaults_of_a_policy() -> None:
@@ -149,13 +150,10 @@ def test_the_page_on_bundles_lists_every_file_and_folder(tmp_path: Path) -> None
         assert re.search(rf"^{re.escape(path.name)}[/ ]", page("bundle"), re.MULTILINE)
 
 
-def html_pages(folder: Path) -> dict[str, str]:
-    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
-
-
 def test_the_built_documentation_has_every_page_and_loads_nothing_from_elsewhere() -> None:
     """`make docs` builds it, without a warning."""
-    pages = html_pages(ROOT / "build" / "docs")
+    folder = ROOT / "build" / "docs"
+    pages = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
     if not pages:
         pytest.skip("the documentation is not built: make docs")
     for command_name in main.commands:
@@ -263,9 +261,9 @@ def test_a_how_to_runs_as_it_stands(
         if language == "sh":
             printed = "".join(run(line, made_demo) for line in block.splitlines())
         elif language == "text":
-            assert shown_outputs.is_shown(block, printed), printed
+            assert is_shown(block, printed), printed
         elif language == "pycon":
-            assert shown_outputs.wrong_answers(block, names, page.name) == ""
+            assert wrong_answers(block, names, page.name) == ""
         elif language == "toml":
             edit(block)
         elif language == "r":
@@ -324,16 +322,6 @@ def test_the_house_shows_every_wing_and_every_file() -> None:
     assert shown <= modules
 
 
-def test_every_work_that_a_docstring_cites_is_written_out() -> None:
-    written = set(
-        re.findall(r"^\| ([A-Z]+[0-9]{2}) \|", (ROOT / "docs" / "references.md").read_text(encoding="utf-8"), re.M)
-    )
-    for floor in ("models", "checks", "marginals"):
-        for module in (ROOT / floor).rglob("*.py"):
-            cited = set(re.findall(r"\b(?:KG|MKGV|TZ|LSFB)[0-9]{2}\b", module.read_text(encoding="utf-8")))
-            assert cited <= written, module
-
-
 # The README is short, its Python runs as written after its first command, and it shows what that command says.
 
 
@@ -365,8 +353,8 @@ def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monk
 
 
 def test_the_demo_prints_what_the_readme_shows(printed: str) -> None:
-    (lines,) = shown_outputs.SHOWN.findall(README)
-    assert shown_outputs.is_shown(lines, printed), lines
+    (lines,) = SHOWN.findall(README)
+    assert is_shown(lines, printed), lines
     assert printed.startswith(lines.splitlines()[0])
     assert 10 <= sum(line != "..." for line in lines.splitlines()) <= 14
 
@@ -395,19 +383,6 @@ def test_axe_finds_nothing_in_the_pages_of_the_demo(
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.goto((work / "demo" / name).as_uri())
     assert axe_core.violations(page) == {}
-    page.close()
-
-
-def test_what_a_board_reads_of_the_demo_prints_on_one_sheet(browser: Any, work: Path, printed: str) -> None:
-    """A4 with the margins of the page, at 96 dots an inch: what the summary says, and the limits, before a new sheet."""
-    assert printed
-    page = browser.new_page(viewport={"width": 703, "height": 1032})
-    page.emulate_media(media="print")
-    page.goto((work / "demo" / "release" / "report.html").as_uri())
-    summary = page.locator("section[aria-labelledby=short]")
-    assert "Not promised: differential privacy" in summary.inner_text()
-    assert summary.evaluate("part => part.getBoundingClientRect().bottom") <= 1032
-    assert summary.evaluate("part => getComputedStyle(part).breakAfter") == "page"
     page.close()
 
 
@@ -449,18 +424,18 @@ def test_the_citation_has_what_its_schema_demands() -> None:
         assert re.fullmatch(r"10\.\d{4,}/\S+", reference.get("doi", "10.1145/0"))
 
 
-def test_the_papers_that_the_code_cites_can_be_cited() -> None:
+def test_the_papers_that_the_code_cites_are_written_out_and_can_be_cited() -> None:
     citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     papers = {
         "".join(author["family-names"][0] for author in reference["authors"]) + str(reference["year"])[2:]
         for reference in citation["references"]
     }
-    code = "\n".join(
-        path.read_text(encoding="utf-8")
-        for floor in ("models", "checks", "marginals")
-        for path in (ROOT / floor).rglob("*.py")
-    )
-    assert set(re.findall(r"\b(?:KG06|MKGV07|TZ09|TZ11|LSFB09)\b", code)) <= papers
+    references = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
+    modules = (path for floor in ("models", "checks", "marginals") for path in (ROOT / floor).rglob("*.py"))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in modules)
+    cited = set(re.findall(r"\b(?:KG|MKGV|TZ|LSFB)[0-9]{2}\b", code))
+    assert cited <= papers
+    assert cited <= set(re.findall(r"^\| ([A-Z]+[0-9]{2}) \|", references, re.MULTILINE))
 
 
 def test_every_target_says_what_it_does_and_help_lists_it() -> None:

@@ -139,26 +139,6 @@ def test_times_are_on_the_page_without_a_verdict() -> None:
     assert not [line for line in judged if re.search(r"\b(long|times|seconds)\b", line.split(" | ")[2])]
 
 
-def test_a_timing_is_told_in_its_numbers(tmp_path: Path) -> None:
-    """Only requirements that all methods serve count."""
-    folder = tmp_path / "reasons"
-    folder.mkdir()
-    columns = [f"{method}{suffix}" for suffix in ("", " as in Fig. 8") for method in ("sweep", "1dld", "cld")]
-    header = ["requirement", *columns, "combinations of levels as in Fig. 8", "with one step"]
-    rows = [
-        ["x", 1, 2, 3, 8, 2, 3, 2160, 128],
-        ["y", 3, 2, 4, 6, 2, 7, 2160, 128],
-        ["z", 9, "", "", 9, 1, 1, 2160, 128],
-    ]
-    with (folder / "why_fig8_adult.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-    assert TIMINGS["TZ09"][0].measured.sentence(tmp_path) == (
-        "With our hierarchies through 2,160 combinations of levels 3.0 to 4.0 times as long as 1dld, and less than cld for "
-        "1 of 2 requirements; with one step from each value to `*` through 128 combinations of levels 0.5 to 1.5 times as "
-        "long as 1dld, and less than cld for 2 of 2 requirements."
-    )
-
-
 def test_what_the_page_says_without_numbers_is_what_its_script_says() -> None:
     lines = papers_page.PAGE.read_text(encoding="utf-8").splitlines()
     assert tuple(lines[: len(papers_page.BEGINNING)]) == papers_page.BEGINNING

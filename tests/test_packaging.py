@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -74,51 +75,43 @@ def install_another(site: Path, name: str) -> Path:
     return module
 
 
-names = pytest.mark.parametrize("name", ["models", "checks"])
+CLASHES: dict[str, tuple[Callable[[Path, str], object], str]] = {
+    "a user's own file": (
+        lambda other, name: (other / f"{name}.py").write_text(""),
+        "found {other}/{name}.py first; rename that file or run from another folder",
+    ),
+    "missing": (
+        lambda other, name: shutil.rmtree(other.parent / "site" / name),
+        "'{name}', which is missing, perhaps since another distribution was removed{again}",
+    ),
+    "what another distribution has left": (
+        lambda other, name: (other.parent / "site" / name / "__init__.py").unlink(),
+        "Python found only {other.parent}/site/{name}, without an __init__.py{again}",
+    ),
+    "overwritten": (
+        lambda other, name: install_another(other.parent / "site", name),
+        "but the distribution cool-things has overwritten it in {other.parent}/site/{name}/__init__.py; uninstall that "
+        "one{again}",
+    ),
+    "a distribution that comes first": (
+        lambda other, name: install_another(other, name),
+        "found that of the distribution cool-things first, {other}/{name}/__init__.py",
+    ),
+}
+"""What stands in the place of one of our packages: how it comes there, before them or among them, and what is said."""
 
 
-@names
-def test_a_users_own_file_of_that_name_is_named_in_one_sentence(tmp_path: Path, name: str) -> None:
-    site = copy_of_the_floors(tmp_path / "site")
-    (tmp_path / "work").mkdir()
-    file = tmp_path / "work" / f"{name}.py"
-    file.write_text("")
-    assert f"found {file} first; rename that file or run from another folder" in refusal(tmp_path / "work", site)
-
-
-@names
-def test_a_package_that_is_missing_is_put_back_by_pip(tmp_path: Path, name: str) -> None:
-    site = copy_of_the_floors(tmp_path / "site")
-    shutil.rmtree(site / name)
-    sentence = refusal(site)
-    assert f"{name!r}, which is missing, perhaps since another distribution was removed" in sentence
-    assert sentence.endswith("`pip install --force-reinstall anonymized-marginals` puts it back")
-
-
-@names
-def test_a_folder_without_init_is_not_the_package(tmp_path: Path, name: str) -> None:
-    """What is left where another distribution was removed, or a folder of the user's."""
-    site = copy_of_the_floors(tmp_path / "site")
-    (site / name / "__init__.py").unlink()
-    sentence = refusal(site)
-    assert f"Python found only {site / name}, without an __init__.py" in sentence
-    assert "pip install --force-reinstall" in sentence
-
-
-@names
-def test_a_distribution_that_has_overwritten_the_package_is_named(tmp_path: Path, name: str) -> None:
-    site = copy_of_the_floors(tmp_path / "site")
-    module = install_another(site, name)
-    sentence = refusal(site)
-    assert f"but the distribution cool-things has overwritten it in {module}; uninstall that one" in sentence
-    assert "pip install --force-reinstall" in sentence
-
-
-@names
-def test_a_distribution_whose_package_comes_first_is_named(tmp_path: Path, name: str) -> None:
-    site = copy_of_the_floors(tmp_path / "site")
-    module = install_another(tmp_path / "other", name)
-    assert f"found that of the distribution cool-things first, {module}" in refusal(tmp_path / "other", site)
+@pytest.mark.parametrize("clash", CLASHES)
+@pytest.mark.parametrize("name", ["models", "checks"])
+def test_another_package_of_that_name_is_named_in_one_sentence(tmp_path: Path, clash: str, name: str) -> None:
+    make, said = CLASHES[clash]
+    site, other = copy_of_the_floors(tmp_path / "site"), tmp_path / "other"
+    other.mkdir()
+    make(other, name)
+    part, again, _ = said.partition("{again}")
+    sentence = refusal(other, site)
+    assert part.format(other=other, name=name) in sentence
+    assert not again or sentence.endswith("`pip install --force-reinstall anonymized-marginals` puts it back")
 
 
 def test_a_module_that_a_package_lacks_is_named_as_it_is(tmp_path: Path) -> None:

@@ -355,7 +355,6 @@ def _judged_step(
 
 
 def _has_rare_values(rules: _Rules, step: Refinement, ladder: FittedLadder | None) -> bool:
-    """Whether the ladder tells that some value of the finer level has rows, but fewer than every class must have."""
     if ladder is None or step.finer != ladder.start:
         return False
     told = level_told(rules.collection, step.attribute, step.finer + 1, ladder)
@@ -363,7 +362,6 @@ def _has_rare_values(rules: _Rules, step: Refinement, ladder: FittedLadder | Non
 
 
 def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
-    """Why the margin's own classes do not decide about what comes after the step; empty if they do."""
     shown = rules.shown(margin)
     for claim in rules.claims:
         diversity = claim.class_diversity if isinstance(claim, AttributeClaim) else None
@@ -756,7 +754,6 @@ def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
 
 
 def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
-    """The tables over a margin; None where the cells or tables are too many."""
     margin = rules.domain.margin(mask)
     if rules.domain.size(margin) > _MOST_LAID_OUT or rules.left["counts"] < 0:
         return None
@@ -881,7 +878,6 @@ def _coarser_margins(domain: Domain, margin: Mapping[str, int]) -> int:
 
 
 def _certain_ranges(worlds: Cells, kept: BoolArray, least: int) -> Iterator[CertainRange]:
-    """The cells that are small in all tables that are kept, and not in all tables."""
     if kept.any():
         (lower, upper), ends = (_range(counts) for counts in (worlds.counts[:, kept], worlds.counts))
         for cell in np.flatnonzero(_must_be_small(lower, upper, least) & ~_must_be_small(*ends, least)).tolist():
@@ -895,7 +891,6 @@ def _range(counts: CountArray) -> tuple[CountArray, CountArray]:
 
 
 def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[CertainValue]:
-    """The classes that have one sensitive value, and rows, in all tables that are kept, and not in all tables."""
     shared = {name: level for name, level in worlds.margin.items() if name != sensitive}
     class_of = worlds.positions_in(worlds.rolled_up(shared))
 

@@ -222,7 +222,6 @@ def likely_small(
 
 
 def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
-    """The counts of some attributes that are expected by the numbers of their values alone."""
     shares = (np.asarray(model.expected({a: level})) / max(model.total, 1) for a, level in margin.items())
     return reduce(np.multiply.outer, shares) * model.total
 

@@ -223,7 +223,6 @@ def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: S
 
 
 def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
-    """The cells with a value of one attribute that all people of their group have."""
     classification, sets, codes = linked.classifications[axis], linked.sets[axis], linked.keys[:, axis]
     everything = classification.everything
     values = {classification.members(label) for label in (*classification.base, *classification.groups)} - {everything}
@@ -292,7 +291,6 @@ def _codes(domain: Domain, margin: Levels, cell: int) -> dict[str, int]:
 
 
 def _rows(table: Cells, margin: Levels) -> CountArray:
-    """Rows by the cells of a margin, none finer than published: shape (cells,)."""
     return np.rint(np.bincount(_keys(table, margin), table.counts, table.domain.size(margin))).astype(np.int64)
 
 
@@ -540,7 +538,6 @@ def certainly_small(
 
 
 def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[dict[str, int]]:
-    """All margins of the sensitive attribute and up to two others, few attributes first."""
     others = [attribute for attribute in views if attribute != sensitive]
     for number in range(ATTRIBUTES):
         for chosen in combinations(others, number):

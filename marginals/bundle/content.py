@@ -6,7 +6,17 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checks.claims import AttributeClaim, Claim, CountClaim, MaxentDiversity, MinCell, Question, answer, listing
+from checks.claims import (
+    AttributeClaim,
+    Claim,
+    CountClaim,
+    MaxentDiversity,
+    MinCell,
+    NoSmallCertain,
+    Question,
+    answer,
+    listing,
+)
 from checks.combinatorial import ToldByLabels, crowded, label_counts
 from checks.diversity.criterion import Diversity
 from checks.finding import FULL, Finding, Verdict
@@ -210,14 +220,15 @@ class BundleContent:
         return replace(verified, rules=tuple(rule.judged(self.claims, verified.checks) for rule in self.rules))
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
-        findings = []
-        for number, claim in enumerate(claims):
+        findings = dict[Claim, Finding]()
+        slow_last = sorted(claims, key=lambda claim: isinstance(claim, NoSmallCertain))
+        for number, claim in enumerate(slow_last):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
             judged = self._deciding(claim)
             result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
-            findings.append(self._as_far_as_said(counted, result))
-        return Verification(tuple(findings), smallest_sensitive=self.smallest_sensitive)
+            findings[claim] = self._as_far_as_said(counted, result)
+        return Verification(tuple(map(findings.__getitem__, claims)), smallest_sensitive=self.smallest_sensitive)
 
     def _deciding(self, claim: Claim) -> Collection:
         # a claim on a sensitive attribute is decided by its one table, whatever tables of others stand beside it (4.18)

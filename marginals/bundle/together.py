@@ -15,7 +15,7 @@ import numpy as np
 
 from checks.attacks.knowledge import Knowledge, Levels, certainly_small
 from checks.changes import CRITERION, CellDifference, Narrowing, Overlaps, difference, every_cell
-from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, NoSmallCertain, Register
+from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, Register
 from checks.combinatorial import ToldByLabels
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import BundleContent, Published, model_of
@@ -87,7 +87,7 @@ def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Cla
     others = [bundle for _, bundle in bundles if bundle is not published]
     is_alone = not any(other.collection.shows(name) for other in others for name in other.sensitive)
     for claim in published.claims:
-        if (isinstance(claim, Register) and not is_alone) or (isinstance(claim, NoSmallCertain) and others):
+        if isinstance(claim, Register) and not is_alone:
             claim = replace(claim, basis=VERIFIED)
         yield claim
 

@@ -28,7 +28,7 @@ from marginals.commands.options import (
     print_lines,
     print_sentences,
 )
-from marginals.deadline import end_timer
+from marginals.deadline import end_timer, within
 from marginals.errors import BundleError, InputError, NothingPublishableError
 from marginals.messages import printable
 from marginals.results import plain
@@ -157,7 +157,7 @@ def _before_searching(
     counted, people = table.whole.rows + table.left_out, configured.source.unit.columns
     yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
-    yield from unconfirmed_lines(configured.unconfirmed, _roles(configured), config.name)
+    yield from unconfirmed_lines(configured.unconfirmed, configured.source.attributes, config.name)
     yield from left_out_lines(table)
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
@@ -423,11 +423,30 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
 _MOST_ROWS = 100_000_000
 """`marginals.estimates.MOST_ROWS`, which is not loaded for the help."""
 
+_EXACT = "exact"
+"""So many rows as were counted, with every published count."""
+
+_SECONDS = 100.0
+"""For these."""
+
+
+class _Rows(click.IntRange):
+    name = "NUMBER|exact"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the word."""
+        return value if value == _EXACT else super().convert(value, param, ctx)
+
 
 @click.command()
 @RELEASE
 @click.option(
-    "-n", "--rows", default=1000, show_default=True, type=click.IntRange(0, _MOST_ROWS), help="Number of rows."
+    "-n",
+    "--rows",
+    default=1000,
+    show_default=True,
+    type=_Rows(0, _MOST_ROWS),
+    help="Number of rows; exact: as many as were counted, with every published count.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
 @click.option(
@@ -435,24 +454,25 @@ _MOST_ROWS = 100_000_000
 )
 @output("-o", "--out", help="File to write, .csv or .parquet; standard output by default.")
 @JSON
-def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target, as_json: bool) -> None:
+def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: Target, as_json: bool) -> None:
     """Draw synthetic rows from a release.
 
     The rows are independent draws from the maximum-entropy distribution of RELEASE, with labels of the finest published
-    levels. No row is taken from the data. Columns that no published table shows together are independent in the rows, given
+    levels. No row is taken from the data. With -n exact every published count is exact in them; many then look like real
+    rows, which is coincidence. Columns that no published table shows together are independent in the rows, given
     the others: rows.csv.pairs.csv, beside rows.csv, says what each pair of columns rests on.
 
     \b
     Examples:
       marginals sample release -n 1000 --seed 0 -o rows.csv
-      marginals sample release -n 10000 --base-values -o rows.parquet
+      marginals sample release -n exact --base-values -o rows.parquet
     """
     if as_json and target.path is None:
         raise InputError("--json goes with --out, since the rows would stand on standard output too")
     import numpy as np
     import pandas as pd
 
-    from marginals.estimates import drawn, pairs_in
+    from marginals.estimates import drawn, exact_rows, pairs_in
     from marginals.names import number_of
     from marginals.say.answers import pair_rows, synthetic_lines
 
@@ -462,7 +482,10 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
     beside = Target(file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force)
     pairs_file = beside.opened()
     release = marginals.open_release(folder)
-    frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
+    if isinstance(rows, int):
+        frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
+    else:
+        frame = exact_rows(release.model, release.everything, seed, within(_SECONDS), base_values=base_values)
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
     listed = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
@@ -470,12 +493,12 @@ def sample(folder: Path, rows: int, seed: int, base_values: bool, target: Target
         write(frame)
     print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
     if as_json:
-        written = {"out": str(target.path), "rows": rows, "attributes": list(frame.columns), "pairs": pairs}
+        written = {"out": str(target.path), "rows": len(frame), "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
         print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
-    wrote = f"Wrote {number_of(rows, 'synthetic row')}{where} to {target.path}."
+    wrote = f"Wrote {number_of(len(frame), 'synthetic row')}{where} to {target.path}."
     print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
     print_lines([f"Which two columns tell something of each other: {beside.path}"] if beside.path is not None else [])
 
@@ -553,7 +576,7 @@ def _replacement(entry: "Entry") -> "Replacement | None":
 @click.option(
     "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
 )
-@ends_within(20.0, "What is not measured by then is left out; stop with exit status 2 if not even the files are read.")
+@ends_within(20.0, "What is not measured by then is named; stop with exit status 2 if not even the files are read.")
 @JSON
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
     """Measure what readers of a release can conclude; no verdicts.
@@ -570,11 +593,13 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
       marginals attack release --truth release.toml --json
       marginals attack release-a release-b
     """
+    from marginals.attacks import attacks_so_far, latest
     from marginals.say.attacks import parts_of_attacks
 
     table = None if truth is None else marginals.read_config(truth).read_table()
-    attacks = marginals.attack(*folders, truth=table, seconds=deadline)
+    attacks = latest(attacks_so_far(folders, table, deadline), KeyboardInterrupt)
     end_timer()  # what was found is told, however long that takes
+    ENDING.number = None
     parts = list(parts_of_attacks(attacks))
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
@@ -582,5 +607,5 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
         for heading, sentences in parts:
             print_lines([heading] if heading else [])
             print_sentences(sentences)
-    if attacks.note:
+    if attacks.note or attacks.is_stopped:
         click.get_current_context().exit(FAILED)

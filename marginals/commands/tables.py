@@ -29,7 +29,7 @@ from marginals.commands.options import (
 from marginals.commands.releases import FAILED, hand_over, written
 from marginals.config import RARE
 from marginals.errors import InputError, NothingPublishableError, system_reason
-from marginals.messages import installing
+from marginals.messages import few, installing
 from marginals.results import plain
 
 if TYPE_CHECKING:
@@ -437,7 +437,8 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
             "decimal": described.decimal.sign if described.decimal.why else None,
         }
         answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
-        answer |= {"questions": config.questions, "missing": dict(described.missing.cells)}
+        missing = {text: few(cells) for text, cells in described.missing.cells.items()}
+        answer |= {"questions": config.questions, "missing": missing}
         print_json(answer | {name: each for name, each in more.items() if each})
         return
     print_lines(_init_lines(config))

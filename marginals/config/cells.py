@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from marginals.messages import few
 from marginals.tables.attribute import Column
 from marginals.tables.spellings import nothing_among, says_nothing
 from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_digit
@@ -43,7 +44,7 @@ class MissingTokens:
         return cls(texts, {text: cells[text] for text in texts if cells[text]})
 
     def __str__(self) -> str:
-        marks = [f"{count:,} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
+        marks = [f"{few(count)} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
         return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
 
 

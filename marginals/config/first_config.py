@@ -16,6 +16,7 @@ from checks.claims import listing
 from marginals.config import RARE
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
+from marginals.config.harm import ABOUT_EXCEPTIONS, bound_lines, exception_lines
 from marginals.config.presets import JOINT_PROOF, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
@@ -30,7 +31,8 @@ from marginals.config.questions import (
 from marginals.config.rules import Guess
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.names import column_name, number_of
+from marginals.messages import few
+from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
 from marginals.tables.attribute import Role
@@ -104,7 +106,15 @@ class InitialConfig:
         counts = self.guessed.table.counts
         asked = [] if counts is None else [(counts, self._about_counts, None)]
         of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
-        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns)]
+        of_values = questions_of((name, ABOUT_EXCEPTIONS, None) for name in self._exceptions)
+        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns), *of_values]
+
+    @cached_property
+    def _exceptions(self) -> dict[str, list[str]]:
+        """The lines that ask about values that look as if they harm nobody, by sensitive column."""
+        table = self.counted.table
+        asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
+        return {name: lines for name, lines in asked.items() if lines}
 
     @property
     def _about_counts(self) -> str:
@@ -151,7 +161,7 @@ class InitialConfig:
         if table.counts is not None:
             asked = f"Nothing is read until one of these lines stands here: {self._about_counts}."
             lines.append(f"{_comments(asked)}# counts = {quoted(table.counts)}\n# counts = false\n")
-        rows = f"{complete:,} of {number_of(len(table.frame), 'row')} {'is' if complete == 1 else 'are'} kept"
+        rows = f"{few(len(table.frame) - complete)} rows are left out"
         cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
         lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
         if table.decimal.why:
@@ -160,7 +170,7 @@ class InitialConfig:
         return "".join([*lines, self._whose()])
 
     def _whose(self) -> str:
-        person, rows, counted = self.guessed.person, self.counted.rows_of_each, self.counted
+        person, rows = self.guessed.person, self.counted.rows_of_each
         if person is None:
             unclear = "\n# Asked above. Until somebody says whose rows these are, promises count rows.\n"
             return f'{unclear}rows_per_person = "any"\n' if self.guessed.unclear else ""
@@ -178,14 +188,6 @@ class InitialConfig:
                 'is told of all times; "first" and "last" are those in the order of the table.'
             )
             lines.append("Instead of one_row, rows_per_person = 5 counts so many rows of each.")
-        if rows == 1 and counted.in_the_way:
-            lines[-1] = (
-                f"Up to {counted.several:,} rows of each could count, {counted.more:,} rows in all instead of "
-                f"{counted.table.rows:,}, if {', '.join(map(column_name, counted.in_the_way))} had the role "
-                '"ignored" or were merged less: as any row of a person may be looked at, a value that more than one of '
-                f"{counted.several:,} rows have could be that of everybody. Then write rows_per_person = "
-                f"{counted.several} instead of one_row."
-            )
         lines.append(
             "Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and "
             'rows_per_person = "any" that promises shall count rows.'
@@ -211,8 +213,12 @@ class InitialConfig:
             one = "true        # texts that differ by case, accents, blanks or signs are one value"
             stated["one_spelling"] = guess.one_spelling and one
             stated["description"] = guess.said.description and quoted(guess.said.description)
-        lines = [f"[attributes.{key}]", *guess_comments(guess), f'role = "{guess.role.value}"']
+        is_sensitive = guess.role is Role.SENSITIVE
+        lines = [f"[attributes.{key}]", *guess_comments(guess)]
+        lines += bound_lines(self.counted.table, name, self.guessed.table.rare) if is_sensitive else []
+        lines.append(f'role = "{guess.role.value}"')
         lines += [f"{setting} = {value}" for setting, value in stated.items() if value]
+        lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []
         return (
             "\n".join([*lines, *(f"{quoted(value)} = {quoted(meaning)}" for value, meaning in meanings.items())]) + "\n"
@@ -228,9 +234,8 @@ class InitialConfig:
         return text + (_REGISTER if is_register else "") + _DEMANDS.format(none=NO_DIVERSITY, remove=remove)
 
     def _search(self) -> str:
-        pairs, preset, text = self.counted.pairs, self.preset, ""
-        if pairs.pairs > 1 or preset.has_further:
-            text += _comments(pairs.sentence, _NARROW) if pairs.pairs else ""
+        preset, text = self.preset, ""
+        if len(self.guessed.of_role(Role.QUASI_IDENTIFIER)) > 2 or preset.has_further:
             for offered in PRESETS.values():
                 how = f"marginals init --preset {offered.name}"
                 text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}", _NARROW)
@@ -289,7 +294,9 @@ def initial_config(
 
 
 _HEAD = """\
-# A first guess at how to publish {name}, made from the table alone. Review every line: only you know
+# Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.
+#
+# A first guess at how to publish the table, made from the table alone. Review every line: only you know
 # what people can be recognized by, and what nobody should learn about them. Then:
 #   marginals assess THIS_FILE                        what the table itself gives away
 #   marginals publish THIS_FILE --out release
@@ -342,10 +349,10 @@ no_small_certain = {k}
 min_published_cell = {least}
 """
 
-_NOTHING_SENSITIVE = """\
+_NOTHING_SENSITIVE = f"""\
 # No column looked sensitive. If nobody may learn one of them about a person, give it the role
-# "sensitive" above, and say how uncertain it must stay:
-# diversity = "recursive:3,4"
+# "sensitive" above, and say how sure anybody may become of it:
+# diversity = "{PROPOSED}"
 """
 
 _REGISTER = """\
@@ -356,9 +363,9 @@ register = true
 """
 
 _DEMANDS = f"""\
-# How sure anybody can be of a sensitive value, by maximum entropy: its odds in any class are at most 3 times those among all
-# rows, unless at most 10 percent of the class have it. "strict": 2 times or 5 percent. "research": 10 times or 25 percent.
-# "{{none}}" demands nothing, on purpose{{remove}}. Without this line nothing sensitive is published.
+# How sure anybody can become of a sensitive value: in any group its odds are at most 3 times those in the whole table, or at
+# most 10 percent have it. "strict": 2 times, 5 percent. "research": 10 times, 25 percent. "{{none}}" demands nothing, on
+# purpose{{remove}}. Without this line nothing sensitive is published.
 diversity = "{PROPOSED}"
 """
 

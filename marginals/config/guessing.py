@@ -1,34 +1,28 @@
 """The guesses on all columns of a table together, and the rows that publishing will count."""
 
-from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
-from marginals.config.presets import PairsOfTable
 from marginals.config.questions import Question
 from marginals.config.relations import MOST_VALUES, structurally_missing
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
-from marginals.publishing.harmful import can_be_shown
+from marginals.publishing.harmful import bounded_values, can_be_shown
 from marginals.publishing.policy import PROPOSED, Policy
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, worth_counting
-from marginals.tables.sensitive_groups import last_decimal
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
-from marginals.tables.values import NumberFormat
-from models.arrays import IndexArray
 
 K = 10
 """People who share a cell at least, where the table has rows enough."""
@@ -40,8 +34,8 @@ ONE_ROW = "random"
 """Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
 _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
-_FIRST_BAND = 1_000_000
-"""The number of the lowest band, beyond all numbers that stand for no value."""
+_ODDS = PRESETS[PROPOSED]
+"""What a first config demands of sensitive values."""
 
 
 def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
@@ -128,20 +122,15 @@ class CountedTable:
     """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
     person count. complete: rows that lack no value that is needed.
 
-    in_the_way: sensitive columns that keep several rows of each from counting. several: how many of each could count without
-    them. more: the rows that count then. generalizations: how many ways there are to generalize the quasi-identifiers; None
-    where they are more than can be looked through. pairs: what a choice between presets is about.
+    generalizations: how many ways there are to generalize the quasi-identifiers; None where they are more than can be
+    looked through.
     """
 
     table: Table
     people: int
     rows_of_each: int = 1
-    in_the_way: tuple[str, ...] = ()
-    several: int = 1
-    more: int = 0
     complete: int = 0
     generalizations: int | None = None
-    pairs: PairsOfTable = PairsOfTable(0, 1)  # noqa: RUF009 - it is frozen
 
     @property
     def k(self) -> int:
@@ -160,7 +149,7 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.complete.all():
             part = replace(part, frame=part.frame[guessed.complete])
         counted = _counted(part, *_needed(part, guessed), guessed.person)
-        shown = _shown(counted.table, counted.table.sensitive)
+        shown = _shown(counted.table)
         # Where other rows are kept once a column is left out, another one may have too few values among them.
         gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in shown}
         if not gone:
@@ -171,55 +160,23 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.used:
             raise guessed.nothing_published
     known, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
-    codes = {name: factorized(rows[name], part.no_values(name))[0].astype(np.intp) + 1 for name in known}
-    pairs = PairsOfTable.of_rows({name: code for name, code in codes.items() if np.ptp(code)}, counted.k)
     ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    return guessed, replace(counted, complete=len(part.frame), generalizations=ways, pairs=pairs)
+    return guessed, replace(counted, complete=len(part.frame), generalizations=ways)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
     """The columns that tell what can be demanded of sensitive ones, which alone are generalized.
 
-    Numbers in bands are those of their bands. Where people have several rows, all columns tell which of them count.
+    Where people have several rows, all columns tell which of them count.
     """
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
-    if not sensitive or guessed.person is not None:
-        bare: dict[str, Any] = {
-            "intervals": (),
-            "start": 0,
-            "apart": (),
-            "prefixes": (),
-            "dates": (),
-            "is_fitted": False,
-        }
-        plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
-        return part.frame, plain | sensitive
-    columns = {}
-    for name, attribute in sensitive.items():
-        columns[name] = _bands(part, name, attribute) if attribute.intervals else part.frame[name]
-        if attribute.intervals:
-            sensitive[name] = replace(attribute, intervals=(1,), start=0, apart=(), single_values=True)
-    return pd.DataFrame(columns, copy=False), sensitive
-
-
-def _bands(part: DescribedTable, name: str, attribute: Attribute) -> "pd.Series[Any]":
-    """The number of the first band that the number of each row lies in; none stands for no value, as 99 or -9 may."""
-    codes, texts = part.codes(name)
-    written = part.columns[name].format or NumberFormat()
-    numbers = [number for text in texts if (number := written.number(text)) is not None]
-    width, start = attribute.intervals[0], attribute.start
-    unit = last_decimal([*numbers, *map(Decimal, (width, start, *attribute.apart))]) if attribute.apart else 1
-    ends = (end for number in attribute.apart for end in (number, number + unit))
-    cuts = sorted({Decimal(end) for end in ends if (end - start) % width})
-    below = (int(offset // width) - (offset % width < 0) for offset in (number - start for number in numbers))
-    bands = [band + bisect_right(cuts, number) for band, number in zip(below, numbers)]
-    first = min(bands)
-    occurring, of_text = np.unique(bands, return_inverse=True)
-    places: IndexArray = np.append(of_text, -1)[codes].astype(np.intp)
-    labels = pd.Index([str(band - first + _FIRST_BAND) for band in occurring.tolist()])
-    return pd.Series(pd.Categorical.from_codes(places, labels), index=part.frame.index, name=name)
+    if sensitive and guessed.person is None:
+        return part.frame[[*sensitive]], sensitive
+    bare: dict[str, Any] = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), "is_fitted": False}
+    plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
+    return part.frame, plain | sensitive
 
 
 def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[str, Attribute]) -> int | None:
@@ -234,33 +191,35 @@ def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[st
     return ways if ways <= MOST_NODES else None
 
 
-def _shown(table: Table, names: Collection[str]) -> list[str]:
+def _shown(table: Table) -> set[str]:
     """The sensitive columns of which something can be shown."""
-    requirements = Policy(diversity=PROPOSED, min_cell=LEAST_CELL).requirements_of(table) if names else None
-    return [name for name in names if requirements is not None and can_be_shown(table, name, requirements)]
+    if not table.sensitive:
+        return set()
+    requirements = Policy(diversity=PROPOSED, min_cell=LEAST_CELL).requirements_of(table)
+    return {name for name in table.sensitive if can_be_shown(table, name, requirements)}
 
 
 def _counted(
     part: DescribedTable, frame: pd.DataFrame, attributes: Mapping[str, Attribute], person: RepeatingKey | None
 ) -> CountedTable:
-    """Several rows of each only count where all that is sensitive can bear a demand: any row of a person is looked at."""
+    """Several rows of each only count where that takes no value its bound: any row of a person may be looked at."""
     missing = part.missing.texts
     read = partial(read_table, frame, attributes, missing, decimal=part.decimal.sign, k=part.rare)
     if person is None:
         table = read(rows_per_person=1)
         return CountedTable(table, table.rows)
-    single = read(person=person.columns, one_row=ONE_ROW)
-    one = CountedTable(single, single.rows)
+    one = read(person=person.columns, one_row=ONE_ROW)
     codes = owners(frame, person.columns, missing)
-    rows_of_each = np.bincount(codes[codes >= 0])
-    in_the_way = single.sensitive
-    for rows in worth_counting(rows_of_each):  # ever fewer, of which all can be shown that can be of more
-        borne = _shown(replace(single, rows_per_person=rows), in_the_way)
-        in_the_way = tuple(name for name in in_the_way if name not in borne)
-        if not in_the_way:
+    for rows in worth_counting(np.bincount(codes[codes >= 0])):
+        if _bear(replace(one, rows_per_person=rows)):
             table = read(person=person.columns, rows_per_person=rows)
-            are_borne = len(_shown(table, table.sensitive)) == len(table.sensitive)
-            return CountedTable(table, single.rows, rows) if are_borne else one
-        if not one.in_the_way or len(in_the_way) < len(one.in_the_way):
-            one = replace(one, in_the_way=in_the_way, several=rows, more=int(np.minimum(rows_of_each, rows).sum()))
-    return one
+            if _bear(table) and _shown(table) == {*table.sensitive}:
+                return CountedTable(table, one.rows, rows)
+    return CountedTable(one, one.rows)
+
+
+def _bear(table: Table) -> bool:
+    """Whether so many rows of each person leave a bound to each sensitive value that has one where only one row counts."""
+    people = table.most_rows_of_a_person or 1
+    shares = (share for name in table.sensitive for share in bounded_values(table, name).shares)
+    return all(_ODDS.of_rows(people).bound(share) < 1 or _ODDS.bound(share) == 1 for share in shares)

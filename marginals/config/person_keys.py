@@ -14,6 +14,7 @@ import pandas as pd
 
 from checks.claims import listing
 from marginals.config.facts import Facts
+from marginals.messages import few
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, places
 from marginals.tables.scales import in_order
@@ -139,13 +140,13 @@ def likely_pair(
         for c in varied.values()
         if c.are_numbers_of_things and (c.name in groups or (_has_repeats(c) and _is_like_key(c)))
     ]
-    few = [
+    small = [
         c.name for c in varied.values() if c.whole and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
     ]
-    if not keys or not (few or members):
+    if not keys or not (small or members):
         return {}
     codes = {name: factorized(frame[name], missing)[0] for name in varied}
-    for group, member in product(keys, dict.fromkeys([*members, *few])):
+    for group, member in product(keys, dict.fromkeys([*members, *small])):
         if group == member or member not in varied:
             continue
         pairs = _together([codes[group], codes[member]])
@@ -162,7 +163,7 @@ def likely_pair(
         }
         reason = _told_apart(pairs, others, (), _EXCEPTIONS)
         if are_named or " is the same" in reason:
-            return {(group, member): f"{number:,} pairs in {len(frame):,} rows"}
+            return {(group, member): f"{few(number, len(frame))} pairs in {len(frame):,} rows"}
     return {}
 
 
@@ -220,19 +221,19 @@ def _told_apart(
     """Why the rows of each value are those of one thing at several times, or nothing. exceptions: share of the rows."""
     some = _rows_of_first(owners)
     numbers = owners[some].astype(np.int64)
-    most, few = int(np.bincount(numbers).max(initial=0)), exceptions * len(numbers)
+    most, spared = int(np.bincount(numbers).max(initial=0)), exceptions * len(numbers)
     values = len(np.unique(numbers))
     times, constant = "", ""
     for name, all_codes in others.items():
         other = all_codes[some].astype(np.int64) + 1
         distinct = len(np.unique(other))
-        if np.count_nonzero(other == 0) > few or distinct < 2:
+        if np.count_nonzero(other == 0) > spared or distinct < 2:
             continue
         pairs = len(np.unique(numbers * (int(other.max()) + 1) + other))
         differs = pairs >= (1 - exceptions) * len(numbers)
         if differs and distinct <= 3 * most and name not in keys and not times:
             times = name
-        elif pairs <= values + few and distinct < values and not constant:
+        elif pairs <= values + spared and distinct < values and not constant:
             constant = name
     in_blocks = np.count_nonzero(np.diff(owners)) + 1 <= len(np.unique(owners)) + exceptions * len(owners)
     if not times or not (in_blocks or constant):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from marginals.config import UNKNOWN
 from marginals.names import column_name
-from marginals.tables.attribute import Role
+from marginals.tables.attribute import Attribute, Role
 
 if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comments of a config without it
     from marginals.config.rules import Guess
@@ -111,9 +111,20 @@ _GUESSED, _ASKED = "Guessed: ", "Asked: "
 
 def guess_comments(guessed: "Guess") -> list[str]:
     """The lines of a section of a config that say why a column has its role."""
-    said = [f"{_GUESSED}{one_line(guessed.why)}."]
-    said += [f"{_ASKED}{one_line(guessed.question)}."] if guessed.question else []
-    return [line for text in said for line in wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")]
+    said = [f"{_GUESSED}{guessed.why}."]
+    said += [f"{_ASKED}{guessed.question}."] if guessed.question else []
+    return [line for text in said for line in comment_lines(text)]
+
+
+def comment_lines(text: str) -> list[str]:
+    """The lines of one comment."""
+    return wrap(
+        one_line(text),
+        _WIDTH,
+        initial_indent="# ",
+        subsequent_indent="#   ",
+        break_on_hyphens=False,  # of labels
+    )
 
 
 _SECTION = re.compile(r"^\[attributes\.(.*)\]\s*?\n((?:#.*\n?)*)", re.MULTILINE)
@@ -133,11 +144,18 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
     return guesses
 
 
-def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str, Role], config: str) -> Iterator[str]:
-    """That nobody has confirmed the roles that `init` guessed, those first that it asked about. roles: by attribute.
+def unconfirmed_lines(
+    unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
+) -> Iterator[str]:
+    """Which guesses of `init` nobody has confirmed: which values harm, and roles, those first that it asked about.
 
     config: the name of its file.
     """
+    if waiting := [name for name, attribute in attributes.items() if attribute.harmful and not attribute.confirmed]:
+        yield (
+            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmful in {config}, "
+            "then write confirmed = true beside it."
+        )
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
@@ -146,4 +164,4 @@ def unconfirmed_lines(unconfirmed: Mapping[str, Unconfirmed], roles: Mapping[str
     others = [name for name, guess in unconfirmed.items() if not guess.question]
     for said, names in (("It was not sure of", asked), ("It knows nothing of", unknown), ("It guessed", others)):
         if names:
-            yield f"  {said}: {', '.join(f'{column_name(name)} ({roles[name].value})' for name in names)}."
+            yield f"  {said}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."

@@ -16,6 +16,7 @@ import numpy as np
 from marginals.config import UNKNOWN
 from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts, ValueKind
 from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
+from marginals.messages import few
 from marginals.tables.attribute import COUNT, Role, words_in_order
 from marginals.tables.files import ColumnLabels
 from marginals.tables.people import other_numbered
@@ -426,7 +427,7 @@ ROLES = (
     _identifier(_names_people, "its name says {found}, which tells people apart even where several share a value"),
     _identifier(
         lambda f: 2 * f.distinct > f.rows and not f.is_of_something and f.says("identifying"),
-        "its name says {found}, and {f.distinct:,} of {f.rows:,} values are different",
+        "its name says {found}, and most of its values are different",
     ),
     _identifier(lambda f: sum(map(_is_mail, f.values)) > f.distinct / 2, "its values are addresses of mail"),
     _identifier(
@@ -446,7 +447,7 @@ ROLES = (
     ),
     _identifier(
         _repeats_evenly,
-        "each of its {f.distinct:,} values is in {f.counts[0]:,} rows, like a key of which each has several",
+        "each of its {f.distinct:,} values is in equally many rows, like a key of which each has several",
     ),
     _ignored(
         weighs_rows,
@@ -470,7 +471,7 @@ ROLES = (
     _sensitive(_are_diagnoses, "its values look like codes of diagnoses (ICD)", {"prefixes": (3, 1), **_FITTED}),
     _identifier(
         _is_almost_unique,
-        "{f.distinct:,} of {f.rows:,} values are different",
+        "nearly all of its values are different",
         condition="hardly any value occurs twice, and they are no dates and no numbers with decimals",
     ),
     _sensitive(
@@ -502,8 +503,9 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
     """The guess on one column by itself. role: what somebody says that it is; then only the steps are guessed."""
     made = _by_rules(facts) if role is None else _with_role(facts, role)
     if made.role.is_used and facts.missing > _MANY_MISSING * (facts.rows + facts.missing):
-        share = 100 * facts.missing / (facts.rows + facts.missing)
-        lacking = f"{share:.0f} percent of the rows lack a value, which counts as one of its own"
+        lacking = (
+            f"{few(facts.missing)} of {facts.rows + facts.missing:,} rows lack a value, which counts as one of its own"
+        )
         made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
     return replace(made, said=facts.said, marks=facts.marks.texts, one_spelling=facts.spellings > 0, doubt=facts.doubt)
 

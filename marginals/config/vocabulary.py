@@ -52,6 +52,7 @@ class Kind:
     texts: frozenset[str]
     default: Role
     pervades: bool
+    is_absence_harmless: bool
 
     @classmethod
     def of(cls, entry: Mapping[str, str]) -> "Kind":
@@ -72,6 +73,7 @@ class Kind:
             texts,
             Role(entry.get("default", Role.SENSITIVE.value)),
             entry.get("pervades") == "yes",
+            entry.get("absence") == "harmless",
         )
 
     def sure_word(self, words: Sequence[str]) -> str:
@@ -204,3 +206,34 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
         if 2 * told >= sum(weights) > 0:
             return Meaning(kind.about, "")
     return None
+
+
+def harmless_values(name: str, description: str, about: Meaning | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of a sensitive column that say that somebody lacks something, if lacking it harms nobody.
+
+    about: what the column is about. meanings: of each value, or the value itself.
+    """
+    said, words = {key: tuple(text.split()) for key, text in sections()["absence"].items()}, set(words_in_order(name))
+
+    def reverses(word: str) -> bool:
+        return word.startswith(said["harmful"]) or word.endswith(said["ends"]) or word in said["begins"]
+
+    def lacks(meaning: str, absent: Collection[str]) -> bool:
+        spoken = words_in_order(meaning)
+        if not spoken:
+            return meaning == "0" and not is_test
+        rest = spoken[1:]
+        begins = bool(rest) and not is_test and spoken[0] in said["begins"]
+        return (len(spoken) == 1 and spoken[0] in absent) or (
+            begins and not any(reverses(word) or word in said["values"] for word in rest)
+        )
+
+    is_kind = any(kind.is_absence_harmless for kind in kinds() if about and about.is_sure and kind.about == about.about)
+    single, pairs = _single_and_pairs(said["amounts"])
+    is_amount = bool(words & single) or any(pair <= words for pair in pairs)
+    is_test = not (is_kind or is_amount)
+    if any(map(reverses, words | {*words_in_order(description)})) or (is_test and not words & {*said["tests"]}):
+        return ()
+    return tuple(
+        value for value, meaning in meanings.items() if lacks(meaning, said["negative" if is_test else "values"])
+    )

@@ -1,9 +1,10 @@
 """Further tables: tables of nonsensitive attributes that a release has beside its core, the tables with a junction tree.
 
 They are chosen when the core is known, one by one by what each tells of its attributes beyond it, from counts of
-nonsensitive attributes alone. Then rare combinations of nonsensitive values are looked at: for each another table of people
-is looked for that has all published counts, and in which the combination has no row, or many. Where none is found readers
-might be certain of it, so a further table that has a part in it is left out (design 4.18).
+nonsensitive attributes alone. Then combinations of nonsensitive values are looked at that are small in a possible table,
+which is made from the counts: for each another one is looked for, in which the combination has no row, or many. Where none
+is found readers might be certain of it, so a further table that has a part in it is left out (design 4.22). When the release
+is verified this is shown again from its files alone, as anybody can.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from marginals.publishing.wanted import NO_FURTHER
 from marginals.steward import FurtherBeside
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import TooManyCellsError
+from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.tables.hierarchy import Mask
@@ -102,10 +103,10 @@ def further_tables_beside(
 
     result = further_tables(core, nonsensitive, allowed, limits, wanted, twice().share(2), told)
     with Workers(CHAINS if table.rows >= _ROWS_WORTH_PROCESSES else 1) as workers:
-        return _attestable(prepared, core, result, twice(), progress, partial(_side_by_side, workers))
+        return _provable(prepared, core, result, twice(), progress, partial(_side_by_side, workers))
 
 
-def _attestable(
+def _provable(
     prepared: Prepared,
     core: Collection,
     chosen: Sequence[FurtherTable],
@@ -119,25 +120,23 @@ def _attestable(
         return FurtherBeside(tuple(chosen))
     if not chosen and all(name in table.sensitive for margin in core.margins for name in margin):
         return FurtherBeside((), least=least)  # no table shows a nonsensitive value, so no combination of them is open
-    attestable, left_out = list(chosen), list[FurtherTable]()
+    provable, left_out = list(chosen), list[FurtherTable]()
     progress("witnesses", 0, 0)
     try:
-        witnessing = Witnessing(
-            table.cube, _beside(core, attestable), table.sensitive, least, prepared.policy.seed, run
-        )
-    except TooManyCellsError as error:
+        witnessing = Witnessing(table.cube, _beside(core, provable), table.sensitive, least, run, deadline.share(2))
+    except (TooManyCellsError, TimeOverError) as error:
         return FurtherBeside((), tuple(chosen), least=least, note=str(error))
     rounds = min(max(_ROWS_LOOKED_AT // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
     witnessed = witnessing.look(rounds, deadline.share(2))
-    while attestable and not witnessed.clear_all:
-        blamed = witnessed.blamed(table.domain, {chosen_one.mask: chosen_one.gain for chosen_one in attestable})
-        left_out += [chosen_one for chosen_one in attestable if blamed in (chosen_one.mask, None)]
-        attestable = [chosen_one for chosen_one in attestable if chosen_one not in left_out]
+    while provable and not witnessed.clear_all:
+        blamed = witnessed.blamed(table.domain, {chosen_one.mask: chosen_one.gain for chosen_one in provable})
+        left_out += [chosen_one for chosen_one in provable if blamed in (chosen_one.mask, None)]
+        provable = [chosen_one for chosen_one in provable if chosen_one not in left_out]
         progress("witnesses", len(left_out), len(chosen))
-        witnessing.keep(_beside(core, attestable))
+        witnessing.keep(_beside(core, provable))
         witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))
     is_late = bool(left_out) and deadline.is_over
-    return FurtherBeside(tuple(attestable), tuple(left_out), witnessed.small, witnessed.rounds, least, is_late=is_late)
+    return FurtherBeside(tuple(provable), tuple(left_out), witnessed.small, witnessed.rounds, least, is_late=is_late)
 
 
 def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:

@@ -50,6 +50,12 @@ def bounded_level(values: SensitiveValues) -> int:
     return min(range(hierarchy.height), key=lambda level: abs(np.log(hierarchy.size(level) / _GROUPS)))
 
 
+def bounded_values(table: Table, attribute: str) -> SensitiveValues:
+    """The values of an attribute that are bounded one by one: `known_values` at the `bounded_level`."""
+    values = known_values(table, attribute)
+    return values.coarsened(bounded_level(values))
+
+
 def about_harm(
     claims: Iterable[MaxentDiversity], harm: Mapping[str, Harm], table: Table | None = None
 ) -> list[MaxentDiversity]:
@@ -66,7 +72,7 @@ def about_harm(
         odds[claim.sensitive], of = claim.diversity, harm.get(claim.sensitive, Harm())
         rest = tuple(label for label in of.harmful if label not in of.at_most)
         if rest or not of.harmful:
-            level = 0 if table is None else bounded_level(known_values(table, claim.sensitive))
+            level = 0 if table is None else bounded_values(table, claim.sensitive).level
             demands.append(replace(claim, diversity=replace(claim.diversity, of=rest), level=level))
     for name, of in harm.items():
         typed = {value: of.harmful if value == SUPPRESSED else (value,) for value in of.at_most}

@@ -17,6 +17,7 @@ from checks.finding import Finding
 from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
 from marginals.errors import NothingPublishableError
+from marginals.messages import few
 from marginals.names import level_name, margin_in_words, number_of
 from marginals.tables.table import Table
 from models.arrays import CountArray
@@ -73,7 +74,7 @@ class Obstacles:
             whole = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
             of, rare = number_of(len(counts), "group" if level else "value"), int((counts < least).sum())
             have = f"{rare:,} of its {of} {'has' if rare == 1 else 'have'} fewer than {least:,} rows"
-            return f"{whole}{have}, the rarest {int(counts.min()):,}; {_MERGING}"
+            return f"{whole}{have}, the rarest {few(int(counts.min()))}; {_MERGING}"
         unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
         return f"{'; '.join(unmet)}; weaken that, or leave the column out" if is_sensitive and unmet else refusal.reason
 
@@ -116,15 +117,16 @@ class Obstacles:
         yield from (coarser for coarser in masks if coarser)
 
     def _smallest(self, classes: ContingencyTable) -> str:
-        smallest, unit = int(classes.counts.argmin()), "row"
+        smallest = int(classes.counts.argmin())
         values = []
         for attribute, label in classes.labels(smallest).items():
             level = classes.margin[attribute]
             one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
             rows = int(one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})[0])
             tells_of_nobody = rows >= self.k or _SHORT.fullmatch(label)
-            values.append(f"{attribute}={label if tells_of_nobody else f'(a value of {number_of(rows, unit)})'}")
-        return f"The smallest class: {', '.join(values)}; {number_of(int(classes.counts[smallest]), unit)}."
+            rare = f"(a value of {few(rows)} rows)"
+            values.append(f"{attribute}={label if tells_of_nobody else rare}")
+        return f"The smallest class: {', '.join(values)}; {few(int(classes.counts[smallest]))} rows."
 
 
 def suppressed(table: Table) -> ContingencyTable:
@@ -167,9 +169,9 @@ def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[s
 
 
 def _small(what: str, counts: CountArray, least: int) -> str:
-    small = int((counts < least).sum())
+    small, smallest = int((counts < least).sum()), few(int(counts.min()))
     have = "has" if small == 1 else "have"
-    return f"{small:,} of {len(counts):,} {what} {have} fewer than {least:,} rows, the smallest {int(counts.min()):,}"
+    return f"{small:,} of {len(counts):,} {what} {have} fewer than {least:,} rows, the smallest {smallest}"
 
 
 def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> str:

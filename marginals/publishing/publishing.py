@@ -114,15 +114,27 @@ def publish(
     prepared = prepare(table, policy, progress, ledger)
     search = searched(prepared, deadline, progress)
     beside = further_tables_beside(prepared, search, deadline, progress)
-    chosen = Chosen(search.result.cliques, () if beside is None else beside.masks)
-    named = released_names(prepared, prepared.shown, chosen.masks)
-    published = replace(content(prepared, chosen, named, called, deadline), imprint=imprint)
     progress("verifying", 0, 0)
+
+    def released(further: tuple[Mask, ...]) -> tuple[BundleContent, Mapping[str, NamedLevels]]:
+        chosen = Chosen(search.result.cliques, further)
+        named = released_names(prepared, prepared.shown, chosen.masks)
+        return replace(content(prepared, chosen, named, called, deadline), imprint=imprint), named
+
+    published, named = released(() if beside is None else beside.masks)
+    if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
+        beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
+        published, named = released(())
     verify(prepared, published, search)
     steward = steward_report(prepared, published, search, beside, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
     return _in_series(prepared.series, published, steward, search, policy, named)
+
+
+def _open_claims(published: BundleContent) -> set[str]:
+    checks = published.verify().checks
+    return {finding.criterion for finding in checks if not finding.holds and finding.verdict is not Verdict.ATTESTED}
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
@@ -346,8 +358,6 @@ def _content(
         return claim.stated_on(chosen, levels.index(claim.level) if claim.level in levels else 0)
 
     def based(claim: Claim) -> Claim:
-        if isinstance(claim, NoSmallCertain):
-            return claim.based_on(marginals, table.sensitive)
         return claim.based_on(core, table.sensitive) if isinstance(claim, Register) else claim
 
     return BundleContent(

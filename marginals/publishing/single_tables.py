@@ -13,6 +13,7 @@ from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
 from marginals.arguments import require, require_share
 from marginals.errors import InputError, NothingPublishableError
+from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.population import Population
@@ -191,10 +192,10 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
         raise obstacles.refusal(chosen.mask, name, table.sensitive)
     if chosen.suppressed > spare:
         raise NothingPublishableError(
-            f"{name} suppresses {chosen.suppressed:,} rows, more than the {spare:,} of suppression = {suppression:g}; "
-            f"without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
+            f"{name} suppresses {few(chosen.suppressed)} rows, more than the {spare:,} of suppression = "
+            f"{suppression:g}; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
         )
     raise NothingPublishableError(
-        f"{name} suppresses {chosen.suppressed:,} {'row' if chosen.suppressed == 1 else 'rows'}, which must be a class that "
+        f"{name} suppresses {few(chosen.suppressed)} rows, which must be a class that "
         f"satisfies the policy, and are none; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
     )

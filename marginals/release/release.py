@@ -460,6 +460,21 @@ class Release:
         """
         return told(estimates.drawn(self.model, rows, _generator(rows, seed), base_values=True))
 
+    def exact_rows(self, seed: int = 0, seconds: Seconds = 100.0, *, base_values: bool = False) -> "pd.DataFrame":
+        """Synthetic rows, as many as were counted, in which every published count is exact: for programs that need rows.
+
+        They are made from the published counts alone, so they tell no more than these. Many look like real rows, which is
+        coincidence. Pairs of columns that no table shows rest on nothing, as in `sample`. base_values: all attributes at
+        base values, drawn evenly among those under the published value. Raises TimeOverError if none are found in time.
+
+        >>> from marginals.example import release
+        >>> rows = release.exact_rows()
+        >>> len(rows), (rows.sex == "Female").sum() == release.count({"sex": "Female"}).expected
+        (48, np.True_)
+        """
+        require_whole_number(seed, "seed", 0)
+        return told(estimates.exact_rows(self.model, self.everything, seed, within(seconds), base_values=base_values))
+
     @property
     def path(self) -> Path | None:
         """The folder that the release was read from or written to; None for one that is in no folder yet.

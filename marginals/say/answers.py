@@ -57,13 +57,13 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield which columns of synthetic rows say nothing of each other.
 
     >>> print(*synthetic_lines([("age", "sex")]))
-    note: no published table shows these columns together, so in the rows they are independent, given the others: age and sex
+    note: no published table shows these columns together, so the rows say nothing of how they go together: age and sex
     """
     if alone := [group[0] for group in assumed if len(group) == 1]:
         yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(alone)}"
     if together := [" and ".join(group) for group in assumed if len(group) > 1]:
         yield (
-            "note: no published table shows these columns together, so in the rows they are independent, given the others: "
+            "note: no published table shows these columns together, so the rows say nothing of how they go together: "
             f"{listed(together, '; ')}"
         )
 

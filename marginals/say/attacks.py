@@ -68,7 +68,8 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         yield Sentence(NOT_EXAMINED, said)
     yield from map(_threshold, attacks.thresholds)
     yield from map(_composition, attacks.compositions)
-    yield _minimality(attacks.minimality)
+    if attacks.minimality is not None:
+        yield _minimality(attacks.minimality)
     for readers in attacks.register:
         mark = NOT_EXAMINED if readers.largest_share is None else LOOK
         yield Sentence(mark, register_in_words(readers), readers=WITH_REGISTER)
@@ -83,8 +84,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
 
 
 def _unmeasured(attacks: "Attacks") -> list[Sentence]:
-    said = f"Stopped, since the time was over. Not measured: {', '.join(attacks.unmeasured)}. Give --seconds more."
-    return [Sentence(NOT_EXAMINED, said)] if attacks.unmeasured else []
+    return [Sentence(NOT_EXAMINED, f"{part}: not examined (time was over).") for part in attacks.unmeasured]
 
 
 def _published(published: "PublishedCounts") -> Sentence:

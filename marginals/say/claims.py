@@ -169,7 +169,6 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 "values at any published level, also with any other value in place of one, and of all attributes at the "
                 "finest published levels; others only if at most ten attributes are published. "
                 f"A model can still say that one is likely to, and be right.{people}"
-                f"{'' if claim.basis == VERIFIED else f' {_ATTESTED}'}"
             )
         case KCombinatorial():
             return (

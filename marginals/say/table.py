@@ -6,6 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marginals.messages import few
 from marginals.names import margin_in_words, number_of
 from marginals.say.claims import counted_in_words
 from marginals.tables.attribute import Role
@@ -74,8 +75,8 @@ def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     """Yield what a steward must know who publishes a part of a table, with a ledger or without."""
     if table.part is None:
         return
-    are = "is" if table.rows == 1 else "are"
-    yield f"Of {number_of(table.part.whole.rows, 'row')} {table.rows:,} {are} in the part {table.part.where.text}."
+    whole = table.part.whole.rows
+    yield f"Of {number_of(whole, 'row')} {few(table.rows, whole)} are in the part {table.part.where.text}."
     if ledger is None:
         yield (
             "It is judged by itself, without a ledger. Do not publish other parts of this table, or all of it: the "
@@ -103,13 +104,13 @@ def left_out_lines(table: "Table") -> Iterator[str]:
     """Yield which rows were left out since fewer of a person count, and how numbers are read."""
     if table.left_out:
         count = "one row of each person counts" if table.rows_per_person == 1 else "more of a person do not count"
-        yield f"Left out {number_of(table.left_out, 'more row')}, since {count}."
+        yield f"Left out {few(table.left_out)} more rows, since {count}."
     for name, numbers in table.numbers.items():
         if numbers.format.is_grouped:
             yield f"The numbers of {name} are read with {numbers.format}."
         if numbers.unreadable:
             yield (
-                f"{name} is no number in {number_of(numbers.unreadable, 'row')}: ranges cannot be judged of it; list what "
+                f"{name} is no number in {few(numbers.unreadable)} rows: ranges cannot be judged of it; list what "
                 "stands for no value under data.missing."
             )
     for name, texts in table.respelled.items():
@@ -140,17 +141,15 @@ def dropped_lines(
     if not dropped:
         yield f"None of the {number_of(complete, 'row')} lacks a value."
         return
-    lacking = [f"{rows:,} {column}" for column, rows in dropped_in.items()]
-    if lacking:
-        lacking[0] = lacking[0].replace(" ", " lacks " if next(iter(dropped_in.values())) == 1 else " lack ", 1)
+    lacking = [f"{few(rows)} {column}" for column, rows in dropped_in.items()]
+    lacking[:1] = [first.replace(" ", " lack ", 1) for first in lacking[:1]]
     others = len(lacking) - _NAMED
     named = [*lacking[:_NAMED], *([f"fewer in {others} other column{'s' if others > 1 else ''}"] if others > 0 else [])]
-    yield (
-        f"Dropped {dropped:,} of {complete + dropped:,} rows with missing values{': ' if named else ''}{', '.join(named)}."
-    )
+    of_all = f"{few(dropped)} of {complete + dropped:,}" if few(dropped) != "few" else "few"
+    yield f"Dropped {of_all} rows with missing values{': ' if named else ''}{', '.join(named)}."
     many = dropped_warning(complete, dropped, dropped_in, people)
-    few = few_dropped_warning(dropped, dropped_in, least, people)
-    yield from (f"Warning: {warning}" for warning in (many, few) if warning)
+    may_be_computed = few_dropped_warning(dropped, dropped_in, least, people)
+    yield from (f"Warning: {warning}" for warning in (many, may_be_computed) if warning)
 
 
 def few_dropped_warning(
@@ -172,8 +171,9 @@ def dropped_warning(complete: int, dropped: int, dropped_in: Mapping[str, int], 
     """
     if dropped <= _MANY * (complete + dropped) or not dropped_in:
         return ""
+    share = f"more than {100 * _MANY:.0f}" if few(dropped) == "few" else f"{100 * dropped / (complete + dropped):.1f}"
     return (
-        f"{100 * dropped / (complete + dropped):.1f} percent of the rows are dropped, and those that are left may be of "
+        f"{share} percent of the rows are dropped, and those that are left may be of "
         f"another kind. Most lack {next(iter(dropped_in))}. "
         f"{_count_missing(dropped_in, people, 'Ignore that column, or count')}"
     )

@@ -375,6 +375,20 @@ class Attribute:
         given = () if self.hierarchy is None else self.hierarchy.labels[0]
         return respelled(rows_of, {*given, *self.order, *self.values, *(self.population or ())})
 
+    def with_labels(self, spell: Callable[[str], str]) -> "Attribute":
+        """What is said of single values, by another spelling of each."""
+        if not (self.values or self.harmful or self.at_most):
+            return self
+        falling = sorted(
+            self.at_most.items(), key=lambda bound: -bound[1]
+        )  # the least of two bounds of one value stays
+        return replace(
+            self,
+            values={spell(value): meaning for value, meaning in self.values.items()},
+            at_most={spell(value): bound for value, bound in falling},
+            harmful=tuple(map(spell, self.harmful)),
+        )
+
     def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
         """How its values are written as numbers; None where they are no numbers, but words, codes or dates.
 

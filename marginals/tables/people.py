@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marginals.errors import InputError, TooLittleMemoryError
 from marginals.keys import Key, are, check_settings, is_text, setting
+from marginals.messages import few
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
@@ -68,7 +69,7 @@ class RepeatingKey:
     def why(self) -> str:
         """What is noticed of it."""
         beside = f", and {self.sign}" if self.sign else ""
-        return f"looks like a key and repeats: {self.values:,} values in {self.rows:,} rows{beside}"
+        return f"looks like a key and repeats: {few(self.values, self.rows)} values in {self.rows:,} rows{beside}"
 
     def __str__(self) -> str:
         return f"{' with '.join(map(repr, self.columns))} {self.why}"

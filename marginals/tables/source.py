@@ -134,17 +134,18 @@ class Reading:
             rows_of = {text: n for text, n in texts_of_rows if text is not None and n}
             sizes = np.array(list(rows_of.values()), dtype=np.int64)
             try:
-                attributes[column] = in_groups(attribute, list(rows_of), sizes, known.numbers[column])
+                grouped = in_groups(attribute, list(rows_of), sizes, known.numbers[column])
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
+            attributes[column] = known._labelled(column, grouped)
         return replace(known, attributes=attributes)
 
     def knowing(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
         """The same reading, which knows how each column writes numbers: a property of all values that occur in it.
 
-        Where it writes numbers, the words for its values are known by the numbers too.
+        Where it writes numbers, what is said of its values is known by the numbers too.
         """
-        numbers, attributes, unreadable, spelled = {}, {}, {}, {}
+        numbers, unreadable, spelled = {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of: Counter[str] = Counter()
@@ -158,11 +159,16 @@ class Reading:
                 unreadable[column] = words.total()
             is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
             spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
-            attributes[column] = attribute
-            if column_numbers is not None and attribute.hierarchy is None and attribute.values:
-                meanings = {column_numbers.canonical(value): meaning for value, meaning in attribute.values.items()}
-                attributes[column] = replace(attribute, values=meanings)
-        return replace(self, numbers=numbers, attributes=attributes, unreadable=unreadable, spelled=spelled)
+        known = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
+        attributes = {column: known._labelled(column, attribute) for column, attribute in self.attributes.items()}
+        return replace(known, attributes=attributes)
+
+    def _labelled(self, column: str, attribute: Attribute) -> Attribute:
+        """What is said of single values of a column, by the spelling that these have here."""
+        numbers = self.numbers[column]
+        if numbers is not None and attribute.hierarchy is None:
+            return attribute.with_labels(numbers.canonical)
+        return attribute.with_labels(lambda label: self.spelled[column].get(label, label))
 
     def counted(self, rows: DistinctRows) -> Table:
         """The table from its distinct rows, whose values are known."""

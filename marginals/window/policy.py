@@ -1,25 +1,32 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from checks.diversity.registry import PRESETS as DEMANDS
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.config.presets import PRESETS, PairsOfTable, Preset, preset_of
+from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.say.claims import claim_meaning, claim_title
-from marginals.window.policy_choices import CHOICES, costs
+from marginals.tables.attribute import Harm, is_percent
+from marginals.tables.table import Table
+from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
 from marginals.window.rendering import FieldError
-from marginals.window.window import STEPS, Window, sensitive_of
+from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
+from models.tables.hierarchy import SUPPRESSED
 
 RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
 
@@ -63,7 +70,7 @@ def show(window: Window, _request: Request) -> Response:
         demands = choice.diversities(stated, sensitive)
         counts = choice.counts(preset_of(policy))
         is_demanded = demands.items() <= stated.items() and all(getattr(policy, key) == k for key, k in counts.items())
-        claims = _claims(choice.policy(policy, demands), sensitive, counts_missing)
+        claims = _claims(choice.policy(policy, demands), sensitive, counts_missing, table)
         shares = costs(table, choice.k, choice.least_cell, demands)
         offers.append({"choice": choice, "claims": claims, "shares": shares, "is_demanded": is_demanded})
     rules = _listed(window.file.plain.get("privacy", {}).get("rules"))
@@ -80,16 +87,17 @@ def show(window: Window, _request: Request) -> Response:
         counts=[(key, COUNTED[key], getattr(policy, key)) for key in counted_by(preset)],
         presets=list(PRESETS.values()),
         preset=preset,
-        pairs_of_table="" if table is None else PairsOfTable.of(table, policy.least("k_link") or 10).sentence,
         kinds=KINDS,
+        demands=list(DEMANDS),
         diversities=[(name, ", ".join(_listed(stated.get(name))), PROPOSED) for name in sensitive],
+        harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
         rules=[(rules_of(name)[0], name in rules) for name in RULES],
         names=list(used),
         sensitive=sensitive,
         pairs=[sorted(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2],
         larger=[analysis for analysis in policy.analyses if len(analysis.attributes) != 2],
-        claims=_claims(policy, sensitive, counts_missing),
+        claims=_claims(policy, sensitive, counts_missing, table),
     )
 
 
@@ -103,9 +111,12 @@ def _listed(value: Any) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def _claims(policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[str]) -> list[tuple[str, str]]:
+def _claims(
+    policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[str], table: Table | None
+) -> list[tuple[str, str]]:
+    harm = {} if table is None else table.harm
     try:
-        requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing)
+        requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing, harm)
         return [(claim_title(claim), claim_meaning(claim, sensitive)) for claim in requirements.claims]
     except MarginalsError:
         return []
@@ -119,11 +130,14 @@ def save(window: Window, request: Request) -> Response:
     stated, of_each = stated_diversities(window, sensitive_of(config)), {}
     for name, kind in ((key.removeprefix("kind:"), kind) for key, kind in form.items() if key.startswith("kind:")):
         number = form.get(f"number:{name}", "").replace(" ", "")
-        if kind == NO_DIVERSITY:
-            of_each[name] = NO_DIVERSITY
+        if kind in (NO_DIVERSITY, *DEMANDS):
+            of_each[name] = kind
         elif kind != "typed":
             of_each[name] = f"{kind}:{number}"
-            _require_diversity(name, of_each[name])
+            try:
+                _ = parse_diversity(of_each[name])
+            except CriterionError as error:
+                raise FieldError(f"number:{name}", str(error)) from None
         elif isinstance(text := stated.get(name), str):
             of_each[name] = text
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
@@ -137,18 +151,6 @@ def save(window: Window, request: Request) -> Response:
         put(privacy, "rules", [*files, *rules])
 
     return window.edit(request, change, "/policy", sentence="The policy is written.")
-
-
-def _require_diversity(name: str, text: str) -> None:
-    kind = text.partition(":")[0]
-    form = next((form for known, form, _ in KINDS if known == kind), "")
-    example = {"l": "a number, such as 3", "c,l": "two numbers with a comma between them, such as 3,2"}.get(form)
-    try:
-        parse_diversity(text)
-    except CriterionError as error:
-        is_unread = example is not None and "form" in error.remedies
-        sentence = f"type {example}, for the {kind} of {name}" if is_unread else str(error)
-        raise FieldError(f"number:{name}", sentence) from None
 
 
 def save_choice(window: Window, request: Request) -> Response:
@@ -169,22 +171,49 @@ def save_choice(window: Window, request: Request) -> Response:
     return window.edit(request, change, "/policy", sentence=f"The policy is that of the choice: {choice.name}.")
 
 
-def demand_proposed(window: Window, request: Request) -> Response:
-    """Demand of a sensitive attribute what is proposed of it."""
-    attribute, sensitive = request.form.get("attribute", ""), sensitive_of(window.config())
-    if attribute not in sensitive:
-        raise InputError(f"{attribute!r} is no sensitive column")
-    demanded = PROPOSED
-    texts = {name: text for name, text in stated_diversities(window, sensitive).items() if isinstance(text, str)}
+def save_harm(window: Window, request: Request) -> Response:
+    """Write which values of a sensitive column harm, as somebody confirms, and how sure anybody may become of each."""
+    form, config, table = request.form, window.config(), window.counting.table().value
+    name = form.get("attribute", "")
+    if name not in sensitive_of(config):
+        raise InputError(f"{name!r} is no sensitive column")
+    if table is None or name not in table.roles:
+        raise InputError("the rows are still being counted; send the form again once they are")
+    attribute, answer = config.source.attributes[name], form.get("answer")
+    labels = {label for label, _ in harm_of(table, name, attribute).values}
+    harmful = [label for label in form.getlist("harmful") if label in labels]
+    typed = {key.removeprefix("most:"): text.strip() for key, text in form.items() if key.startswith("most:")}
+    most = {label: _percent(label, text) for label, text in typed.items() if text and label in labels | {SUPPRESSED}}
+    if answer is not None:
+        harmful, most = list(attribute.harmful) if answer == "yes" else [], dict(attribute.at_most)
+    elif not harmful:
+        raise InputError("tick the values that harm; a column of which none does needs another role")
+    is_all = set(harmful) >= labels > set()
+    harm = Harm(() if is_all else tuple(harmful), most)
+    _ = config.policy.requirements_of(replace(table, harm={**table.harm, name: harm}))
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        _put_diversity(section(document, "privacy"), {**texts, attribute: demanded})
+        column = section(document, "attributes", name)
+        if harm.harmful:
+            put(column, "harmful", list(harm.harmful))
+            put(column, "confirmed", True)
+        else:
+            drop(column, "harmful")
+            put(column, "confirmed", None)
+        put(column, "at_most", {label: _number(bound) for label, bound in most.items()})
 
-    back = request.form.get("back", "")
-    allowed = back in {f"/{key}" for key, _ in STEPS}
-    return window.edit(
-        request, change, back if allowed else "/policy", sentence=f"{demanded} is demanded of {attribute}."
-    )
+    return window.edit(request, change, "/policy", sentence=f"What harms in {name} is written.")
+
+
+def _percent(label: str, text: str) -> Fraction:
+    number = text.replace(",", ".").removesuffix("%").strip()
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,4})?", number) or not is_percent(Fraction(number)):
+        raise FieldError(f"most:{label}", "a bound is a percentage above 0 and below 100, such as 20, or empty")
+    return Fraction(number)
+
+
+def _number(bound: Fraction) -> int | float:
+    return int(bound) if bound.denominator == 1 else float(bound)
 
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
@@ -271,7 +300,7 @@ ROUTES = (
     ("GET", "/policy", show),
     ("POST", "/policy", save),
     ("POST", "/policy/choice", save_choice),
-    ("POST", "/policy/demand", demand_proposed),
+    ("POST", "/policy/harm", save_harm),
     ("POST", "/policy/preset", save_preset),
     ("POST", "/policy/wanted", save_wanted),
 )

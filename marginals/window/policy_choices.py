@@ -8,12 +8,16 @@ import numpy as np
 
 from checks.claims import MaxentDiversity
 from checks.diversity.registry import PRESETS, parse_diversity
+from checks.diversity.text import spelled
+from checks.errors import CriterionError
 from checks.requirements import Requirements
+from marginals.config.harm import share_in_words
 from marginals.config.presets import Preset, preset_of
 from marginals.names import number_of
-from marginals.publishing.harmful import about_harm
+from marginals.publishing.harmful import about_harm, known_values
 from marginals.publishing.policy import NO_DIVERSITY, Policy
 from marginals.recoding.lattice import failing_classes
+from marginals.tables.attribute import Attribute, Harm
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.errors import MarginalsError
@@ -34,6 +38,15 @@ class PolicyChoice:
     purpose: str
     k: int
     least_cell: int
+
+    @property
+    def sureness(self) -> str:
+        """How much surer anybody can become of a sensitive value, in words."""
+        odds = PRESETS[self.key]
+        return (
+            f"the odds of a sensitive value at most {odds.times} times those of all rows, unless at most {odds.percent} "
+            "percent have it"
+        )
 
     def counts(self, preset: Preset) -> dict[str, int]:
         """The least counts that it demands, by their keys in [privacy]."""
@@ -70,6 +83,49 @@ CHOICES = (
     PolicyChoice("strict", "Strict", "For a public file about something that would do much harm.", 20, 11),
 )
 """The choices, by the use of a release."""
+
+
+_MOST_VALUES = 12
+"""Values of a sensitive column, at most, of which the page asks one by one whether they harm."""
+
+
+@dataclass(frozen=True)
+class HarmOfColumn:
+    """What is known to harm in a sensitive column. values: of few, each with the share of all rows in words.
+
+    harmful: those that harm. at_most: what was typed. waiting: values that look as if they harm nobody, which is asked.
+    """
+
+    name: str
+    values: tuple[tuple[str, str], ...]
+    harmful: frozenset[str]
+    at_most: Mapping[str, str]
+    waiting: tuple[str, ...]
+
+
+def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
+    """What a table and a config say of the values of a sensitive column."""
+    values, harm = known_values(table, name), table.harm.get(name, Harm())
+    labels = values.hierarchy.labels[0]
+
+    def not_under(harmful: Sequence[str]) -> tuple[str, ...]:
+        named = values.touching(harmful)
+        return tuple(label for code, label in enumerate(labels) if code not in named)
+
+    try:
+        harmless = not_under(harm.harmful) if harm.harmful else ()
+        waiting = not_under(attribute.harmful) if attribute.harmful and not attribute.confirmed else ()
+    except CriterionError:  # of labels that are no values, which the search refuses
+        harmless = waiting = ()
+    shares = sorted(zip(values.shares if any(values.rows) else (), labels))  # the most frequent one seldom harms
+    few = tuple((label, share_in_words(share)) for share, label in shares) if len(labels) <= _MOST_VALUES else ()
+    return HarmOfColumn(
+        name,
+        few,
+        frozenset(labels) - {*harmless},
+        {label: spelled(bound) for label, bound in harm.at_most.items()},
+        waiting,
+    )
 
 
 @dataclass(frozen=True)

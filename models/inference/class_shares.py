@@ -274,7 +274,6 @@ def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]
 
 
 def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
-    """How many ways there are to give the rows of a class values, which is known sooner than what they are."""
     spare = rows - sum(low)
     ways = [1] + [0] * spare
     for bottom, top in zip(low, high):
@@ -382,7 +381,6 @@ def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: Float
 
 
 def _descended(score: FloatArray, moved: FloatArray, linear: float, sizes: FloatArray) -> tuple[FloatArray, bool]:
-    """The score after the longest of some halvings of a step by which the dual function falls, and whether one was found."""
     before = _softmax(score, sizes)[1]
     for length in 0.5 ** np.arange(_HALVINGS):
         if _softmax(score + length * moved, sizes)[1] - length * linear <= before + 1e-12 * abs(before):

@@ -405,15 +405,6 @@ def falls(row: list[int], ruled_out: int, share: Fraction) -> bool:
     return False
 
 
-@given(st.lists(rows_of_a_class(5), min_size=1, max_size=6), st.integers(0, 5), certainties)
-def test_a_class_falls_when_some_choice_of_values_betrays_it(
-    rows: list[list[int]], ruled_out: int, share: Fraction
-) -> None:
-    classes = classes_with(rows)
-    expected = [falls(row, ruled_out, share) for row in classes.counts.tolist()]
-    assert (knowledge_needed(classes, share) <= ruled_out).tolist() == expected
-
-
 @given(st.lists(rows_of_a_class(5), min_size=1, max_size=6), certainties)
 def test_knowledge_needed_is_the_least_that_suffices(rows: list[list[int]], share: Fraction) -> None:
     classes = classes_with(rows)

@@ -81,14 +81,6 @@ def test_no_protection_is_no_whole_number(protection: Any) -> None:
         marginals.audit(_tables(), protection=protection, jobs=1)
 
 
-def test_claims_and_truth_of_another_kind(tmp_path: Path) -> None:
-    release.write(tmp_path / "release")
-    with pytest.raises(marginals.MarginalsError, match="claims"):
-        marginals.verify(tmp_path / "release", claims=[3])  # type: ignore[list-item]
-    with pytest.raises(marginals.MarginalsError, match="truth"):
-        marginals.attack(tmp_path / "release", truth=3)  # type: ignore[arg-type]
-
-
 def test_numbers_of_numpy_are_numbers() -> None:
     import numpy as np
 

@@ -14,19 +14,13 @@ from checks import MostUtility
 from command_line import run
 
 CONFIG = """
-[data]
-path = "table.csv"
-[attributes.id]
-role = "identifier"
-[attributes.age]
-role = "quasi-identifier"
-intervals = [10, 20]
-[attributes.town]
-role = "quasi-identifier"
-[attributes.illness]
-role = "sensitive"
-[privacy]
-k_link = 2
+data.path = "table.csv"
+privacy.k_link = 2
+[attributes]
+id.role = "identifier"
+age = { role = "quasi-identifier", intervals = [10, 20] }
+town.role = "quasi-identifier"
+illness.role = "sensitive"
 """
 
 TABLE = pd.DataFrame(
@@ -72,55 +66,6 @@ def test_without_a_section_being_found_is_the_harm(tmp_path: Path) -> None:
     # 20-39 in A: 3 people, in B: 1; 40-59 in B: 4.
     assert generalized["bayes_risk"] == pytest.approx((1 + 1 + 1) / 8)
     assert generalized["dictionaries"][0]["identified"] == 1
-
-
-def test_a_section_says_who_attacks_and_what_harms(tmp_path: Path) -> None:
-    """Rules, two dictionaries with a prior, generalized and missing values in them, weights, interactions, Psi."""
-    section = """
-[risk]
-dictionaries = ["voters.csv", "club.csv"]
-prior = [0.25, 0.75]
-weights = { town = 1.0, illness = 2.0 }
-missed = 0.5
-[[risk.interactions]]
-attributes = ["town", "illness"]
-weight = 4.0
-[[risk.rules]]
-attribute = "age"
-[[risk.rules]]
-attribute = "illness"
-condition = "age < 30 or id == 'p7'"
-"""
-    voters = pd.DataFrame({"town": ["A", "A", "C", "", "B"], "age": ["20-29", "99", "30", "*", "47"]})
-    club = pd.DataFrame({"town": ["A", "B", "B"]})
-    table = answer(project(tmp_path, section, voters=voters, club=club))["table"]
-    found = np.array([1, 1, 7, 7, 7, 7, 7, 1.0])
-    counts = np.array([[3, 3, 3, 2, 2, 2, 2, 2], [1, 1, 1, 2, 2, 2, 2, 2]])
-    losses = found / counts + (1 - 1 / counts) * 0.5
-    risks = losses.mean(axis=1)
-    assert [d["risk"] for d in table["dictionaries"]] == pytest.approx(risks)
-    assert [d["largest_loss"] for d in table["dictionaries"]] == pytest.approx(losses.max(axis=1))
-    assert [d["fewest_consistent"] for d in table["dictionaries"]] == counts.min(axis=1).tolist()
-    assert [d["identified"] for d in table["dictionaries"]] == (counts == 1).sum(axis=1).tolist()
-    found_at_all = [d["identification_probability"] for d in table["dictionaries"]]
-    assert found_at_all == pytest.approx((1 / counts).mean(axis=1))
-    assert table["bayes_risk"] == pytest.approx(risks @ [0.25, 0.75])
-    assert table["worst_case_risk"] == pytest.approx(risks.max())
-    assert [d["name"] for d in table["dictionaries"]] == ["voters.csv", "club.csv"]
-
-
-def test_weights_of_each_person_by_identifier(tmp_path: Path) -> None:
-    """In any order; whoever and whatever is not named has the weights of all; inf forbids."""
-    section = '\n[risk]\nsensitivity = "multiplicative"\nweights = { illness = 1.0 }\npersonal_weights = "w.csv"\n'
-    weights = pd.DataFrame({"id": ["p3", "stranger", "p0"], "illness": ["inf", "5", "0"], "town": ["0", "1", "2"]})
-    config = project(tmp_path, section, w=weights)
-    described = marginals.disclosure_risk(marginals.read_config(config))
-    assert described.of_table().losses[0] == pytest.approx(np.exp([2, 1, 1, np.inf, 1, 1, 1, 1]))
-    table = answer(config)["table"]
-    assert table["bayes_risk"] is None
-    best = answer(config, "--loss", 10)["optimum"]
-    assert best["levels"]["illness"] == [7, 1]
-    assert best["impossible"] == 0
 
 
 def test_the_best_disclosure_its_frontier_and_files(tmp_path: Path) -> None:
@@ -238,12 +183,6 @@ def test_a_dictionary_of_everybody_as_they_are_bounds_more_general_ones(
     config = project(tmp_path, f'\n[risk]\ndictionaries = ["voters.csv"]\n{section}\n', voters=voters)
     table = answer(config)["table"]
     assert table["dictionaries"][0]["is_upper_bound"] is bound
-
-
-def test_the_demo_config_has_an_example(demo: Path) -> None:
-    (found,) = answer(demo / "release.toml", demo / "release")["releases"]
-    low, high = found["bounds"]
-    assert low <= found["risk"] <= high
 
 
 def test_what_is_asked_on_average_says_how_far_it_is_from_the_best(tmp_path: Path) -> None:

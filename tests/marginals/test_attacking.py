@@ -228,9 +228,15 @@ def test_small_is_what_is_below_the_largest_number_claimed_of_any_kind(
     assert found["worst"]["rows"] == 1
 
 
-def test_what_was_not_decided_in_time_is_said(tmp_path: Path) -> None:
+def test_what_was_not_decided_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that was not begun in time is not examined, and never one in which nothing was found."""
     write_margins(table_of(random_rows(1, 40)), [BY_TOWN, BY_SEX], tmp_path / "release")
-    certain = marginals.attack(tmp_path / "release", seconds=1e-9).certain["ill"]
+    late = marginals.attack(tmp_path / "release", seconds=1e-9)
+    assert late.is_stopped
+    assert len(late.unmeasured) == 8
+    assert not any(value for name, value in vars(late).items() if name != "unmeasured")
+    monkeypatch.setattr("marginals.attacks.CERTAIN_SECONDS", 0.0)
+    certain = marginals.attack(tmp_path / "release").certain["ill"]
     assert (certain.determined, certain.unread, certain.is_complete) == (0, 4, False)
 
 

@@ -183,14 +183,6 @@ def test_the_risk_of_people_lies_between_one_by_most_and_one_by_least_of_the_row
     assert found.bounds == pytest.approx(bounds)
 
 
-def test_harm_weighs_what_is_disclosed(tmp_path: Path) -> None:
-    """Of job a a harm of 5, of the town one of 2, and nothing else: seven for whoever is found."""
-    section = 'dictionaries = ["spy.csv"]\nweights = { job = 5.0, town = 2.0 }\n'
-    found = assessed(tmp_path, section, frame=JOBS, spy=SPY).of_release(jobs(*IN_PARTS), "jobs")
-    assert (found.risk, found.people) == (pytest.approx(7 / 2), 1)
-    assert found.bounds == pytest.approx((7 / 4, 7))
-
-
 def test_the_command_tells_the_same_numbers_and_the_least_risk_first(tmp_path: Path) -> None:
     assessed(tmp_path, 'dictionaries = ["spy.csv", "club.csv"]\nprior = [0.25, 0.75]\n', frame=JOBS, spy=SPY, club=CLUB)
     jobs(*IN_PARTS).write(tmp_path / "in parts")

@@ -48,15 +48,6 @@ def test_a_digit_of_a_text_a_step_and_an_item_are_noticed(same: ModuleType) -> N
     assert lines[-2:] == ["-upper 7", "+upper 8"]
 
 
-def test_the_clock_of_a_process_moves_when_asked_alone(same: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("monotonic", "perf_counter", "process_time"):
-        monkeypatch.setattr(same.time, name, getattr(same.time, name))
-    monkeypatch.setenv("COLUMNS", "80")
-    with same.warnings.catch_warnings():
-        same.prepare_process()
-        assert [same.time.monotonic(), same.time.process_time()] == [0.0, same.TICK]
-
-
 def test_every_item_has_digests_that_are_checked_in(same: ModuleType) -> None:
     items = set(list_items())
     known = set(same.read_digests(same.DIGESTS.read_text()))

@@ -5,6 +5,7 @@ devices.
 """
 
 import random
+import shutil
 import zipfile
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -16,10 +17,23 @@ import click
 import pandas as pd
 
 from command_line import main
-from malformed_inputs import CONFIG, NAMES, TOWNS, WEIRD_NUMBERS, WEIRD_TEXTS, Malformer, csv_text, people, toml
+from malformed_inputs import (
+    COMPRESSIONS,
+    CONFIG,
+    NAMES,
+    TOWNS,
+    WEIRD_NUMBERS,
+    WEIRD_TEXTS,
+    Malformer,
+    csv_text,
+    malform_bundle,
+    people,
+    toml,
+)  # fmt: skip
 
 CANARY = "CANARY"
-FORMATS = ["csv", "csv", "csv.gz", "tsv", "parquet", "xlsx", *(["sav", "dta"] if find_spec("pyreadstat") else [])]
+FORMATS = ["csv", "csv", "csv", *(f"csv{suffix}" for suffix in COMPRESSIONS), "tsv", "parquet", "xlsx",
+           *(["sav", "dta"] if find_spec("pyreadstat") else [])]  # fmt: skip
 
 PLACES = ["out", "out/deep/er", "people.csv", "release.toml", "release", "town.csv", "nothing", "loop", "/dev/null",
           "/dev/full", "/dev/zero", "/proc/self/nothing", "", ".", "..", "-", "a" * 300, "out.csv", "out.parquet",
@@ -40,6 +54,9 @@ USUAL: dict[str, list[str]] = {
     "query": ["query", "release", "sex=f"],
     "sample": ["sample", "release", "-n", "5", "-o", "out.csv"],
     "audit": ["audit", "release/marginals/TABLES"],
+    "verify two": ["verify", "release", "whole"],
+    "risk of": ["risk", "release.toml", "release"],
+    "publish over": ["publish", "release.toml", "--out", "release"],
 }
 
 
@@ -73,10 +90,8 @@ def table(folder: Path, rng: random.Random, make: Malformer) -> str:
                 separator = "\t" if suffix == "tsv" else rng.choice(",,,,,,;|")
                 frame_text = csv_text(rows, separator, rng.random() < 0.5)
                 content = make.content(frame_text)
-                if suffix == "csv.gz":
-                    import gzip
-
-                    content = gzip.compress(content)
+                if suffix.startswith("csv."):
+                    content = COMPRESSIONS[suffix.removeprefix("csv")](content)
                 path.write_bytes(content)
     except Exception:  # what no library writes
         path.write_bytes(make.content(csv_text(rows, ",", quoted=False)))
@@ -114,30 +129,40 @@ def _damage(path: Path, rng: random.Random, make: Malformer) -> None:
     path.write_bytes(content[: rng.choice([len(content), rng.randrange(len(content) + 1)])])
 
 
-def case(folder: Path, seed: int) -> list[str]:
-    """Write the files of a case to a folder that holds a release already, and give its command line."""
+def case(folder: Path, seed: int) -> tuple[list[str], bool]:
+    """Write the files of a case to a folder that holds a release already; its command line, and whether that is as usual."""
     rng = random.Random(seed)
-    make = Malformer(rng)
+    make, seldom = Malformer(rng), [0, 0, 0, 0, 0, 1, 2]
     name = table(folder, rng, make)
     config: Any = CONFIG
-    for _ in range(rng.choice([0, 0, 0, 0, 0, 1, 2])):
+    for _ in range(rng.choice(seldom)):
         config = make.tree(config)
-    text = toml(config).replace('"people.csv"', f'"{name}"')
-    text = make.text(text) if rng.random() < 0.1 else text
-    (folder / "release.toml").write_bytes(text.encode("utf-8", "replace"))
-    (folder / "town.csv").write_text(csv_text(TOWNS, ";", quoted=False), encoding="utf-8")
+    towns = TOWNS
+    for _ in range(rng.choice(seldom)):
+        towns = make.rows(towns)
+    config_text, hierarchy = toml(config).replace('"people.csv"', f'"{name}"'), csv_text(towns, ";", rng.random() < 0.3)
+    for file, text in (("release.toml", config_text), ("town.csv", hierarchy)):
+        text = make.text(text) if rng.random() < 0.1 else text
+        (folder / file).write_bytes(make.content(text) if rng.random() < 0.1 else text.encode("utf-8", "replace"))
     (folder / "voters.csv").write_text(csv_text(people(rng, 30), ",", quoted=False), encoding="utf-8")
     (folder / "loop").symlink_to(folder / "loop")
     command = rng.choice(sorted(USUAL))
     arguments = [name if part == "TABLE" else part for part in USUAL[command]]
     if "TABLES" in arguments[-1]:
         arguments[1:] = sorted(str(path.relative_to(folder)) for path in (folder / "release/marginals").glob("*"))
-    for _ in range(rng.choice([0, 0, 0, 0, 0, 1, 1, 1, 2, 4])):
-        arguments = _changed(arguments, command, rng)
-    return [part.replace("\0", "").replace("\ud7ff", "") for part in arguments]
+    if "whole" in arguments:
+        shutil.copytree(folder / "release", folder / "whole")
+    if rng.random() < 0.3:
+        malform_bundle(folder / "release", make, rng.choice([1, 1, 2, 4]))
+    if rng.random() < 0.1:
+        make.place(rng.choice(sorted(path for path in folder.rglob("*") if path.is_file())))
+    changes = rng.choice([0, 0, 0, 0, 0, 1, 1, 1, 2, 4])
+    for _ in range(changes):
+        arguments = _changed(arguments, rng)
+    return [part.replace("\0", "").replace("\ud7ff", "") for part in arguments], not changes
 
 
-def _changed(arguments: Sequence[str], command: str, rng: random.Random) -> list[str]:
+def _changed(arguments: Sequence[str], rng: random.Random) -> list[str]:
     """A command line with an option more, or a part removed, repeated, moved or replaced."""
     changed = list(arguments)
     change = rng.randrange(8)
@@ -153,7 +178,8 @@ def _changed(arguments: Sequence[str], command: str, rng: random.Random) -> list
             rng.choice([0, len(changed)]), rng.choice(["--", "--json", "--help", "-x", "--traceback=1", "-"])
         )
     else:
-        options = [option for option in main.commands[command].params if isinstance(option, click.Option)]
+        command = main.commands.get(changed[0] if changed else "", main.commands["verify"])
+        options = [option for option in command.params if isinstance(option, click.Option)]
         option = rng.choice(options)
         changed.append(rng.choice(option.opts))
         if not option.is_flag or rng.random() < 0.1:

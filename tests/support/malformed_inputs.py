@@ -13,7 +13,6 @@ import json
 import lzma
 import os
 import random
-import shutil
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -246,49 +245,7 @@ def people(rng: random.Random, size: int) -> list[list[str]]:
     ]
 
 
-def malformed(folder: Path, whole: Path, seed: int) -> str:
-    """Write `release.toml`, the files that it names and the bundle `release`, one of them malformed, and say which.
-
-    whole: a good bundle.
-    """
-    rng = random.Random(seed)
-    make, times = Malformer(rng), rng.choice([1, 1, 2, 4])
-    kind = rng.choice(["config", "table", "bundle", "hierarchy"])
-    config, rows, towns = CONFIG, people(rng, 80), TOWNS
-    shutil.copytree(whole, folder / "release")
-    for _ in range(times):
-        config = make.tree(config) if kind == "config" else config
-        rows = make.rows(rows) if kind == "table" else rows
-        towns = make.rows(towns) if kind == "hierarchy" and rng.random() < 0.7 else towns
-    text, table = toml(config), csv_text(rows, rng.choice([","] * 9 + [";", "\t"]), rng.random() < 0.5)
-    hierarchy = csv_text(towns, ";", rng.random() < 0.5)
-    if rng.random() < 0.3:
-        text = make.text(text) if kind == "config" else text
-        table = make.text(table) if kind == "table" else table
-        hierarchy = make.text(hierarchy) if kind == "hierarchy" else hierarchy
-    encode = make.content if rng.random() < 0.7 else (lambda text: text.encode("utf-8", "replace"))
-    content = encode(table) if kind == "table" else table.encode("utf-8", "replace")
-    name = "people.csv"
-    if kind == "table" and rng.random() < 0.3:
-        suffix = rng.choice(list(COMPRESSIONS))
-        content, name = COMPRESSIONS[suffix](content), f"people.csv{suffix}"
-        content = content[: rng.randrange(len(content))] if rng.random() < 0.6 else content
-        text = text.replace('"people.csv"', f'"{name}"')
-    (folder / name).write_bytes(content)
-    (folder / "town.csv").write_bytes(
-        encode(hierarchy) if kind == "hierarchy" else hierarchy.encode("utf-8", "replace")
-    )
-    (folder / "voters.csv").write_bytes(csv_text(people(rng, 30), ",", False).encode())
-    (folder / "release.toml").write_bytes(encode(text) if kind == "config" else text.encode("utf-8", "replace"))
-    if kind == "bundle":
-        _malform_bundle(folder / "release", make, times)
-    if rng.random() < 0.12:
-        among = sorted(path for path in folder.rglob("*") if path.is_file())
-        make.place(rng.choice(among))
-    return kind
-
-
-def _malform_bundle(folder: Path, make: Malformer, times: int) -> None:
+def malform_bundle(folder: Path, make: Malformer, times: int) -> None:
     """A bundle with another descriptor, or another table whose hash is right, most often without a seal."""
     rng = make.rng
     descriptor = folder / "datapackage.json"

@@ -45,10 +45,7 @@ def numbers(dice: Dice, least: int | Fraction, most: int) -> Fraction:
 
 @Thrown
 def diversities(dice: Dice, most: int = 6) -> Diversity:
-    """Any criterion with l of at most `most`.
-
-    distinct:3      simple:2.5      entropy:10/3      recursive:0.75,2
-    """
+    """Any criterion with l of at most `most`."""
     kind = dice.one_of([Distinct, Simple, Entropy, Recursive])
     if kind is Distinct:
         return Distinct(dice.between(1, most))
@@ -59,19 +56,13 @@ def diversities(dice: Dice, most: int = 6) -> Diversity:
 
 @Thrown
 def functionals(dice: Dice, most: int = 6) -> Functional:
-    """Functional (tau, l)-diversity, l of at most `most`.
-
-    functional:1/3,4
-    """
+    """Functional (tau, l)-diversity, l of at most `most`."""
     return Functional(dice.one_of(fractions_between(Fraction(1, 12), Fraction(11, 12), 12)), dice.between(2, most))
 
 
 @Thrown
 def criteria(dice: Dice, values: int = 6) -> Diversity:
-    """Any criterion for so many values that merging cannot break, don't-care and protected values included.
-
-    npd-recursive of recursive:1/3,2 that does not care about 1, and 5 percent of each of 0 and 1
-    """
+    """Any criterion for so many values that merging cannot break, don't-care and protected values included."""
     kind = dice.one_of(["distinct", "simple", "entropy", "recursive", "functional", "negative", "npd"])
     if kind == "distinct":
         return Distinct(dice.between(1, 6))
@@ -143,9 +134,7 @@ def sensitive_masks(dice: Dice, domain: Domain, sensitive: str) -> tuple[Mask, .
     """The maximal margins of a decomposable collection, of which often several show the sensitive attribute.
 
     Any collection at all; or one over the other attributes with steps of the sensitive attribute added, each of them to
-    a connected part of its junction tree. As margins, s being the sensitive attribute, of height 2:
-
-        {a: 0, s: 1}, {b: 0, s: 1}, {a: 1, c: 0, s: 0}          {a: 0, b: 0}, {b: 0, s: 0}, {b: 1, c: 0, s: 0}
+    a connected part of its junction tree.
     """
     if dice.below(5) == 0:
         return decomposable_masks.of(dice, domain)
@@ -172,8 +161,6 @@ def _with_steps(dice: Dice, domain: Domain, cliques: list[Mask], sensitive: str)
 def sensitive_domains(dice: Dice, max_cells: int, max_values: int) -> tuple[Domain, str]:
     """A domain of 3 or 4 attributes, each of at least 2 base values, and the name of one of up to max_values values, which
     lie in the order of their codes.
-
-    (Domain(b: 2 values, 1 levels, s: 4 values, 3 levels, a: 3 values, 2 levels), "s")
     """
     tree = hierarchies.of(dice, max_values, min_values=2)
     several = {"s": tree.ordered_by(tree.labels[0])}
@@ -187,10 +174,7 @@ def sensitive_domains(dice: Dice, max_cells: int, max_values: int) -> tuple[Doma
 
 @Thrown
 def sensitive_collections(dice: Dice, max_cells: int = 48, max_values: int = 6) -> tuple[Collection, str]:
-    """A valid decomposable collection over a well filled random table, and the name of its sensitive attribute.
-
-    (Collection(a:1, s:0; b:0, s:0), "s")
-    """
+    """A valid decomposable collection over a well filled random table, and the name of its sensitive attribute."""
     domain, sensitive = sensitive_domains.of(dice, max_cells, max_values)
     cube = DataCube([dense_tables.of(dice, domain)])
     return Collection.of(cube, sensitive_masks.of(dice, domain, sensitive)), sensitive
@@ -200,8 +184,6 @@ def sensitive_collections(dice: Dice, max_cells: int = 48, max_values: int = 6) 
 def several_sensitive(dice: Dice, max_cells: int = 128) -> tuple[Collection, list[str]]:
     """A valid decomposable collection over a random table, and two or three sensitive attributes that cliques show
     together as a rule, at different levels at times.
-
-    (Collection(a:0, s:1, t:0; b:0, s:0, t:0; c:0, t:0), ["s", "t"])
     """
     names, room, several = list("stu"[: dice.one_of([2, 3, 3])]), max_cells, {}
     for name in [*names, *"abcd"]:

@@ -20,10 +20,7 @@ from strategies import contingency_tables, domains
 
 @Thrown
 def tables(dice: Dice, sensitive_count: int = 1) -> Table:
-    """2 .. 4 attributes in any order, of which so many are sensitive, with 1 .. 60 rows.
-
-    Table(7 rows, 5 distinct, 0 dropped; c (sensitive), a (quasi-identifier))
-    """
+    """2 .. 4 attributes in any order, of which so many are sensitive, with 1 .. 60 rows."""
     domain = domains.of(dice, min_attributes=sensitive_count + 1)
     counts = contingency_tables.of(dice, domain)
     secret = dice.some(sensitive_count, domain.attributes)
@@ -32,10 +29,7 @@ def tables(dice: Dice, sensitive_count: int = 1) -> Table:
 
 @Thrown
 def requirements(dice: Dice, most: int = 5) -> Functional:
-    """Any (tau, l) with l of at most `most`.
-
-    functional:0.5,3      functional:1/3,2
-    """
+    """Any (tau, l) with l of at most `most`."""
     shares = fractions_between(Fraction(1, 10), Fraction(9, 10), 12)
     return Functional(dice.one_of(shares), dice.between(2, most))
 

@@ -24,11 +24,6 @@ def hierarchies(dice: Dice, max_values: int = 5, max_levels: int = 3, min_values
     """A random tree over min_values .. max_values base values, of height 1 .. max_levels.
 
     A level may merge nothing, and then repeats the labels below it; a level that merges everything is `*` already.
-    The labels of a merged value name its base values. Rows, for instance:
-
-        v0;v0;v0+v2;*          v0;*          v0;*;*
-        v1;v1;v1;*                           v1;*;*
-        v2;v2;v0+v2;*
     """
     size = dice.between(min_values, max_values)
     paths = [[f"v{value}"] for value in range(size)]
@@ -56,10 +51,7 @@ def domains(
 ) -> Domain:
     """2 .. 4 attributes named a, b, c, d in any order, with at most max_cells base cells together.
 
-    Margins sort their attributes by name while tables keep the domain's order, so the order here matters:
-
-        Domain(c: 3 values, 2 levels, a: 5 values, 3 levels)
-        Domain(b: 2 values, 1 levels, d: 1 values, 3 levels, a: 4 values, 2 levels)
+    Margins sort their attributes by name while tables keep the domain's order, so the order here matters.
     """
     names = dice.shuffled("abcd")[: dice.between(min_attributes, max_attributes)]
     room, chosen = max_cells, {}
@@ -71,10 +63,7 @@ def domains(
 
 @Thrown
 def contingency_tables(dice: Dice, domain: Domain, max_cells: int = 20) -> ContingencyTable:
-    """A table of 1 .. 60 rows over the base values; most cells of a larger domain stay empty.
-
-    ContingencyTable(a:0, c:0; 7 cells, 15 rows)
-    """
+    """A table of 1 .. 60 rows over the base values; most cells of a larger domain stay empty."""
     shape = [hierarchy.size(0) for hierarchy in domain.hierarchies]
     cells = [(dice.below(prod(shape)), dice.between(1, 3)) for _ in range(dice.between(1, max_cells))]
     places, counts = (np.array(column) for column in zip(*cells))
@@ -84,19 +73,13 @@ def contingency_tables(dice: Dice, domain: Domain, max_cells: int = 20) -> Conti
 
 @Thrown
 def margins(dice: Dice, domain: Domain) -> Margin:
-    """Any margin of a domain: each attribute left out or at any level, suppressed included.
-
-    Margin({})      Margin({'a': 1, 'c': 0})      Margin({'c': 2})
-    """
+    """Any margin of a domain: each attribute left out or at any level, suppressed included."""
     return Margin({a: dice.between(0, hierarchy.height) for a, hierarchy in domain.items() if dice.yes()})
 
 
 @Thrown
 def coarser_margins(dice: Dice, domain: Domain, margin: Mapping[str, int]) -> Margin:
-    """A margin that a table of the given one can be rolled up to: attributes left out, levels raised.
-
-    of Margin({'a': 0, 'c': 1}):      Margin({'a': 2})      Margin({'a': 0, 'c': 1})      Margin({})
-    """
+    """A margin that a table of the given one can be rolled up to: attributes left out, levels raised."""
     return Margin({a: dice.between(level, domain.hierarchy(a).height) for a, level in margin.items() if dice.yes()})
 
 
@@ -107,9 +90,7 @@ def decomposable_masks(dice: Dice, domain: Domain, max_cliques: int = 7) -> tupl
     Built as a perfect sequence, which is what decomposable means (Lauritzen, Graphical Models, Prop. 2.17): each new
     margin takes a coarsening of an earlier one, the separator, and adds only induced attributes that no earlier margin
     holds. It can refine an attribute beyond the separator, therefore, only where the separator already has all that
-    earlier margins know of it. As margins, over attributes of heights 3, 1 and 2:
-
-        {a: 0}, {a: 1, b: 0, c: 1}, {b: 0, c: 0}          {a: 2}, {b: 0}          (none at all)
+    earlier margins know of it.
     """
     heights = [hierarchy.height for hierarchy in domain.hierarchies]
     seen = [0] * len(heights)
@@ -141,19 +122,13 @@ def decomposable_masks(dice: Dice, domain: Domain, max_cliques: int = 7) -> tupl
 
 @Thrown
 def data_cubes(dice: Dice, max_cells: int = MAX_CELLS) -> DataCube:
-    """A cube over the base table of a random domain.
-
-    DataCube(15 rows, 1 tables, 1 entropies cached)
-    """
+    """A cube over the base table of a random domain."""
     return DataCube([contingency_tables.of(dice, domains.of(dice, max_cells=max_cells))])
 
 
 @Thrown
 def decomposable_collections(dice: Dice, max_cells: int = MAX_CELLS) -> Collection:
-    """A valid decomposable collection over the cube of a random base table.
-
-    Collection(a:1, c:0; b:0, c:0)
-    """
+    """A valid decomposable collection over the cube of a random base table."""
     cube = data_cubes.of(dice, max_cells)
     return Collection.of(cube, decomposable_masks.of(dice, cube.domain))
 
@@ -172,10 +147,7 @@ class Core(NamedTuple):
 
 @Thrown
 def cores(dice: Dice, max_cells: int = MAX_CELLS, max_values: int = 5, max_levels: int = 3) -> Core:
-    """A core over a random base table, which further tables may stand beside.
-
-    Core(collection=Collection(a:0; b:1, c:0), sensitive='c')
-    """
+    """A core over a random base table, which further tables may stand beside."""
     domain = domains.of(dice, 3, 4, max_values, max_levels, max_cells)
     cube = DataCube([contingency_tables.of(dice, domain)])
     sensitive = dice.one_of(domain.attributes)

@@ -17,20 +17,8 @@ from command_line import main
 from marginals import TooLittleMemoryError
 from marginals.tables import engines, files, frames, workbook
 
-WAYS = (
-    "pandas",
-    "polars",
-    "polars lazy",
-    "pyarrow",
-    "csv by pandas",
-    "csv by duckdb",
-    "folder of csv by duckdb",
-    "parquet by pandas",
-    "parquet by duckdb",
-    "duckdb",
-    "ibis",
-    "spark",
-)
+WAYS = ("pandas", "polars", "polars lazy", "pyarrow", "csv by pandas", "csv by duckdb", "folder of csv by duckdb",
+        "parquet by pandas", "parquet by duckdb", "duckdb", "ibis", "spark")  # fmt: skip
 
 Way = tuple[Any, str]
 """A source and the engine for it."""

@@ -26,26 +26,14 @@ PROGRAM = f"import tempfile; tempfile.tempdir = None; {forked.COMMAND}"
 """The command, with the folder for temporary files that the environment names."""
 
 CONFIG = """
-[data]
-path = "people.csv"
-memory = "MEMORY"
-engine = "ENGINE"
-[attributes.name]
-role = "identifier"
-[attributes.age]
-role = "quasi-identifier"
-intervals = [5, 10]
-[attributes.sex]
-role = "quasi-identifier"
-[attributes.job]
-role = "quasi-identifier"
-[attributes.disease]
-role = "sensitive"
-[privacy]
-k_link = 5
-diversity = "entropy:2"
-[[risk.rules]]
-attribute = "job"
+data = { path = "people.csv", memory = "MEMORY", engine = "ENGINE" }
+attributes.name.role = "identifier"
+attributes.age = { role = "quasi-identifier", intervals = [5, 10] }
+attributes.sex.role = "quasi-identifier"
+attributes.job.role = "quasi-identifier"
+attributes.disease.role = "sensitive"
+privacy = { k_link = 5, diversity = "entropy:2" }
+risk.rules = [{ attribute = "job" }]
 """
 TOKEN = b"planted"
 
@@ -84,13 +72,9 @@ def files_with_rows(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("command", "engine", "memory"),
-    [
-        ("publish", "duckdb", "1 GB"),
-        ("publish", "duckdb", "1 MB"),
-        ("publish", "pandas", "1 GB"),
-        ("disclose", "duckdb", "1 MB"),
-    ],
-)
+    [("publish", "duckdb", "1 GB"), ("publish", "duckdb", "1 MB"), ("publish", "pandas", "1 GB"),
+     ("disclose", "duckdb", "1 MB")],
+)  # fmt: skip
 def test_no_row_is_left_on_disk_whenever_a_signal_comes(
     command: str, engine: str, memory: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

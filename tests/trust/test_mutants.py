@@ -50,19 +50,6 @@ def test_each_mutant_differs_in_one_place():
     }
 
 
-def test_tests_of_a_function_are_those_that_reach_it_and_the_cheapest_come_first():
-    reached = {
-        "slow": (9.0, ["m:f"]),
-        "quick": (0.1, ["m:f", "m:g"]),
-        "other": (0.1, ["m:g"]),
-        "slower": (99.0, ["m:f"]),
-    }
-    chosen = {
-        name: script.chosen_tests(script.Mutant("m", name, 0, None, "", None), reached) for name in ("f", "h", "")
-    }
-    assert chosen == {"f": ["quick", "slow"], "h": [], "": ["other", "quick", "slow"]}
-
-
 PROGRAM = """
 import json, os, sys
 os.environ["MARGINALS_EXAMPLES"] = "3"

@@ -93,17 +93,9 @@ def test_a_changed_file_of_another_kind_is_noticed(bundle: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "marginals/ward.0.csv",
-        "report2.html",
-        ".hidden",
-        "more/deep/table.csv",
-        ".DS_Store",
-        "marginals/Thumbs.db",
-        "hierarchies/desktop.ini",
-        "datapackage.json.bak",
-    ],
-)
+    ["marginals/ward.0.csv", "report2.html", ".hidden", "more/deep/table.csv", ".DS_Store", "marginals/Thumbs.db",
+     "hierarchies/desktop.ini", "datapackage.json.bak"],
+)  # fmt: skip
 def test_a_file_that_is_not_declared_is_named(bundle: Path, path: str) -> None:
     """Who reads all files of the folder would take it for published; rows can stand in a file of any name."""
     (bundle / path).parent.mkdir(parents=True, exist_ok=True)

@@ -55,6 +55,7 @@ from checks.risk.harm import (
     weighted_mean,
 )
 from checks.risk.worst_case import least_worst_risk
+from dice import Dice, Thrown
 from filled_tables import flat_domain
 from marginals import DisclosureRuleError, SensitivityError
 from models import (
@@ -68,18 +69,79 @@ from models import (
     MaximumEntropy,
     Taxonomy,
 )
-from risk_strategies import (
-    constant_shares,
-    dictionaries,
-    entries_consistent_with,
-    generalizations,
-    harmonic_means,
-    records,
-    sensitivities,
-    spaces,
-)
 from strategies import data_cubes, decomposable_collections, domains, hierarchies, margins, shape_cube
 from work import compare_with_sorting
+
+
+@Thrown
+def spaces(dice: Dice) -> RecordSpace:
+    """Records over 1 .. 4 small attributes."""
+    return RecordSpace(domains.of(dice, min_attributes=1))
+
+
+@Thrown
+def records(dice: Dice, space: RecordSpace, min_size: int = 1, max_size: int = 8) -> Records:
+    """Some records, each value at any level, alike ones included."""
+    size = dice.between(min_size, max_size)
+    columns = [[dice.between(0, root) for _ in range(size)] for root in space.roots.tolist()]
+    return Records(space, np.array(columns, dtype=np.intp).reshape(len(space), size).T)
+
+
+@Thrown
+def generalizations(dice: Dice, originals: Records) -> Records:
+    """The records with each value at the same or a higher level."""
+    levels = np.array([dice.below(4) for _ in range(originals.nodes.size)], dtype=np.intp)
+    return originals.generalized(np.minimum(levels.reshape(originals.nodes.shape), originals.space.heights))
+
+
+@Thrown
+def dictionaries(dice: Dice, space: RecordSpace, max_size: int = 12) -> Dictionary:
+    """Entries at any levels, for people with any numbers."""
+    entries = records.of(dice, space, 1, max_size)
+    return Dictionary(entries, np.array(dice.some(len(entries), range(51))))
+
+
+def constant_shares(taxonomy: Taxonomy) -> FloatArray:
+    """A value weighs the same however general, nothing when suppressed (LSFB09 eq. 2): shape (nodes,)."""
+    return np.array([float(node != taxonomy.root) for node in range(taxonomy.size)])
+
+
+def harmonic_means(taxonomy: Taxonomy, base: FloatArray) -> FloatArray:
+    """w_p = 1 / sum(1 / w_i) over the children of each node themselves, the root 0; infinite and zero weights included."""
+    shares = np.concatenate([base, np.zeros(taxonomy.size - len(base))])
+    with np.errstate(divide="ignore"):
+        for node in range(len(base), taxonomy.root):
+            shares[node] = 1 / np.sum(1 / shares[np.flatnonzero(taxonomy.parents[:-1] == node)])
+    shares[taxonomy.root] = 0
+    return shares
+
+
+def entries_consistent_with(dictionary: Dictionary, record: Records) -> int:
+    """How many entries are consistent with one record."""
+    repeated = Records(dictionary.space, np.broadcast_to(record.nodes, dictionary.entries.nodes.shape))
+    return int(dictionary.entries.is_consistent_with(repeated).sum())
+
+
+_AMOUNTS = (0.0, 0.25, 1.0, 3.0, np.inf)
+
+
+@Thrown
+def sensitivities(dice: Dice, space: RecordSpace, people: int) -> Linear | Multiplicative:
+    """Each parametric family, personal or not, with interactions or not, infinite weights included."""
+    if dice.below(4) == 3:
+        return Constant(dice.one_of([0.0, 1.0, 2.5]))
+    shares = []
+    for taxonomy in space.taxonomies:
+        base = [dice.one_of(_AMOUNTS) for _ in range(taxonomy.hierarchy.size(0))]
+        shares.append(harmonic_means(taxonomy, np.array(base)))
+    terms = [(axis,) for axis in range(len(space))]
+    if dice.yes():
+        terms += [(axis, other) for axis in range(len(space)) for other in range(axis)]
+    count = len(terms) * (people if dice.yes() else 1)
+    of_terms = np.array([dice.one_of(_AMOUNTS) for _ in range(count)])
+    weights = Weights(tuple(shares), tuple(terms), of_terms if count == len(terms) else of_terms.reshape(people, -1))
+    return dice.one_of([Linear, Multiplicative])(weights)
+
 
 CUSTOMERS = RecordSpace(
     Domain.of(
@@ -166,22 +228,6 @@ def test_interactions_as_equation_4_sums_them(data: st.DataObject) -> None:
     assert phi(disclosed, np.arange(len(disclosed))) == pytest.approx(summed)
 
 
-def test_weights_that_make_no_sense_are_refused() -> None:
-    shares = [constant_shares(taxonomy) for taxonomy in CUSTOMERS.taxonomies]
-    wrong: list[Callable[[], object]] = [
-        *(partial(Weights.linear, shares, np.array(w)) for w in ([0.1, 0.2], [0.1, 0.2, -0.3, 0.4], [[[1.0]]])),
-        lambda: Weights.linear(shares, np.array([0.1, 0.2, np.nan, 0.4])),
-        lambda: Weights(tuple(shares), ((4,),), np.ones(1)),
-        lambda: harmonic_shares(CUSTOMERS.taxonomies[1], np.array([1.0, -1.0, 1.0])),
-        lambda: harmonic_shares(CUSTOMERS.taxonomies[1], np.ones(5)),
-        lambda: Constant(-1.0),
-        lambda: Constant(np.array([1.0, np.nan])),
-    ]
-    for make in wrong:
-        with pytest.raises(SensitivityError):
-            make()
-
-
 @given(st.data())
 def test_weights_of_each_person_sum_to_a_total(data: st.DataObject) -> None:
     """LSFB09 section 3.3: to c, or to at most c; how they compare with each other stays."""
@@ -259,23 +305,6 @@ def test_a_million_entries_take_as_long_as_some_sorts_of_them(values: tuple[int,
     assert counts.min() >= 1
     for row in range(3):
         assert counts[row] == entries_consistent_with(dictionary, sought[np.array([row])])
-
-
-def test_records_and_dictionaries_that_do_not_fit_are_refused() -> None:
-    space, other = (RecordSpace(Domain.of({"a": Hierarchy.flat(values)})) for values in ("xy", "xz"))
-    entries, identifiers = Records(space, np.array([[0], [1]])), np.array([7, 8])
-    dictionary = Dictionary(entries, identifiers)
-    identifiers[0] = 8
-    assert dictionary.identifiers.tolist() == [7, 8]
-    for message, make in (
-        ("different attributes", lambda: consistent_counts(Records(other, np.array([[0]])), dictionary)),
-        *((None, partial(Dictionary, entries, np.array(wrong))) for wrong in ([7, 7], [7], [7.5, 8])),
-        ("outside", lambda: Records(space, np.array([[3]]))),
-        ("one column", lambda: Records(space, np.array([0, 1]))),
-        (r"0\.5", lambda: Records(space, np.array([[0.5]]))),
-    ):
-        with pytest.raises(DomainMismatchError, match=message):
-            make()
 
 
 # Losses and risks.
@@ -357,18 +386,6 @@ def test_links_that_are_not_right_miss_the_person() -> None:
     found = linkage_losses(disclosed, public, half, names, harm)
     alone = losses(disclosed, names, harm)
     assert found == pytest.approx([0.5 * 4 + 0.5 * 0.5, 0.5 * 4 + 0.5 * alone[1]])
-
-
-def test_links_that_make_no_sense_are_refused() -> None:
-    names = Records(RecordSpace(flat_domain(name="ab")), np.array([[0], [1]]))
-    other = Links(np.array([0]), np.array([1]), np.ones(1))
-    for message, make in (
-        ("sum to at most 1", lambda: Links(np.array([0, 0]), np.array([0, 1]), np.array([0.7, 0.7]))),
-        ("each", lambda: Links(np.array([0]), np.array([0, 1]), np.array([0.7, 0.7]))),
-        ("contradicts", lambda: linkage_losses(names, names, other, Dictionary(names), Harm(Constant(1)))),
-    ):
-        with pytest.raises(DisclosureRuleError, match=message):
-            make()
 
 
 # The risk under a specific dictionary bounds that under every more general one (LSFB09 Proposition 1).
@@ -518,19 +535,6 @@ def test_the_bounds_hold_for_the_rows_that_do_fit(collection: Collection) -> Non
     assert found.bounds[0] <= found.risk + 1e-9 <= found.bounds[1] + 2e-9
 
 
-def test_what_has_no_answer_is_refused() -> None:
-    cube = shape_cube()
-    space = RecordSpace(cube.domain)
-    ask = partial(release_risk, collection := Collection.of(cube, [cube.domain.mask({"a": 0})]))
-    people, shares = Dictionary(base_rows(collection, space)), tuple(map(constant_shares, space.taxonomies))
-    with pytest.raises(SensitivityError, match="interactions"):
-        ask(people, Multiplicative(Weights(shares, ((0, 1),), np.ones(1))))
-    with pytest.raises(SensitivityError, match="constant, linear"):
-        ask(people, lambda records, _: np.ones(len(records)))
-    with pytest.raises(DomainMismatchError):
-        ask(Dictionary(Records(RecordSpace(flat_domain(a=3)), np.array([[0]]))), Constant(1))
-
-
 # The best disclosure is what brute force finds, by record, on average and in the worst case; rules commute.
 
 
@@ -570,22 +574,6 @@ def test_the_example_of_figure_5() -> None:
     number = np.array([1, 2, 3])
     shown = disclosed(table, [("A2", number == 1, 1), ("A2", number == 3, 1)])
     assert shown.nodes.tolist() == [[3, 0], [1, 1], [3, 2]]
-
-
-def test_rules_that_do_not_fit_are_refused() -> None:
-    start = Disclosure.of(Records(RecordSpace(flat_domain(a="x")), np.array([[0], [0]])))
-    both = np.array([True, True])
-    for error, message, make in (
-        (DomainMismatchError, "no attribute 'b'", lambda: generalize(start, "b", np.array([True, False]), 1)),
-        (DisclosureRuleError, "one truth value", lambda: generalize(start, "a", np.array([True]), 1)),
-        (DisclosureRuleError, "one truth value", lambda: generalize(start, "a", np.array([1, 0]), 1)),
-        (DisclosureRuleError, "levels 0 to 1", lambda: generalize(start, "a", both, -1)),
-        (DisclosureRuleError, "levels 0 to 1", lambda: generalize(start, "a", both, 2)),
-        (DisclosureRuleError, None, lambda: Disclosure(start.originals, np.array([[2], [0]]))),
-        (DomainMismatchError, r"levels .* 0\.5", lambda: Disclosure(start.originals, np.array([[0.5], [0]]))),
-    ):
-        with pytest.raises(error, match=message):
-            make()
 
 
 # The walk finds what brute force finds, and k-anonymity is one of its problems.
@@ -663,6 +651,15 @@ def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionPr
     repeated = np.repeat(found.loss, often.astype(int))
     assert found.risk == pytest.approx(repeated.mean())
     assert found.mean_utility == pytest.approx(np.repeat(found.utility, often.astype(int)).mean())
+    rows = np.arange(len(problem.originals))
+    for levels in problem.originals.space.level_vectors():
+        loss, utility = problem.loss(rows, levels), problem.utility(rows, levels)
+        no_worse = (loss <= found.loss) & (utility >= found.utility) & found.allowed
+        # Of disclosures as good the one with most steps is chosen, also where steps of some attributes are worth nothing.
+        same = (loss == found.loss) & (utility == found.utility) & found.allowed
+        assert np.all(problem.step_count(rows, levels)[same] <= steps[same])
+        # Trade-offs are differences of floats, so that losses within their rounding count as equal there.
+        assert not (no_worse & ((loss < found.loss - 1e-9) | (utility > found.utility))).any()
 
 
 @settings(max_examples=25)
@@ -683,30 +680,11 @@ def test_a_record_of_weight_3_is_three_records(problem: DecisionProblem, share: 
             assert few.mean_utility >= wanted.utility - 1e-6
 
 
-@settings(max_examples=60)
-@given(problems(), OBJECTIVES)
-def test_no_other_disclosure_of_a_record_has_less_loss_and_more_utility(
-    problem: DecisionProblem, objective: Objective
-) -> None:
-    """Not less of the one with no less of the other, whatever was asked for."""
-    found, rows = best_of_each(problem, objective), np.arange(len(problem.originals))
-    steps = distance_from_root(found.disclosure.records)
-    for levels in problem.originals.space.level_vectors():
-        loss, utility = problem.loss(rows, levels), problem.utility(rows, levels)
-        no_worse = (loss <= found.loss) & (utility >= found.utility) & found.allowed
-        # Of disclosures as good the one with most steps is chosen, also where steps of some attributes are worth nothing.
-        same = (loss == found.loss) & (utility == found.utility) & found.allowed
-        assert np.all(problem.step_count(rows, levels)[same] <= steps[same])
-        # Trade-offs are differences of floats, so that losses within their rounding count as equal there.
-        dominates = no_worse & ((loss < found.loss - 1e-9) | (utility > found.utility))
-        assert not dominates.any()
-
-
 @settings(max_examples=40)
 @given(st.data())
 def test_k_anonymity_is_the_best_that_a_constant_sensitivity_allows(data: st.DataObject) -> None:
     """LSFB09 section 5: dictionary = table, Phi = c. The most useful records with a loss of at most c / k are those that
-    k or more rows agree with, and of such the most useful.
+    k or more rows agree with, and of such the most useful. Proposition 2: loss(delta_k) <= c / k < loss(delta_0).
     """
     space = data.draw(spaces())
     originals = data.draw(records(space))
@@ -720,15 +698,6 @@ def test_k_anonymity_is_the_best_that_a_constant_sensitivity_allows(data: st.Dat
         shown = originals.generalized(levels)
         anonymous = consistent_counts(shown, table) >= k
         assert np.all(distance_from_root(shown)[anonymous] <= found.utility[anonymous])
-
-
-@given(st.data())
-def test_breaking_k_anonymity_costs_more_than_keeping_it(data: st.DataObject) -> None:
-    """LSFB09 Proposition 2: loss(delta_k) <= c / k < loss(delta_0), record by record, for any two rules."""
-    space = data.draw(spaces())
-    originals = data.draw(records(space))
-    table, k = Dictionary(originals), data.draw(st.integers(1, len(originals) + 1))
-    c = data.draw(st.sampled_from([0.1, 1.0, 3.0, 7.0]))
     for _ in range(2):
         shown = data.draw(generalizations(originals))
         loss, anonymous = losses(shown, table, Harm(Constant(c))), consistent_counts(shown, table) >= k
@@ -786,20 +755,76 @@ def test_the_outline_of_a_frontier_is_never_above_it(steps: list[tuple[float, fl
     assert np.all(few.risk <= np.interp(few.utility, edge.utility, edge.risk) + tolerance)
 
 
-def test_problems_that_make_no_sense_are_refused() -> None:
-    originals = Records(RecordSpace(flat_domain(a="x")), np.array([[0]]))
-    harm, known = Harm(Constant(1)), (Dictionary(originals),)
-    made = partial(DecisionProblem, originals, known, harm)
-    for message, make in (
-        ("no records", lambda: DecisionProblem(originals[np.array([], dtype=np.intp)], known, harm)),
-        ("probabilities", lambda: DecisionProblem(originals, known * 2, harm)),
-        ("worst case", lambda: DecisionProblem(originals, (), harm, prior=None)),
-        *(("weights", partial(made, weights=np.array(w))) for w in ([-1.0], [np.inf], [0.0], [1.0, 1.0])),
-        ("step", lambda: made(steps=(1.0, 2.0))),
-        *(("finite", partial(*own)) for own in product((LeastRisk, MostUtility, TradeOff), (np.nan, np.inf, -np.inf))),
-    ):
-        with pytest.raises(DisclosureRuleError, match=message):
-            make()
+# What makes no sense is refused.
+
+
+SHARES = [constant_shares(taxonomy) for taxonomy in CUSTOMERS.taxonomies]
+TWO = RecordSpace(flat_domain(a="xy"))
+BOTH = Records(TWO, np.array([[0], [1]]))
+ONE = Records(RecordSpace(flat_domain(a="x")), np.array([[0], [0]]))
+OF_SHAPES = Collection.of(shape_cube(), [shape_cube().domain.mask({"a": 0})])
+SHAPED = RecordSpace(OF_SHAPES.domain)
+PAIR = Weights(tuple(map(constant_shares, SHAPED.taxonomies)), ((0, 1),), np.ones(1))
+problem_of = partial(DecisionProblem, ONE[np.array([0])], (Dictionary(ONE[np.array([0])]),), Harm(Constant(1)))
+
+
+def ask(phi: Sensitivity) -> object:
+    return release_risk(OF_SHAPES, Dictionary(base_rows(OF_SHAPES, SHAPED)), phi)
+
+
+def shows(attribute: str, rows: Sequence[object], level: int) -> object:
+    return generalize(Disclosure.of(ONE), attribute, np.array(rows), level)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "make"),
+    [
+        *((SensitivityError, None, partial(Weights.linear, SHARES, np.array(w)))
+          for w in ([0.1, 0.2], [0.1, 0.2, -0.3, 0.4], [[[1.0]]], [0.1, 0.2, np.nan, 0.4])),
+        (SensitivityError, None, lambda: Weights(tuple(SHARES), ((4,),), np.ones(1))),
+        *((SensitivityError, None, partial(harmonic_shares, CUSTOMERS.taxonomies[1], np.array(base)))
+          for base in ([1.0, -1.0, 1.0], [1.0] * 5)),
+        *((SensitivityError, None, partial(Constant, amount)) for amount in (-1.0, np.array([1.0, np.nan]))),
+        (SensitivityError, "interactions", lambda: ask(Multiplicative(PAIR))),
+        (SensitivityError, "constant, linear", lambda: ask(lambda records, _: np.ones(len(records)))),
+        (DomainMismatchError, None, lambda: release_risk(OF_SHAPES, Dictionary(BOTH), Constant(1))),
+        (DomainMismatchError, "different attributes",
+         lambda: consistent_counts(Records(RecordSpace(flat_domain(a="xz")), np.array([[0]])), Dictionary(BOTH))),
+        *((DomainMismatchError, None, partial(Dictionary, BOTH, np.array(wrong))) for wrong in ([7, 7], [7], [7.5, 8])),
+        *((DomainMismatchError, message, partial(Records, TWO, np.array(nodes)))
+          for message, nodes in (("outside", [[3]]), ("one column", [0, 1]), (r"0\.5", [[0.5]]))),
+        (DisclosureRuleError, "sum to at most 1", lambda: Links(np.array([0, 0]), np.array([0, 1]), np.array([0.7, 0.7]))),
+        (DisclosureRuleError, "each", lambda: Links(np.array([0]), np.array([0, 1]), np.array([0.7, 0.7]))),
+        (DisclosureRuleError, "contradicts", lambda: linkage_losses(
+            BOTH, BOTH, Links(np.array([0]), np.array([1]), np.ones(1)), Dictionary(BOTH), Harm(Constant(1)))),
+        (DomainMismatchError, "no attribute 'b'", lambda: shows("b", [True, False], 1)),
+        *((DisclosureRuleError, "one truth value", partial(shows, "a", rows, 1)) for rows in ([True], [1, 0])),
+        *((DisclosureRuleError, "levels 0 to 1", partial(shows, "a", [True, True], level)) for level in (-1, 2)),
+        (DisclosureRuleError, None, lambda: Disclosure(ONE, np.array([[2], [0]]))),
+        (DomainMismatchError, r"levels .* 0\.5", lambda: Disclosure(ONE, np.array([[0.5], [0]]))),
+        (DisclosureRuleError, "no records",
+         lambda: DecisionProblem(ONE[np.array([], dtype=np.intp)], (Dictionary(ONE),), Harm(Constant(1)))),
+        (DisclosureRuleError, "probabilities", lambda: DecisionProblem(ONE, (Dictionary(ONE),) * 2, Harm(Constant(1)))),
+        (DisclosureRuleError, "worst case", lambda: DecisionProblem(ONE, (), Harm(Constant(1)), prior=None)),
+        *((DisclosureRuleError, "weights", partial(problem_of, weights=np.array(w)))
+          for w in ([-1.0], [np.inf], [0.0], [1.0, 1.0])),
+        (DisclosureRuleError, "step", lambda: problem_of(steps=(1.0, 2.0))),
+        *((DisclosureRuleError, "finite", partial(*own))
+          for own in product((LeastRisk, MostUtility, TradeOff), (np.nan, np.inf, -np.inf))),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(
+    error: type[Exception], message: str | None, make: Callable[[], object]
+) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_identifiers_are_copied() -> None:
+    identifiers = np.array([7, 8])
+    dictionary = Dictionary(BOTH, identifiers)
+    identifiers[0] = 8
+    assert dictionary.identifiers.tolist() == [7, 8]
 
 
 # Minimax: the worst dictionary of each record, beside the worst of all records together.

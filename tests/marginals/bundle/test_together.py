@@ -126,7 +126,7 @@ def test_overlapping_values_tell_what_all_tables_that_fit_both_say(
     worlds = Enumerated(counts, cuts, margins)
     shown = sorted({a for published in margins for attributes in published for a in attributes})
     refined = common_refinement(bundles)
-    certain = refined_certainties(refined, 60.0)["ill"]
+    certain = refined_certainties(refined)["ill"]
     assert certain.is_complete
     assert (certain.determined, certain.exists, certain.small) == worlds.certain(shown, k)
     (finding,) = refined.content.verify([KCombinatorial(k)]).checks

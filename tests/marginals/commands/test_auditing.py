@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 from pathlib import Path
 
@@ -13,30 +12,9 @@ from click.testing import CliRunner, Result
 import marginals
 from command_line import main
 
-PAGE = (Path(__file__).parents[3] / "docs" / "how_to" / "audit.md").read_text(encoding="utf-8")
-
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["audit", *map(str, arguments)])
-
-
-@pytest.fixture
-def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The three linked tables of the how-to."""
-    monkeypatch.chdir(tmp_path)
-    exec(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0], {})
-    return ["by_age.csv", "under_65.csv", "by_sex.csv"]
-
-
-def test_json_tells_all_facts(tables: list[str]) -> None:
-    result = run(*tables, "--json")
-    found = json.loads(result.output)
-    (part,) = found["audited"]
-    recovered = {tuple(f["values"].values()): f["proven"] for f in part["facts"] if f["kind"] == "recovered"}
-    assert recovered["Aurora", "65+"] == [3, 3]
-    assert part["undecided"] == 0
-    python = marginals.audit(*tables)
-    assert python.as_json() == found
 
 
 def test_tables_of_other_people_are_not_combined(tmp_path: Path) -> None:
@@ -77,17 +55,6 @@ def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.Mon
     assert "jobs=1" in run(*files, "--jobs", 1).output
 
 
-def test_a_killed_process_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
-    monkeypatch.setattr("models.intervals.proofs.tightened", killed)
-    result = run(*blocks(tmp_path, 8))
-    assert (result.exit_code, "was killed" in result.output, "Traceback" in result.output) == (2, True, False)
-
-
-def killed(*_: object, **__: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_processes_do_not_answer_to_signals_as_the_program_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,9 +63,10 @@ def test_processes_do_not_answer_to_signals_as_the_program_does(
     def told(*_: object, **__: object) -> None:
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         (tmp_path / "handlers").write_text(" ".join(str(signal.getsignal(number)) for number in numbers))
-        killed()
+        os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr("models.intervals.proofs._AT_ONCE", 100)
     monkeypatch.setattr("models.intervals.proofs.tightened", told)
-    assert run(*blocks(tmp_path, 8)).exit_code == 2
+    result = run(*blocks(tmp_path, 8))
+    assert (result.exit_code, "was killed" in result.output, "Traceback" in result.output) == (2, True, False)
     assert (tmp_path / "handlers").read_text() == "1 0 0", "ignored, and as the system has it"

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
-from math import inf
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,9 @@ import forked
 import marginals
 from command_line import run
 from marginals import InputError, WorkerLostError
-from marginals.deadline import SearchClock, stopped_after, within
+from marginals.deadline import SearchClock, stopped_after
 from marginals.jobs import Jobs
-from models import NEVER, Deadline, TimeOverError
+from models import Deadline, TimeOverError
 from small_release import write_config
 
 ROOT = Path(__file__).parents[3]
@@ -272,16 +271,6 @@ def test_progress_is_told_in_lines_of_json_if_asked_for_and_not_at_every_step(
     tasks = [line["task"] for line in told if line.keys() == {"task", "done", "total"}]
     assert bool(tasks) is bool(told) is bool(lines)
     assert all(task != after for task, after in pairwise(tasks))
-
-
-def test_a_deadline_is_so_many_seconds_away() -> None:
-    deadline = within(1000.0)
-    assert 990 < deadline.left <= 1000
-    assert not deadline.is_over
-    deadline.check()
-    assert within(deadline) is deadline
-    assert within(None) is within(inf) is NEVER
-    assert NEVER.left == inf
 
 
 def test_a_deadline_is_shared() -> None:

@@ -42,7 +42,7 @@ def test_the_demo_publishes_a_release_that_verifies_and_refuses_a_folder_with_th
 
 
 PUBLISHED = {"out", "kl_divergence", "kl_suppressed", "margins", "checks", "search", "steward", "information", "dropped",
-             "errors", "suggestions", "unpublished", "binding", "smallest_sensitive_counts"}  # fmt: skip
+             "errors", "suggestions", "unpublished", "binding", "smallest_sensitive_counts", "harmful_values"}  # fmt: skip
 SEARCHED = {"strategy", "evaluated", "optimal", "lower_bound", "base", "value", "price", "objective"}
 SINGLE = {"levels", "height", "classes", "average_class_size", "discernibility", "kl_divergence"}
 
@@ -133,6 +133,9 @@ def test_sample_writes_the_same_rows_for_the_same_seed(demo: Path, tmp_path: Pat
     assert answered("sample", demo / "release", "-n", 20, "--seed", 3, "-o", tmp_path / "rows.csv")["rows"] == 20
     assert (tmp_path / "rows.csv").read_text() == shown.stdout
     assert run("sample", demo / "release", "-n", 20, "--seed", 4).stdout != shown.stdout
+    exact = answered("sample", demo / "release", "-n", "exact", "-o", tmp_path / "exact.csv")["rows"]
+    assert exact == marginals.open_release(demo / "release").rows
+    assert "exact" in run("sample", demo / "release", "-n", "most").output
 
 
 def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> None:

@@ -91,18 +91,6 @@ def test_events_are_published_as_rows_and_verify_says_so(config: Path, tmp_path:
     assert "claims count rows" in answer["warnings"][0]
 
 
-@pytest.mark.parametrize("counting", ["as init writes it", ONE_ROW])
-def test_rules_are_executed_on_the_rows_that_count(counting: str, config: Path, tmp_path: Path) -> None:
-    if counting == ONE_ROW:
-        changed(config, rows_per_person=ONE_ROW)
-    with config.open("a") as file:
-        file.write('\n[[risk.rules]]\nattribute = "age"\n')
-    assert run("disclose", config, "--out", tmp_path / "rows.csv").exit_code == 0
-    visits = pd.read_csv(tmp_path / "visits.csv").value_counts("patient_id")
-    most = 1 if counting == ONE_ROW else MOST
-    assert len(pd.read_csv(tmp_path / "rows.csv")) == visits.clip(upper=most).sum()
-
-
 def test_what_is_not_clear_of_people_is_said_before_all_else(tmp_path: Path) -> None:
     """Rows entered twice, and nobody said whose they are: no sentence promises anything of people."""
     rng = np.random.default_rng(2)

@@ -1,6 +1,7 @@
 """Commands that can answer with what is proven by then have --seconds."""
 
 import json
+import time
 from itertools import combinations, count
 from pathlib import Path
 
@@ -80,8 +81,8 @@ def test_a_report_and_an_attack_leave_out_what_is_not_known_by_then(pairs: Path,
     assert run("verify", pairs, "--report", tmp_path / "report.html").exit_code == 1
     assert "time was over" in (tmp_path / "report.html").read_text(encoding="utf-8")
     result = run("attack", pairs, "--json")
-    assert result.exit_code == 0
-    assert "time was over" in json.loads(result.stdout)["left_out"]["s"]
+    assert result.exit_code == 1
+    assert "guesses of sensitive values" in json.loads(result.stdout)["unmeasured"]
 
 
 def test_python_has_seconds_too(pairs: Path) -> None:
@@ -113,23 +114,40 @@ def test_what_does_not_end_is_stopped(
     assert result.stderr == f"Error: {said}\n"
 
 
+@pytest.mark.parametrize("by", [marginals.TimeOverError, KeyboardInterrupt])
 @pytest.mark.parametrize("late", ["disclosure_measures", "certainties"])
-def test_an_attack_that_is_stopped_tells_what_it_has(late: str, monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
+def test_an_attack_that_is_stopped_tells_what_it_has(
+    late: str, by: type[BaseException], monkeypatch: pytest.MonkeyPatch, pairs: Path
+) -> None:
     """It printed nothing, although all but the last measure was there."""
 
     def stopped(*_: object) -> None:
-        raise marginals.TimeOverError("as the alarm of --seconds does")
+        raise by("as the alarm of --seconds does, or Ctrl-C")
 
     monkeypatch.setattr(f"marginals.attacks.{late}", stopped)
     result = run("attack", pairs)
-    assert result.exit_code == 0
+    assert result.exit_code == 1
     assert "Published as they are:" in result.stdout
-    assert "Stopped, since the time was over. Not measured: " in result.stdout
-    assert "what is certain. Give --seconds more." in result.stdout
-    assert ("guesses of sensitive values" in result.stdout) == (late == "disclosure_measures")
+    assert "what is certain: not examined (time was over)." in result.stdout
+    assert ("guesses of sensitive values: not examined" in result.stdout) == (late == "disclosure_measures")
     told = json.loads(run("attack", pairs, "--json").stdout)
     assert told["unmeasured"][-1] == "what is certain"
     assert told["published"]
+
+
+def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
+    """The alarm made an error of the status of what was told, after it was told."""
+
+    def endless(*_: object) -> None:
+        while True:
+            sum(range(1000))
+
+    monkeypatch.setattr("marginals.attacks.certainties", endless)
+    begun = time.monotonic()
+    result = run("attack", pairs, "--seconds", "2")
+    assert time.monotonic() - begun < 4
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "what is certain: not examined (time was over)." in result.stdout
 
 
 @pytest.mark.parametrize("base", ["best", "none"])

@@ -1,9 +1,11 @@
 """Counts behind the guesses, against their definitions: codes, copies, sums, missing values, associations, people."""
 
+import math
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from marginals.config.relations import (
     structurally_missing,
     sums,
 )
-from marginals.publishing.proposals import proposed_diversity
+from marginals.publishing.harmful import bounded_values, can_be_shown
 from marginals.tables.people import worth_counting
 from project import ROOT
 
@@ -176,10 +178,17 @@ def test_what_is_demanded_is_what_the_table_can_bear_that_publish_reads(
         frame[name] = frame[name].astype(object).where(rng.random(rows) >= gone, "")
     first = init(frame, tmp_path)
     read = first.config().source.table(10)
-    demands = first.toml["privacy"].get("diversity", {})
-    if isinstance(demands, str):
-        demands = dict.fromkeys(read.sensitive, demands)
-    assert demands == {name: proposed_diversity(read, name, 3, with_room=True) for name in read.sensitive}
+    demanded = first.config().policy.requirements_of(read)
+    assert all(can_be_shown(read, name, demanded) for name in read.sensitive)
+    for name in read.sensitive:
+        values = bounded_values(read, name)
+        section = first.text.split(f"[attributes.{name}]\n")[1].split("\n\n")[0]
+        comment = re.sub(r"\n#\s*", " ", section).partition("all have it: ")[2]
+        for label, count, share in zip(values.hierarchy.labels[values.level], values.rows, values.shares):
+            most = math.ceil(100 * max(Fraction(1, 10), 3 * share / (1 + 2 * share)))
+            bound = "no bound" if most == 100 else str(most)
+            of_all = "under 1" if 100 * share < 1 else str(min(99, round(100 * share)))
+            assert (f'"{label}" {bound} ({of_all})' in comment) == (count >= 10 and len(values.rows) <= 12)
     complete = f"{read.rows + read.left_out:,} of {rows:,}" if rows > 1 else ""
     assert f"count as a value: {complete}" in first.text
 
@@ -195,7 +204,8 @@ def test_whatever_is_left_out_all_rows_that_count_then_satisfy_what_is_demanded(
     frame.loc[rng.random(600) < 0.08, "religion"] = ""
     config = init(frame, tmp_path).config()
     table = config.read_table()
-    assert all(proposed_diversity(table, name, config.policy.min_cell) is not None for name in table.sensitive)
+    demanded = config.policy.requirements_of(table)
+    assert all(can_be_shown(table, name, demanded) for name in table.sensitive)
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=60))

@@ -164,7 +164,7 @@ def test_of_the_census_it_guesses_what_its_maker_says(tmp_path: Path) -> None:
     assert fitted == {"age", "marital_status", "education", "occupation", "postcode"}
     assert config.source.attributes["postcode"].prefixes == (3, 2)
     assert config.source.missing == ("", "?")
-    assert config.policy.diversity == "recursive:3,4"
+    assert config.policy.diversity == "public"
     assert run("publish", first.path, "--out", tmp_path / "out").exit_code == 0
 
 

@@ -214,17 +214,6 @@ def test_a_summary_that_is_longer_than_a_sheet_begins_on_the_first_one(browser: 
     page.close()
 
 
-def test_the_report_begins_with_its_claims_what_can_be_analysed_and_what_is_published(publication: Any) -> None:
-    page = Page(report_of(publication.release.published))
-    assert page.texts("h2")[0] == "Summary"
-    assert page.texts("dt")[:3] == ["Protected", "Can be analysed", "Published"]
-    protected, good_for, what = page.texts("dd")[:3]
-    assert what.startswith("600 rows ")
-    assert "Nothing is published of shoe." in what
-    assert protected.startswith("2 of 2 claims are proven")
-    assert re.findall(r"\d+", good_for) == ["10", "2", "1", "3", "4"], "pairs, by what they can be compared with"
-
-
 def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> None:
     frame = pd.DataFrame({f"q{number:02}": ["x", "y"] * 10 for number in range(30)})
     table = marginals.read_table(frame, dict.fromkeys(frame.columns, "quasi-identifier"))

@@ -72,7 +72,7 @@ def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> N
         pd.concat([frame, frame[frame["diagnosis"] == "Gout"].head(2).assign(diagnosis="Mumps")]), attributes
     )
     release = marginals.publish(rare, Policy(min_cell=5, base="none", diversity="none"))
-    assert "fewer than 5 rows, the rarest 2" in release.steward.unpublished["diagnosis"]
+    assert "fewer than 5 rows, the rarest few" in release.steward.unpublished["diagnosis"]
 
 
 def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> None:

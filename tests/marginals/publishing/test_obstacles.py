@@ -60,8 +60,8 @@ def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(
     told = publication.steward.unpublished
     assert set(told) == {"famsize", "town", "name"}
     for name, parts in (
-        ("famsize", ("2 of its 9 values", "the rarest 2;", 'ladder = "fitted"')),
-        ("town", ("1 of its 3 values has fewer than 10 rows, the rarest 1;", 'ladder = "fitted"')),
+        ("famsize", ("2 of its 9 values", "the rarest few;", 'ladder = "fitted"')),
+        ("town", ("1 of its 3 values has fewer than 10 rows, the rarest few;", 'ladder = "fitted"')),
         ("name", ("2,000 of its 2,000 values", 'ladder = "fitted"')),
     ):
         assert all(part in told[name] for part in parts), told[name]
@@ -73,13 +73,13 @@ def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(
     [
         (
             Policy(k_link=K, base="none", must_publish=[{"town": 0, "age": 1}], diversity="none"),
-            ["{ town = 0, age = 1 }", "k_link = 10: 1 of 41 classes", "the smallest 1;", "{ age = 1, town = 1 }"],
-            "age=60-64, town=(a value of 1 row); 1 row.",
+            ["{ town = 0, age = 1 }", "k_link = 10: 1 of 41 classes", "the smallest few;", "{ age = 1, town = 1 }"],
+            "age=60-64, town=(a value of few rows); few rows.",
         ),
         (
             Policy(k_link=K, base={"age": 0, "famsize": 0}, diversity="distinct:2"),
             ["{ age = 0, famsize = 1 }"],
-            "famsize=2, age=0; 1 row.",
+            "famsize=2, age=0; few rows.",
         ),
         (Policy(k_link=K, diversity="entropy:3"), ['diversity = "entropy:3" fails for ill', "2.4"], ""),
         (Policy(k_link=K, k_combinatorial=3000, diversity="none"), ["k_combinatorial = 3000", "2,000 rows"], ""),

@@ -44,6 +44,7 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
     "risk_ratio": lambda r, a, b: r.risk_ratio({a: VALUES[a]}, {b: VALUES[b]}),
     "sample": lambda r, *_: r.sample(3),
     "sample_base_values": lambda r, *_: r.sample_base_values(3),
+    "exact_rows": lambda r, *_: r.exact_rows(),
     "share": lambda r, a, b: r.share({a: VALUES[a]}, {b: VALUES[b]}),
     "total": lambda r, a, b: r.total(b, {a: VALUES[a]}, NUMBERS[b]),
 }

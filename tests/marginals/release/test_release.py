@@ -32,6 +32,25 @@ def release(request: pytest.FixtureRequest, tmp_path: Path) -> marginals.Release
     return release_of(request.param, tmp_path)
 
 
+def test_in_exact_rows_every_published_count_is_exact(release: marginals.Release) -> None:
+    finest = release.everything.finest_levels
+    for base_values in (False, True):
+        rows = release.exact_rows(seed=3, base_values=base_values)
+        assert len(rows) == release.rows
+        for table in release.everything.tables:
+            above = {}
+            for name, level in table.margin.items():
+                hierarchy, shown = release.domain.hierarchy(name), 0 if base_values else finest[name]
+                above[name] = [
+                    hierarchy.labels[level][code] for code in hierarchy.lift(shown, level)[rows[name].cat.codes]
+                ]
+            labels = pd.DataFrame({name: [table.labels(cell)[name] for cell in range(len(table))] for name in above})
+            assert (
+                pd.DataFrame(above).value_counts().to_dict()
+                == labels.assign(n=table.counts).groupby(list(above)).n.sum().to_dict()
+            )
+
+
 def test_a_margin_is_counted_or_expected_and_bounded(release: marginals.Release) -> None:
     joint = joint_frame(release)
     true = joint_array(shape_cube().table(sum(SHAPE_DOMAIN.attribute_masks))).ravel()

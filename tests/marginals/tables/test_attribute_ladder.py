@@ -1,10 +1,6 @@
 """Ladders fitted to tables: what their levels are, what they are called, and that nothing else about a table changes."""
 
-import os
 import re
-import tempfile
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +13,6 @@ import marginals
 from marginals import Attribute, read_config
 from models import Hierarchy
 
-nightly = pytest.mark.skipif("MARGINALS_TIMES" not in os.environ, reason="takes a minute and a half; make nightly")
 TOWNS = Hierarchy.from_rows(
     [(town, country, "*") for town, country in zip("abcdefghi", ["north"] * 4 + ["south"] * 3 + ["far"] * 2)]
 )
@@ -142,69 +137,12 @@ def test_of_public_labels_all_may_be_named():
         assert read(towns, column, 3).domain.hierarchy("column").labels[1][:2] == ("a", name)
 
 
-def mixed() -> pd.DataFrame:
-    """400 people with a column of each kind, in which most values are rare; some lack a code."""
-    rng = np.random.default_rng(3)
-    pools = {
-        "towns": list("abcdefghi"),
-        "towns that are alike": list("abcdefghi"),
-        "jobs": ["cook", "clerk", "smith", "nun"],
-        "ages": list(range(15)),
-        "bands": ["<18", "18-24", "25-64", "65+"],
-        "codes": ["a13", "a14", "a23", "b13", ""],
-        "bmi": [number / 10 for number in range(180, 240)],
-        "weights": [round(0.4536 * pounds, 2) for pounds in range(120, 160)],
-        "days": pd.date_range("2020-01-01", periods=300).strftime("%Y-%m-%d").tolist(),
-    }
-    columns = {}
-    for kind, pool in pools.items():
-        shares = 1 / np.arange(1, len(pool) + 1)
-        columns[kind] = [str(value) for value in rng.choice(np.array(pool), 400, p=shares / shares.sum())]
-    return pd.DataFrame(columns | {"ill": rng.choice(["no", "yes"], 400)})
-
-
-def bundle(source, engine, folder) -> dict[str, bytes]:
-    attributes = {kind: attribute for kind, (attribute, _) in KINDS.items()} | {"ill": Attribute("sensitive")}
-    attributes["codes"] = Attribute("quasi-identifier", prefixes=[2, 1], ladder="fitted", missing="as a value")
-    table = marginals.read_table(source, attributes, engine=engine, k=5)
-    marginals.publish(
-        table, marginals.Policy(k_link=5, k_combinatorial=5, base="none", diversity="none", strategy="forward")
-    ).write(folder)
-    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
-
-
-@cache
-def bundle_of_a_frame() -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        return bundle(mixed(), "auto", Path(folder) / "frame")
-
-
-@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
-def test_every_engine_gives_the_same_bundle_with_ladders_of_every_kind(tmp_path, engine):
-    if engine != "pandas":
-        pytest.importorskip("duckdb")
-    mixed().to_csv(tmp_path / "t.csv", index=False)
-    expected = bundle_of_a_frame()
-    assert bundle(tmp_path / "t.csv", engine, tmp_path / "out") == expected
-    assert any(b"and over" in content for content in expected.values())
-
-
 def test_a_ladder_of_people_begins_with_as_many_people():
     attributes = {"town": Attribute("quasi-identifier", ladder="fitted"), "ill": "sensitive"}
     frame = pd.DataFrame({"town": ["a"] * 30 + ["b"] * 6 + ["c"] * 12 + ["d"] * 3, "ill": ["no"] * 51})
     assert marginals.read_table(frame, attributes, k=5).domain.hierarchy("town").labels[1] == ("a", "other town", "c")
     counted = marginals.read_table(frame, attributes, k=5, rows_per_person=2)
     assert counted.domain.hierarchy("town").labels[1] == ("a", "other town")
-
-
-def test_a_config_asks_for_a_ladder(tmp_path):
-    (tmp_path / "t.csv").write_text("town,ill\n" + "a,no\n" * 20 + "b,yes\n" * 12 + "c,no\n" * 3 + "d,no\n" * 2)
-    config = tmp_path / "release.toml"
-    config.write_text(
-        'data.path = "t.csv"\nattributes.town.role = "quasi-identifier"\nattributes.town.ladder = "fitted"\n'
-        'attributes.ill.role = "sensitive"\nprivacy.k_link = 4\n'
-    )
-    assert read_config(config).read_table().domain.hierarchy("town").labels[1] == ("a", "b", "other town")
 
 
 def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_numbers() -> None:

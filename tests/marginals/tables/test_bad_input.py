@@ -1,12 +1,8 @@
 """Bad, damaged and endless files, missing engines and too little memory: each is one sentence that quotes no value."""
 
-import bz2
 import gzip
-import io
-import lzma
 import os
 import sys
-import zipfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,17 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from malformed_inputs import COMPRESSIONS
 from marginals import Attribute, InputError, example, read_config, read_hierarchy, read_rows, read_table
 
 ATTRIBUTES: dict[str, Attribute | str] = {"age": "quasi-identifier", "disease": "sensitive"}
 PEOPLE = pd.DataFrame({"age": ["31", "32", "33"], "disease": ["flu", "secret", "flu"]})
 every_engine = pytest.mark.parametrize("engine", ["pandas", "duckdb"])
-
-
-@pytest.fixture(autouse=True)
-def _only_what_is_installed(request: pytest.FixtureRequest) -> None:
-    if "engine" in request.fixturenames and request.getfixturevalue("engine") == "duckdb":
-        pytest.importorskip("duckdb")
 
 
 def refusal(source: object, engine: str = "auto", attributes: dict[str, Attribute | str] = ATTRIBUTES) -> str:
@@ -187,35 +178,19 @@ MANY = pd.DataFrame({"age": ["31", "32", "33"] * 40, "disease": ["flu", "gout", 
 CSV = MANY.to_csv(index=False).encode()
 
 
-def zipped(content: bytes) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as whole:
-        whole.writestr("people.csv", content)
-    return archive.getvalue()
-
-
-COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
-    "gz": lambda content: gzip.compress(content, mtime=0),
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zip": zipped,
-}
-compressions = pytest.mark.parametrize("compression", COMPRESSIONS)
-
-
-@compressions
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zip"])
 @pytest.mark.parametrize("engine", ["auto", "pandas"])
 def test_compressed_files_are_read_and_refused_if_they_are_damaged_or_cut_off(
-    tmp_path: Path, compression: str, engine: str
+    tmp_path: Path, suffix: str, engine: str
 ) -> None:
     """With other bytes in the middle they are refused or, where no checksum tells, read."""
-    content = COMPRESSIONS[compression](CSV)
-    path = tmp_path / f"people.csv.{compression}"
+    content = COMPRESSIONS[suffix](CSV)
+    path = tmp_path / f"people.csv{suffix}"
     path.write_bytes(content)
     assert read_table(path, ATTRIBUTES, engine=engine).rows == 120
     for size in range(0, len(content) - 12, 5):
         path.write_bytes(content[:size])
-        with pytest.raises(InputError, match=rf"^people.csv.{compression} "):
+        with pytest.raises(InputError, match=rf"^people.csv{suffix} "):
             read_table(path, ATTRIBUTES, engine=engine)
     refused = 0
     for place in range(4, len(content) - 8, 5):

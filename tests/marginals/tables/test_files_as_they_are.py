@@ -13,7 +13,7 @@ import pytest
 
 import marginals
 from marginals import Attribute, InputError, Policy, read_config, read_rows, read_table
-from table_readers import run_init
+from table_readers import WAYS, handed_over, run_init
 
 NAMES = ("age", "sex", "region", "diagnosis")
 ROLES = dict.fromkeys(NAMES, "quasi-identifier")
@@ -29,12 +29,6 @@ ROWS = [
 ]
 CELLS = Counter(ROWS)
 engines = pytest.mark.parametrize("engine", ["pandas", "duckdb"])
-
-
-@pytest.fixture(autouse=True)
-def _only_what_is_installed(request: pytest.FixtureRequest) -> None:
-    if "engine" in request.fixturenames and request.getfixturevalue("engine") == "duckdb":
-        pytest.importorskip("duckdb")
 
 
 def lines(*before: str, separator: str = ",", rows: list[tuple[str, ...]] = ROWS, end: str = "\n") -> str:
@@ -71,15 +65,10 @@ READ: dict[str, tuple[str | bytes, dict[str, Any]]] = {
     "separators at the end of rows": (f"{','.join(NAMES)}\n" + BODY.replace("\n", ",\n"), {}),
     "separator at the end of the header": (f"{','.join(NAMES)},\n{BODY}", {}),
     "columns of nothing": (lines().replace("\n", ",,,\n"), {}),
-    "tabs": (lines(separator="\t"), {"separator": "\t"}),
-    "pipes": (lines(separator="|"), {"separator": "|"}),
-    "semicolons": (lines(separator=";"), {"separator": ";"}),
     "Windows": (lines(end="\r\n"), {}),
     "old Macintosh": (lines(end="\r"), {}),
     "several ends of lines": (lines().replace("\n", "\r\n", 20), {}),
     "all ends of lines": (lines().replace("\n", "\r\n", 20)[::-1].replace("\n", "\r", 9)[::-1], {}),
-    "mark of UTF-8": ("\ufeff" + lines(), {}),
-    "UTF-16": (lines().encode("utf-16"), {}),
     "UTF-16 without mark": (lines().encode("utf-16-le"), {}),
     "UTF-16 without mark, big": (lines().encode("utf-16-be"), {}),
     "UTF-16 and a title": (lines("People", "").encode("utf-16"), {"header": 3}),
@@ -283,30 +272,16 @@ PEOPLE = pd.DataFrame([row for n, row in enumerate(ROWS) for _ in range(2 + n % 
 COUNTS = counted(PEOPLE)
 
 
-def sources(frame: pd.DataFrame, folder: Path) -> dict[str, tuple[Any, str]]:
-    frame.to_csv(folder / "people.csv", index=False)
-    frame.to_parquet(folder / "people.parquet", index=False)
-    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
-    return {
-        "csv": (folder / "people.csv", "pandas"), "csv by duckdb": (folder / "people.csv", "duckdb"),
-        "parquet": (folder / "people.parquet", "pandas"), "parquet by duckdb": (folder / "people.parquet", "duckdb"),
-        "pandas": (frame, "auto"), "polars": (polars.from_pandas(frame), "auto"),
-        "lazy": (polars.from_pandas(frame).lazy(), "auto"),
-        "relation": (duckdb.connect().sql(f"FROM read_parquet('{folder / 'people.parquet'}')"), "auto"),
-    }  # fmt: skip
-
-
-def test_a_table_of_counts_is_asked_about_and_counted_by_every_engine(tmp_path: Path) -> None:
-    for way, (source, engine) in sources(COUNTS, tmp_path).items():
-        with pytest.raises(
-            InputError, match=r"looks like a table of counts: 'Freq' .* counts = \"Freq\" .* counts = false"
-        ):
-            read_table(source, ROLES, engine=engine)
-        table = read_table(source, ROLES, engine=engine, counts="Freq")
-        assert Counter(dict(table.base_counts.cells())) == Counter(
-            dict(read_table(PEOPLE, ROLES).base_counts.cells())
-        ), way
-        assert read_table(source, ROLES, engine=engine, counts=False).rows == len(COUNTS), way
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+@pytest.mark.parametrize("way", WAYS)
+def test_a_table_of_counts_is_asked_about_and_counted_by_every_engine(tmp_path: Path, way: str) -> None:
+    source, engine = handed_over(COUNTS, way, tmp_path)
+    asked = r"looks like a table of counts: 'Freq' .* counts = \"Freq\" .* counts = false"
+    with pytest.raises(InputError, match=asked):
+        read_table(source, ROLES, engine=engine)
+    table = read_table(source, ROLES, engine=engine, counts="Freq")
+    assert Counter(dict(table.base_counts.cells())) == Counter(dict(read_table(PEOPLE, ROLES).base_counts.cells()))
+    assert read_table(source, ROLES, engine=engine, counts=False).rows == len(COUNTS)
 
 
 @pytest.mark.parametrize("name", ["n", "COUNT(*)", "Anzahl", "_freq", "Frequency", "obs_value", "Persons", "Total"])

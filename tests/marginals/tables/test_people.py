@@ -105,7 +105,10 @@ def test_what_is_drawn_is_drawn_evenly_a_row_that_occurs_twice_twice_as_often() 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_hand_a_table_over_counts_the_same_rows_and_notices_a_key(way: str, tmp_path: Path) -> None:
     frame = visits()
-    source, engine = handed_over(frame, way, tmp_path)
+    who = frame["patient"].map({name: i for i, name in enumerate(frame["patient"].unique())})
+    split = frame.assign(household=(who // 4).astype(str), member=(who % 4).astype(str))
+    split.loc[frame["patient"] == "", "member"] = ""
+    source, engine = handed_over(split, way, tmp_path)
     (key,) = read_table(source, ROLES, ["", "?"], engine=engine).repeating
     named = frame["patient"][frame["patient"] != ""]
     assert str(key) == f"'patient' looks like a key and repeats: {named.nunique()} values in {len(named)} rows"
@@ -119,6 +122,11 @@ def test_every_way_to_hand_a_table_over_counts_the_same_rows_and_notices_a_key(w
         assert cells(table) == cells(expected), unit
         assert (table.missing, table.left_out) == (expected.missing, expected.left_out)
         assert table.domain.hierarchy("age").labels == expected.domain.hierarchy("age").labels
+    together = read_table(source, ROLES, ["", "?"], engine=engine, person=["household", "member"], rows_per_person=2)
+    alone = read_table(frame, ROLES, ["", "?"], person="patient", rows_per_person=2)
+    assert (together.rows, together.left_out, together.missing) == (alone.rows, alone.left_out, alone.missing)
+    with pytest.raises(InputError, match="the key person must name the column that says whose row it is, or several"):
+        read_table(source, ROLES, person=["household", "household"], one_row="random")
 
 
 @pytest.mark.parametrize("most", [60, 150])
@@ -196,20 +204,6 @@ def test_two_keys_that_may_be_one_person_are_refused_by_their_form(
 def test_keys_that_differ_are_different_people(ids: list[str]) -> None:
     frame = pd.DataFrame({"patient": ids, "age": "20-39"})
     assert read_table(frame, {"age": "sensitive"}, person="patient").rows == len(ids)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_several_columns_together_say_whose_row_it_is(way: str, tmp_path: Path) -> None:
-    frame = visits()
-    who = frame["patient"].map({name: i for i, name in enumerate(frame["patient"].unique())})
-    split = frame.assign(household=(who // 4).astype(str), member=(who % 4).astype(str))
-    split.loc[frame["patient"] == "", "member"] = ""
-    source, engine = handed_over(split, way, tmp_path)
-    together = read_table(source, ROLES, ["", "?"], engine=engine, person=["household", "member"], rows_per_person=2)
-    alone = read_table(frame, ROLES, ["", "?"], person="patient", rows_per_person=2)
-    assert (together.rows, together.left_out, together.missing) == (alone.rows, alone.left_out, alone.missing)
-    with pytest.raises(InputError, match="the key person must name the column that says whose row it is, or several"):
-        read_table(source, ROLES, person=["household", "household"], one_row="random")
 
 
 def test_a_person_alone_must_have_one_row() -> None:

@@ -48,8 +48,8 @@ ATTRIBUTES: dict[str, Attribute | str] = {
     "age": Attribute("quasi-identifier", intervals=[5, 10, 20], missing="as a value"),
     "bmi": Attribute("quasi-identifier", intervals=[0.5, 2.5, 5], start=18.5),
     "seen": Attribute("quasi-identifier", dates=["day", "quarter", "year"]),
-    "district": Attribute("quasi-identifier", prefixes=[3]),
-    "work": "quasi-identifier",
+    "district": Attribute("quasi-identifier", prefixes=[3], ladder="fitted"),
+    "work": Attribute("quasi-identifier", ladder="alike"),
     "illness": "sensitive",
     "id": "identifier",
 }

@@ -91,16 +91,6 @@ def test_rows_without_a_value_are_dropped_and_counted_in_every_piece_of_a_table(
     assert_is_counted(read_table(one, ATTRIBUTES, NO_VALUE, engine="pandas"), frame.iloc[: len(frame) // 3])
 
 
-def test_a_frame_of_numbers_and_a_file_of_it_count_the_same(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"age": [31.0, None, 33.0, 31.0], "town": ["ab"] * 4, "ill": ["flu", "flu", "x", "flu"]})
-    frame.to_parquet(tmp_path / "people.parquet")
-    roles = {name: ATTRIBUTES[name] for name in frame}
-    for source in (frame, tmp_path / "people.parquet"):
-        table = read_table(source, roles)
-        assert dict(table.counts.cells()) == {("31", "ab", "flu"): 2, ("33", "ab", "x"): 1}
-        assert table.missing == 1
-
-
 @pytest.mark.parametrize(
     ("k", "finest"),
     [

@@ -298,7 +298,7 @@ def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edi
         ),
         ("/search/remedy", {"remedy": "diversity", "attribute": "disease", "demand": "recursive:3,2"}),
         ("/levels/names", {"attribute": "town", "level": "9"}),
-        ("/policy/demand", {"attribute": "hat"}),
+        ("/policy/harm", {"attribute": "hat"}),
     ],
 )
 def test_a_form_that_no_page_sends_is_refused_in_words(browser: Browser, path: str, fields: dict[str, str]) -> None:
@@ -385,20 +385,58 @@ def test_each_page_says_who_is_protected_and_offers_a_demand_where_none_is(brows
     browser.window.file.path.write_text(UNDEMANDED)
     page = browser.page(path)
     assert "Nothing is demanded of disease" in protection(page)
-    answer = browser.post("/policy/demand", browser.fields_of(page, "/policy/demand"))
-    assert answer.request.path.endswith(path)
-    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
-    assert "problem" not in protection(answer.get_data(as_text=True))
+    assert 'href="/' in page.partition("Nothing is demanded of disease")[2].partition("</p>")[0]
+    browser.post("/policy/choice", {"choice": "public"})
+    assert browser.window.config().policy.diversity == "public"
+    assert "problem" not in protection(browser.page(path))
 
 
-def test_a_demand_can_be_made_of_what_is_exposed_on_purpose_but_of_no_other_column(browser: Browser) -> None:
+def test_what_is_exposed_on_purpose_is_said_and_can_be_protected(browser: Browser) -> None:
     browser.window.file.path.write_text(CONFIG.replace("entropy:2", "none"))
-    page = browser.page("/publish")
-    assert "on purpose" in protection(page)
-    fields = browser.fields_of(page, "/policy/demand")
-    assert "no sensitive column" in browser.send("/policy/demand", {**fields, "attribute": "town"})
-    browser.post("/policy/demand", {**fields, "back": "//elsewhere.example"})
-    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
+    assert "on purpose" in protection(browser.page("/publish"))
+    browser.post("/policy/choice", {"choice": "strict"})
+    assert browser.window.config().policy.diversity == "strict"
+
+
+def harm_config(folder: Path) -> Path:
+    """The config that `init` writes for people most of whom are not ill."""
+    rng = np.random.default_rng(0)
+    ill = rng.choice(["negative", "positive", "unclear"], 900, p=[0.9, 0.06, 0.04])
+    pd.DataFrame({"town": rng.choice(list("abc"), 900), "hiv": ill}).to_csv(folder / "t.csv", index=False)
+    assert run_init(folder / "t.csv").exit_code == 0
+    config = folder / "release.toml"
+    config.write_text(config.read_text().replace("register = true\n", ""))
+    return config
+
+
+@pytest.mark.parametrize(("answer", "harmful"), [("yes", ("positive", "unclear")), ("no", ())])
+def test_what_looks_harmless_counts_as_harmful_until_somebody_answers(
+    tmp_path: Path, answer: str, harmful: tuple[str, ...]
+) -> None:
+    with browsing(harm_config(tmp_path)) as browser:
+        browser.window.counting.table(20)
+        assert browser.window.config().source.attributes["hiv"].harm.harmful == ()
+        assert "somebody has negative?" in browser.page("/policy")
+        browser.post("/policy/harm", {"attribute": "hiv", "answer": answer})
+        assert browser.window.config().source.attributes["hiv"].harm.harmful == harmful
+        browser.window.counting.table(20)
+        assert "somebody has negative?" not in browser.page("/policy")
+
+
+def test_who_ticks_what_harms_confirms_it_and_may_bound_each_value(tmp_path: Path) -> None:
+    with browsing(harm_config(tmp_path)) as browser:
+        browser.window.counting.table(20)
+        fields = {"attribute": "hiv", "harmful": "positive", "most:positive": "20"}
+        browser.post("/policy/harm", fields)
+        attribute = browser.window.config().source.attributes["hiv"]
+        assert (attribute.harm.harmful, attribute.harm.at_most) == (("positive",), {"positive": 20})
+        for most, said in (("3", "bounds 'positive' by 3 percent"), ("100", "above 0 and below 100"), ("x", "above 0")):
+            browser.window.counting.table(20)
+            assert said in html.unescape(browser.send("/policy/harm", {**fields, "most:positive": most}))
+        assert "Tick the values that harm" in browser.send("/policy/harm", {"attribute": "hiv"})
+        assert browser.window.config().source.attributes["hiv"] == attribute
+        browser.post("/table/roles", {"role:hiv": "quasi-identifier"})
+        assert not browser.window.config().source.attributes["hiv"].harmful
 
 
 def test_small_counts_of_sensitive_values_are_warned_of_before_publishing(browser: Browser) -> None:
@@ -453,39 +491,6 @@ def test_a_choice_leaves_no_sensitive_column_without_a_demand(tmp_path: Path, ch
         assert [each for each in CHOICES if is_in_force(each, page)] == [choice]
 
 
-PROPOSED = ("recursive:3,4", "recursive:3,3", "recursive:3,2", "recursive:10,2", "recursive:30,2", "distinct:2")
-"""The strongest first."""
-
-
-@pytest.mark.parametrize("preset", ["joint-proof", "more-pairs"])
-def test_no_choice_demands_less_of_a_column_than_a_looser_one(tmp_path: Path, preset: str) -> None:
-    """Of columns with a frequent value, with rare ones that only groups of them can be shown with."""
-    rng = np.random.default_rng(0)
-    shares = {"hiv": [929, 60, 11], "tests": [960, 40], "rare": [500, 480, 10, 10], "few": [496, 489, 9, 6],
-              "alike": [250, 250, 250, 250], "last": [968, 32], "tight": [985, 15]}  # fmt: skip
-    frame = pd.DataFrame({"town": rng.choice(list("abc"), 1000), "sex": rng.choice(["f", "m"], 1000)})
-    for name, counts in shares.items():
-        frame[name] = np.repeat([f"{name}{number}" for number in range(len(counts))], counts)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    assert run_init(tmp_path / "t.csv", "--sensitive", ",".join(shares), "--preset", preset).exit_code == 0
-    path = tmp_path / "release.toml"
-    for name in ("rare", "few"):
-        rows = "".join(f"{name}{number};{'few' if number > 1 else 'many'};*\n" for number in range(4))
-        (tmp_path / f"{name}.csv").write_text(rows)
-        path.write_text(
-            path.read_text().replace(f"[attributes.{name}]", f'[attributes.{name}]\nhierarchy = "{name}.csv"')
-        )
-    with browsing(path) as browser:
-        browser.window.counting.table(20)
-        demands = {}
-        for choice in ("research", "public", "strict"):
-            browser.post("/policy/choice", {"choice": choice})
-            demanded = browser.window.config().policy.diversity
-            assert isinstance(demanded, dict)
-            demands[choice] = [PROPOSED.index(demanded[name]) for name in shares]
-        assert all(x >= y >= z for x, y, z in zip(*demands.values())), demands
-
-
 def test_a_demand_that_somebody_typed_stays(browser: Browser) -> None:
     browser.post("/policy/choice", {"choice": "strict"})
     assert browser.window.config().policy.diversity == "entropy:2"
@@ -527,12 +532,12 @@ def test_a_first_config_is_the_public_file_and_a_preset_takes_the_comments_of_wh
 
 def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> None:
     config = write_config(tmp_path)
-    config.write_text(CONFIG.replace('diversity = "entropy:2"', '# mine\ndiversity = "distinct:2"  # why'))
+    config.write_text(CONFIG.replace('diversity = "entropy:2"', '# mine\ndiversity = "research"  # why'))
     with browsing(config) as browser:
         browser.window.counting.table(20)
         browser.post("/policy/choice", {"choice": "public"})
         text = config.read_text()
-    assert "distinct:2" not in text
+    assert "research" not in text
     assert "# mine\n" in text
     assert "# why" in text
 

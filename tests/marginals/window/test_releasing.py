@@ -325,11 +325,11 @@ def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_pr
     browser.change("/table", "/table/roles", {"role:disease": "sensitive"})
     browser.post("/search", {})
     refused = browser.until("/search", "no diversity is demanded")
-    assert re.search(r'name="remedy" value="diversity".*?name="demand" value="recursive:3,', refused, re.DOTALL)
+    assert re.search(r'name="remedy" value="diversity".*?name="demand" value="public"', refused, re.DOTALL)
     assert "Nothing is demanded of disease" in browser.until("/publish", "600 rows")
     assert "Nothing is demanded of disease" in browser.until("/policy", "kind:disease")
     browser.change("/policy", "/policy")
-    assert str(browser.window.config().policy.diversity).startswith("recursive:3,")
+    assert browser.window.config().policy.diversity == "public"
     assert "Nothing is demanded" not in browser.page("/policy")
     browser.post("/search", {})
     browser.until("/search", "Smallest sensitive count")

@@ -92,22 +92,6 @@ def test_two_induced_attributes_are_adjacent_exactly_when_a_margin_shows_both(da
     assert InteractionGraph.of(domain, map(domain.mask, [*reversed(drawn), *drawn])) == graph
 
 
-@given(st.data())
-def test_the_graph_of_a_decomposable_collection_is_chordal_with_its_margins_as_cliques(data):
-    domain = data.draw(domains())
-    masks = data.draw(decomposable_masks(domain))
-    graph = InteractionGraph.of(domain, masks)
-    assert nx.is_chordal(graph.to_networkx())
-    assert maximal_cliques(graph) == sorted(masks)
-
-
-@given(networks(), st.sets(st.integers(0, VERTEX_COUNT - 1)))
-def test_a_set_is_complete_exactly_when_all_its_pairs_are_adjacent(network, chosen):
-    chosen &= set(network)
-    complete = all(network.has_edge(a, b) for a, b in combinations(chosen, 2))
-    assert _graph(network.edges, network).is_complete(_mask(chosen)) == complete
-
-
 @given(networks(), st.sets(st.integers(0, VERTEX_COUNT - 1)))
 def test_a_separator_cuts_exactly_the_pairs_that_no_path_joins_without_it(network, separator):
     graph = _graph(network.edges, network)

@@ -442,6 +442,11 @@ def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
     assert not ends.by({}).sharp
     assert ends.bounds().sharp
     assert ends.bounds() == ends.bounds(5.0) == ends.flow_bounds()
+    source, total = FrechetBounds(collection), collection.cube.total
+    for inside, rows in ((np.zeros(3, dtype=bool), 0), (np.ones(3, dtype=bool), total)):
+        assert source.of_box({"a": inside}).bounds() == CountBounds(rows, rows, sharp=True)
+    with pytest.raises(DomainMismatchError, match="'a'"):
+        source.of_box({"a": np.ones(2, dtype=bool)})
 
 
 def test_bounds_are_never_looser_than_those_of_known_parts() -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from models import (
     Classification,
     ContradictionError,
     Deadline,
-    Interval,
     IntervalTable,
     disagreements,
     joint_contradiction,
@@ -315,6 +315,9 @@ def test_explanations_are_identities_of_the_truth() -> None:
 
 
 Cell = Mapping[str, str]
+Interval = tuple[Any, Any]
+"""The least and the largest number that is possible; `UNBOUNDED` for none."""
+
 SUPPRESSED: Interval = (0, UNBOUNDED)
 
 
