@@ -7,22 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, prod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, refinements, refusals
 from checks.attacks.guesses import (
     LikelySmall,
-    accuracy,
-    base_rate,
-    confident,
     definetti,
     expected_classes,
     likely_small,
     published_groups,
     sensitive_levels,
-    skewness,
+    surest_right,
 )
 from checks.attacks.knowledge import (
     USUAL_BOUND,
@@ -40,7 +37,8 @@ from checks.attacks.knowledge import (
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
-from checks.classes import equivalence_classes
+from checks.classes import EquivalenceClasses, equivalence_classes
+from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.impossible import ImpossiblePair
@@ -65,6 +63,7 @@ from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
+from models.arrays import FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Crossing
@@ -74,47 +73,48 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
 
+if TYPE_CHECKING:
+    from checks.maxent.surest import HarmfulValues
+
 Bundles = Sequence[tuple[str, BundleContent]]
 """Releases by name."""
 
 
 @dataclass(frozen=True)
-class Guessing:
-    """Shares of the rows whose sensitive value is guessed by attackers who know everybody's nonsensitive values.
+class SurestGuesses:
+    """The `number` rows that are guessed surest to have a value, or one of several.
 
-    definetti: learns across classes until nothing changes, and keeps to the published counts. naive_bayes: one round of
-    that. maxent: guesses by the shares of each class. base_rate: without a release. confident: of the first three the
-    share among the `people` rows that the guesses are most confident of.
+    overall: share of everybody that has it. expected: share of these rows by the shares of their classes, if everybody were
+    as the maximum-entropy model says. right: share that has it, by attackers who know everybody's nonsensitive values:
+    definetti learns across classes until nothing changes, and keeps to the published counts; naive_bayes is one round of
+    that; maxent guesses by the shares of each class. None without the truth.
     """
 
-    definetti: float
-    naive_bayes: float
-    maxent: float
-    base_rate: float
-    people: int
-    confident: Mapping[str, float]
+    values: str
+    number: int
+    overall: float
+    expected: float
+    right: Mapping[str, float] | None = None
+
+    @property
+    def gain(self) -> float:
+        """How much more often the best guess is right than one without a release."""
+        return max((self.right or {"": self.expected}).values()) - self.overall
 
 
 @dataclass(frozen=True)
 class DisclosureMeasures:
     """What readers can conclude about one sensitive attribute.
 
-    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. skewness: largest
-    total variation of a class's maxent posterior from everybody's distribution. expected: share of right guesses by the
-    likeliest value of each class, if everybody were as the maximum-entropy model says; expected_confident: the same of the
-    `people` rows that the guesses are most confident of. guessing: None without the truth.
+    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. surest: of each
+    harmful value, what gains most first; of each value where none is called harmful, the most frequent one last.
     """
 
     sensitive: str
     reconstruction: Reconstruction
     levels: Mapping[str, int]
     shown: tuple[str, ...]
-    skewness: float
-    skewed_class: Mapping[str, str]
-    expected: float
-    people: int
-    expected_confident: float
-    guessing: Guessing | None = None
+    surest: tuple[SurestGuesses, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,30 +153,42 @@ def disclosure_measures(
         try:
             if cells > most_cells:
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
-            measures.append(_measures(model, levels))
+            measures.append(_measures(model, levels, published.harmful.get(sensitive)))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
     return measures, left_out
 
 
-def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
+def _measures(model: MarginalModel, levels: Mapping[str, int], harmful: "HarmfulValues | None") -> DisclosureMeasures:
     classes = expected_classes(model, levels)
-    distance, skewed_class = skewness(classes)
     determined = reconstruction(model.frechet_bounds, levels)
     shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
-    expected = 0.0, 0, 0.0
-    if len(classes):
-        number = _confident_rows(round(float(classes.counts.sum())))
-        expected = accuracy(classes.counts, classes), number, confident(classes.counts, classes, number)
-    return DisclosureMeasures(classes.sensitive, determined, levels, shown, distance, skewed_class, *expected)
+    surest = _surest(classes, harmful, {}, classes.counts) if len(classes) else ()
+    return DisclosureMeasures(classes.sensitive, determined, levels, shown, surest)
 
 
 MOST_CONFIDENT = 1000
-"""Rows of which guesses are most confident that are looked at apart; of a small table a tenth of its rows."""
+"""Rows that are guessed surest to have a value; of a small table a tenth of its rows, of a rare value as many as have it."""
 
 
-def _confident_rows(total: int) -> int:
-    return max(min(MOST_CONFIDENT, total // 10), 1)
+def _surest(
+    people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
+) -> tuple[SurestGuesses, ...]:
+    """The guesses of each harmful value; of any where none is called so. people: by the truth. model: shares of classes."""
+    values, missing, result = people.values, standing_for_none(people.values), []
+    known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
+    sets = {label: [code] for code in known for label in values.labels_of([code])}
+    if harmful is not None:
+        sets = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
+    for name, codes in sets.items():
+        rows = sum(values.rows[code] for code in codes)
+        number = max(min(MOST_CONFIDENT, sum(values.rows) // 10, rows), 1)
+        expected = surest_right(model, replace(people, counts=model), codes, number)
+        right = {reader: surest_right(guess, people, codes, number) for reader, guess in guesses.items()}
+        overall = rows / sum(values.rows[code] for code in known)
+        result.append(SurestGuesses(name, number, overall, expected, right or None))
+    last = max(result, key=lambda guess: guess.overall, default=None)
+    return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 
 
 def thresholds(published: BundleContent) -> Iterator[Threshold]:
@@ -192,13 +204,12 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 class View:
     """What the holder of some releases concludes about the cells of one margin.
 
-    smallest: the most rows that the smallest class can have. skewness: None if the attribute is not shown.
+    smallest: the most rows that the smallest class can have.
     """
 
     releases: tuple[str, ...]
     reconstruction: Reconstruction
     smallest: int
-    skewness: float | None
 
 
 @dataclass(frozen=True)
@@ -242,10 +253,8 @@ def composition(bundles: Bundles, together: BundleContent, model: MarginalModel)
 
 
 def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
-    sensitive_at = sensitive_levels(model, list(levels)[-1])
-    furthest = skewness(expected_classes(model, sensitive_at))[0] if sensitive_at else None
     bounds = model.frechet_bounds
-    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)
+    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive))
 
 
 CERTAIN_SECONDS = 10.0
@@ -426,8 +435,9 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
-    (0.792, 0.375)
+    >>> surest = attacks.attacked[0].surest[0]
+    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
+    ('Asthma', 1.0, 0.271)
     >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
     (3, 0)
     """
@@ -538,7 +548,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         measures, left_out = disclosure_measures(published, core)
         if truth is not None and true is not None:
             attributes = model.domain.attributes
-            measures = [replace(m, guessing=_guessing(true, m.sensitive, attributes, truth)) for m in measures]
+            measures = [_guessed(of, true, attributes, truth, published.harmful.get(of.sensitive)) for of in measures]
         return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
@@ -647,7 +657,14 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
     return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
 
 
-def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
+def _guessed(
+    measures: DisclosureMeasures,
+    true: MarginalModel,
+    attributes: Sequence[str],
+    truth: Table,
+    harmful: "HarmfulValues | None",
+) -> DisclosureMeasures:
+    sensitive = measures.sensitive
     level = sensitive_levels(true, sensitive)[sensitive]
     base = {a: 0 for a in truth.quasi_identifiers if a in attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
@@ -662,10 +679,4 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
         "naive_bayes": definetti(people, groups, rounds=1),
         "maxent": definetti(people, groups, rounds=0),
     }
-    number = _confident_rows(int(people.counts.sum()))
-    return Guessing(
-        **{name: accuracy(guess, people) for name, guess in guesses.items()},
-        base_rate=base_rate(people),
-        people=number,
-        confident={name: confident(guess, people, number) for name, guess in guesses.items()},
-    )
+    return replace(measures, surest=_surest(people, harmful, guesses, guesses["maxent"]))

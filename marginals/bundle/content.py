@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from checks.claims import (
     AttributeClaim,
     Claim,
     CountClaim,
     KLink,
+    MaxentDiversity,
     MinCell,
     NoSmallCertain,
     Question,
@@ -20,6 +21,7 @@ from checks.claims import (
     undecided,
 )
 from checks.combinatorial import ToldByLabels, crowded, label_counts
+from checks.diversity.criterion import Diversity
 from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
@@ -30,11 +32,14 @@ from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
-from models.errors import MarginalsError
+from models.errors import MarginalsError, TimeOverError
 from models.graphs.junction_tree import Collection, Crossing, maximal_masks
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.hierarchy import Domain, Mask
+
+if TYPE_CHECKING:
+    from checks.maxent.surest import HarmfulValues
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -70,8 +75,13 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
-        told = {"rules": self.rules, "smallest_sensitive_counts": self.smallest_sensitive, "warnings": self.warnings}
-        told["crossing_levels"] = self.crossing
+        told = {
+            "rules": self.rules,
+            "harmful_values": [*self.published.harmful.values()] if self.published else [],
+            "smallest_sensitive_counts": self.smallest_sensitive,
+            "warnings": self.warnings,
+            "crossing_levels": self.crossing,
+        }
         checks = {"ok": self.ok, "checks": plain(self.checks)}
         return checks | {name: plain(each) for name, each in told.items() if each}
 
@@ -209,6 +219,22 @@ class BundleContent:
     def claiming(self, claims: Sequence[Claim], rules: Sequence[AppliedRule] = ()) -> "BundleContent":
         """The same content with other claims and rules."""
         return replace(self, claims=tuple(claims), rules=tuple(rules))
+
+    @cached_property
+    def harmful(self) -> Mapping[str, "HarmfulValues"]:
+        """How sure a reader can be of each value that the claims bound, by sensitive attribute."""
+        from checks.maxent.surest import harmful_values  # slow to import, and few need it
+
+        criteria: dict[str, list[Diversity]] = {}
+        for claim in self.claims:
+            if isinstance(claim, MaxentDiversity) and claim.class_diversity is not None:
+                criteria.setdefault(claim.about, []).append(claim.class_diversity)
+        people = self.most_rows_of_a_person or 1
+        try:
+            found = (harmful_values(self.collection, a, own, people, self.deadline) for a, own in criteria.items())
+            return {each.sensitive: each for each in found if each is not None}
+        except TimeOverError:
+            return {}
 
     @cached_property
     def _verified(self) -> Verification:

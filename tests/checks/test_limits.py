@@ -107,6 +107,7 @@ ELSEWHERE = {
         "checks.population": "_MOST_COLUMNS _MOST_WORK",
     },
     "checks/test_claim": {"checks.claims": "MOST_ROWS"},
+    "marginals/test_surest": {"checks.maxent.surest": "_MOST_SETS"},
 }
 """Limits beyond which other tests go by themselves, or that bound what is said."""
 
