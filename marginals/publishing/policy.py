@@ -121,8 +121,8 @@ class Policy:
     function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`).
     further_tables: tables of nonsensitive attributes beside those that have a junction tree: "pairs", at most so many, or a
     list of the attributes of each; "none". They need k_link, max_sensitive_margins = 1, and no k_combinatorial.
-    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows, as its
-    publisher attests; k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
+    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows;
+    k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
     published, without what can be worked out. crossing_levels: whether two tables may show
     two attributes so that one is finer here and the other one there; who knows impossible combinations can then subtract
     counts. Raises InputError or CriterionError for values that make no sense.
