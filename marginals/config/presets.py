@@ -52,7 +52,7 @@ MORE_PAIRS = Preset(
     "more-pairs",
     "Further tables of pairs of nonsensitive columns stand beside those with a junction tree, so that many more cross "
     "tables are exact.",
-    "What anybody can check is less: that no combination that is looked at is certain to have fewer than k rows; small counts "
+    "Anybody can check less: that no combination that is looked at is certain to have fewer than k rows; small counts "
     "are ruled out among those that are published, not among those that can be worked out; and one table at most shows a "
     "sensitive column.",
     "no_small_certain",
