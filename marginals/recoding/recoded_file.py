@@ -246,7 +246,10 @@ def _diverse(
             f"{name} generalizes values of {sensitive!r}; what these tell is said by functional:tau,l only, not by "
             f"{diversity}"
         )
-    if diversity.is_relative:  # it compares with all rows of the file, and names values
+    if diversity.is_relative:  # it compares with all rows of the file, and may name values that have none
+        named = {label for field in vars(diversity).values() if isinstance(field, tuple) for label in field}
+        if attribute.hierarchy is None:
+            hierarchy = Hierarchy.from_rows((label, SUPPRESSED) for label in sorted({*hierarchy.labels[0], *named}))
         labels = list(hierarchy.labels[0])
     counts = np.array([[rows[label] for label in labels] for rows in classes.values()], dtype=np.int64)
     if diversity.is_relative:
