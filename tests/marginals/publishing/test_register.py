@@ -39,8 +39,11 @@ def evenly(sizes: dict[tuple[str, str], int]) -> Table:
 
 
 def certain() -> Table:
-    """The table of design 4.18: its two tables with S make S of 20 people certain to a reader with a register."""
-    of_each = {("a1", "b1"): (50, 50), ("a1", "b2"): (10, 0), ("a2", "b1"): (0, 10), ("a2", "b2"): (50, 50)}
+    """The table of design 4.18: its two tables with S make S of 22 people certain to a reader with a register.
+
+    No two columns have the same counts, by which they could be one.
+    """
+    of_each = {("a1", "b1"): (51, 50), ("a1", "b2"): (10, 0), ("a2", "b1"): (0, 12), ("a2", "b2"): (60, 42)}
     return table_of({(a, b, s): n for (a, b), counts in of_each.items() for s, n in zip(("s1", "s2"), counts)})
 
 
