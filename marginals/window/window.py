@@ -5,7 +5,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
@@ -13,9 +13,7 @@ from typing import Any, Generic, TypeVar
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
-from marginals.config import RARE
 from marginals.config.release_toml import Config
-from marginals.errors import InputError
 from marginals.names import number_of
 from marginals.publishing.single_tables import Assessed, assess
 from marginals.tables.attribute import Role
@@ -149,25 +147,18 @@ def _key(config: Config, kind: str) -> str:
 
 
 def _columns(config: Config) -> dict[str, ColumnCounts]:
-    from marginals.tables.distinct_rows import text_of
-    from marginals.tables.values import NumberFormat, missing_among
+    from marginals.config.facts import Facts
 
     source, counts = config.source, {}
     frame = frame_of(source.files())
     for name in map(str, frame.columns):
-        try:
-            texts = frame[name].map(text_of, na_action="ignore")
-            occurring = texts.value_counts(dropna=True)
-        except (TypeError, InputError):
+        facts = Facts.read(frame, name)
+        if not facts.values and frame[name].notna().any():
             counts[name] = ColumnCounts(len(frame), 0, 0, "values that cannot be counted")
             continue
-        occurring = occurring[~occurring.index.isin(missing_among(occurring.index, source.missing, source.decimal))]
-        rows, distinct = int(occurring.sum()), len(occurring)
-        written = NumberFormat.of(list(occurring.index[:5000]), source.decimal)
-        numbers = [] if written is None else list(map(written.number, occurring.index[:5000]))
-        are_numbers = bool(numbers) and all(number is not None for number in numbers)
-        rare, kind = int((occurring < RARE).sum()), "numbers" if are_numbers else "texts"
-        counts[name] = ColumnCounts(len(frame) - rows, distinct, rare, kind)
+        facts = replace(facts, decimal=source.decimal).without(source.missing)
+        kind = "texts" if facts.numbers is None else "numbers"
+        counts[name] = ColumnCounts(facts.missing, facts.distinct, facts.uncommon, kind)
     return counts
 
 

@@ -358,6 +358,18 @@ def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_pr
     assert "The smallest count with a sensitive value is" in browser.until("/publish", "in what was found")
 
 
+def test_risks_are_those_of_the_table_with_the_roles_that_it_has_now(browser: Browser) -> None:
+    """They were of the table as it was counted before, where nobody had asked for its rows since."""
+    counting, path = browser.window.counting, browser.window.file.path
+    before = counting.assessed(60).value
+    path.write_text(
+        CONFIG.replace('[attributes.town]\nrole = "quasi-identifier"', '[attributes.town]\nrole = "ignored"')
+    )
+    config = browser.window.config()
+    expected = marginals.assess(config.read_table(), config.policy, None, config.read_population())
+    assert repr(counting.assessed(60).value) == repr(expected) != repr(before)
+
+
 def step_states(page: str) -> dict[str, str]:
     """The state of each step that a page says."""
     return dict(re.findall(r'<a href="[^"]*/(\w+)"(?: aria-current="page")? class="(\w+)" title="[^"]*">', page))
