@@ -61,7 +61,7 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
     link = k_link(collection, sensitive, k)
     if not link.holds:
         return replace(link, criterion=CRITERION, parameters=parameters)
-    if collection.is_decomposable:
+    if collection.is_decomposable or collection.supports:
         finding = k_combinatorial(collection, sensitive, k, budget)
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
@@ -73,7 +73,7 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
     examined, is_complete = 0, True
-    for question in _questions(Collection.of(collection.cube, masks), budget.cells):
+    for question in _questions(Collection.of(collection.cube, masks, collection.supports), budget.cells):
         if effort.is_over:
             is_complete = False
             break
@@ -118,7 +118,8 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
         return public.within(by).is_decomposable
 
     levels = [sorted({mask & own for mask in public.masks} - {0}) for own in domain.attribute_masks]
-    threes = {sum(own[-1] for own in some): some for some in combinations(filter(None, levels), 3)}
+    shown = [*filter(None, levels)]
+    threes = {sum(own[-1] for own in some): some for some in combinations(shown, min(len(shown), 3))}
     linked = [three for three in of_few_values(threes) if not has_tree(three)]
     coarse = (
         (margin, [margin])
