@@ -112,9 +112,8 @@ def _nodes(taxonomy: Taxonomy, labels: Sequence[str], decimal: str) -> IndexArra
     # Of each label, or of the number or date that it spells; -1 if there is none.
     # Read from the top down, so that the lowest of equal labels stays.
     node_of = {label: node for node, label in reversed(list(enumerate(taxonomy.labels)))}
-    nodes = [node_of.get(label, -1) for label in labels]
-    spelled = (node_of.get(base_text(label, decimal), -1) if node < 0 else node for label, node in zip(labels, nodes))
-    return np.fromiter(spelled, dtype=np.intp, count=len(nodes))
+    spelled = (label if label in node_of else base_text(label, decimal) for label in labels)
+    return np.array([node_of.get(label, -1) for label in spelled], dtype=np.intp)
 
 
 @dataclass(frozen=True)
