@@ -324,7 +324,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     if not link.holds:
         return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
     if not collection.is_decomposable:
-        return by_programming(collection, sensitive, k, budget)
+        return _of_cyclic_parts(collection, sensitive, k, budget)
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
     parts: list[Part] = []
     findings: list[Finding] = []
@@ -348,6 +348,21 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     examined = sum(finding.examined for finding in findings)
     together = replace(decisive, algorithms=tuple(algorithms), examined=examined)
     return _with_nearest(together, [part.until(budget.deadline) for part in parts], link, budget)
+
+
+def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+    """The decisive finding on the cyclic parts of a collection, in whose margins each class has k rows.
+
+    The other margins can be glued to them: U is the least of what it is in each part, and of the counts in the others.
+    """
+    domain = collection.domain
+    aside = sum(mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive)
+    findings = []
+    for part in cyclic_parts(collection, aside):
+        decide = k_combinatorial if part.is_decomposable else by_programming
+        findings.append(decide(part, sensitive, k, budget))
+    decisive = min(findings, key=lambda finding: DECISIVE.index(finding.verdict))
+    return replace(decisive, examined=sum(finding.examined for finding in findings))
 
 
 def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
@@ -473,12 +488,10 @@ def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Findi
     published = replace(k_link(counted, (), least), criterion="min-cell")
     if not published.holds:
         return published
-    parts = cyclic_parts(collection)
-    if not parts:
+    if collection.is_decomposable:
         return replace(published, algorithms=(Algorithm.K_LINK,))
-    programmed = [by_programming(part, (), least, budget) for part in parts]
-    decisive = min(programmed, key=lambda finding: DECISIVE.index(finding.verdict))
-    examined = published.examined + sum(finding.examined for finding in programmed)
+    decisive = _of_cyclic_parts(collection, (), least, budget)
+    examined = published.examined + decisive.examined
     if not decisive.holds:
         return replace(decisive, criterion="min-cell", examined=examined)
     note = "the cell shown is the smallest published one; together the tables can bound another one by less"

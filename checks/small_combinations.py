@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
-from math import prod
+from math import inf, prod
 from operator import or_
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -61,7 +61,7 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
     link = k_link(collection, sensitive, k)
     if not link.holds:
         return replace(link, criterion=CRITERION, parameters=parameters)
-    if collection.is_decomposable:
+    if collection.is_decomposable or collection.supports:
         finding = k_combinatorial(collection, sensitive, k, budget)
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
@@ -73,7 +73,7 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
     examined, is_complete = 0, True
-    for question in _questions(Collection.of(collection.cube, masks), budget.cells):
+    for question in _questions(Collection.of(collection.cube, masks, collection.supports), budget.cells):
         if effort.is_over:
             is_complete = False
             break
@@ -99,7 +99,7 @@ def _cleared_by_possible_tables(
         witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
     except (TimeOverError, TooManyCellsError):
         return None
-    witnesses = witnessing.look(_MOST_ROUNDS, deadline.share(2))
+    witnesses = witnessing.look(inf, deadline.share(2))
     return witnesses.small if witnesses.clear_all else None
 
 
@@ -118,7 +118,8 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
         return public.within(by).is_decomposable
 
     levels = [sorted({mask & own for mask in public.masks} - {0}) for own in domain.attribute_masks]
-    threes = {sum(own[-1] for own in some): some for some in combinations(filter(None, levels), 3)}
+    shown = [*filter(None, levels)]
+    threes = {sum(own[-1] for own in some): some for some in combinations(shown, min(len(shown), 3))}
     linked = [three for three in of_few_values(threes) if not has_tree(three)]
     coarse = (
         (margin, [margin])
@@ -193,9 +194,6 @@ _MOVES = 256
 
 _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves between two looks empty or fill."""
-
-_MOST_ROUNDS = 10_000
-"""Of exchanges; long before there is nothing open, or nothing is cleared any more."""
 
 _IDLE, _ANEW = 10, 3
 """Rounds in a row that find no witness, after which others will seldom find one, and after which tables are made anew."""
@@ -306,7 +304,7 @@ class Witnessing:
             chains.append(({a: codes.astype(np.intp) for a, codes in table.items()}, np.random.default_rng(seed)))
         self._chains, self._seed = chains, self._seed + CHAINS
 
-    def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
+    def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes.
 
         Chains that find nothing any more begin anew with other tables, which exchanges may not lead to.

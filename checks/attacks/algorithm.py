@@ -60,7 +60,7 @@ from models.programs.consistent_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DOUBTFUL, DataCube, interactions
 from models.tables.fitted_levels import FittedLadder, thresholds
-from models.tables.hierarchy import Domain, Margin, Mask
+from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
 
 USUAL_SENSITIVE_MARGINS = 3
 """Margins that may show the same sensitive attribute where a policy says nothing of it."""
@@ -134,6 +134,14 @@ class _Rules:
     @cached_property
     def priced(self) -> DataCube:
         return DataCube(self.collection.tables, parameters=interactions)
+
+    @cached_property
+    def crossing(self) -> bool:
+        """Whether two margins show two attributes at crossing levels; if none do, the search refused that, as by default."""
+        return any(self.domain.crosses(*pair) for pair in combinations(self.cliques, 2))
+
+    def keeps_levels(self, margin: Mask) -> bool:
+        return self.crossing or not any(self.domain.crosses(margin, clique) for clique in self.cliques)
 
     def spend(self, kind: str, amount: int) -> bool:
         """Whether so much work of a kind was left."""
@@ -315,6 +323,8 @@ def _judged_step(
     after = Collection.of(cube, maximal_masks([*rules.collection.masks, domain.mask({**margin, attribute: finer})]))
     if not after.is_decomposable:
         return replace(step, note="with it the release would have no junction tree, so it need not have been tried")
+    if not rules.keeps_levels(domain.mask({**margin, attribute: finer})):
+        return replace(step, note="with it levels of two tables would cross, so it need not have been tried")
     together = _joint_reason(rules, mask, after)
     if attribute in rules.sensitive:
         # Counts of classes stay, and finer sensitive values are as diverse or more.
@@ -606,7 +616,7 @@ class Refusals:
 
 @dataclass(frozen=True)
 class _Possible:
-    """An addition. clique: the margin it makes. vertices: one that is added, or two that are joined."""
+    """An addition. clique: the margin it makes. vertices: one that is added, or those that are joined with the first."""
 
     clique: Mask
     vertices: tuple[int, ...]
@@ -619,11 +629,11 @@ class _Possible:
     def sides(self) -> tuple[Mask, ...]:
         if len(self.vertices) == 1:
             return (self.separator,)
-        return tuple(self.separator | 1 << vertex for vertex in self.vertices)
+        return self.separator | 1 << self.vertices[0], self.clique & ~(1 << self.vertices[0])
 
     def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
-        return Addition(domain.margin(self.clique), dict(names), outcome, **fields)
+        return Addition(domain.margin(self.clique), dict(names), outcome, **fields)  # of an attribute its finest step
 
     def untelling(self, collection: Collection, cells: Cells) -> tuple[CountArray, CountArray]:
         """The counts of cells of the clique of which the addition would tell nothing, as numerators and denominators."""
@@ -652,13 +662,14 @@ def refusals(
     parameters are a release and what limits the reader. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
-    graph = InteractionGraph.of(collection.domain, rules.cliques)
+    graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
     possible: list[_Possible] = []
     for move in allowed_moves(graph):
         if isinstance(move, AddVertex):
             possible.append(_Possible(graph.domain.coarser_steps(move.vertex) | 1 << move.vertex, (move.vertex,)))
-        elif isinstance(move, AddEdge):
-            possible.append(_Possible(move.clique(graph), (move.first, move.second)))
+        elif isinstance(move, AddEdge) and rules.keeps_levels(clique := move.clique(graph)):
+            joined = vertices_of(graph.joined_steps(move.second))
+            possible.append(_Possible(clique, (move.first, *joined)))
     unnamed = tuple(a for a, hierarchy in collection.domain.items() if hierarchy.height == 0)
     worlds = _all_worlds(rules, reduce(or_, [*rules.cliques, *(one.clique for one in possible)], 0), most)
     if worlds is None:
@@ -774,7 +785,8 @@ def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -
     if not cost:
         return nothing
     # As a search settles: what does not pay, and what does not pay twice the price where its pair does not either.
-    alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in one.vertices)
+    ends = (one.vertices[0], one.vertices[-1])
+    alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in ends)
     pair_gain, pair_cost = _gain_and_cost(rules, worlds, *alone)
     doubtful = pair_gain <= DOUBTFUL * pair_cost + _ROUNDING
     little = (gain <= cost + _ROUNDING) | (gain <= DOUBTFUL * cost + _ROUNDING) & doubtful

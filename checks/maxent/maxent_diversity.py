@@ -132,7 +132,8 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
         labels, named_shares = diversity.labels, diversity.sums(shares)
     distribution = {label: share for label, share in zip(labels, named_shares[0].tolist()) if share}
     reached, slack = float(diversity.reached(_whole(exact, shares))[0]), float(diversity.slack(shares)[0])
-    return replace(tree.describe(combination), distribution=distribution, reached=reached, slack=slack)
+    values = tree.values.occurring(diversity.nearest(shares)) or None
+    return replace(tree.describe(combination), distribution=distribution, values=values, reached=reached, slack=slack)
 
 
 def _shares(exact: Sequence[Fraction]) -> FloatArray:

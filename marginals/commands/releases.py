@@ -158,6 +158,9 @@ def _before_searching(
     yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
     yield from unconfirmed_lines(configured.unconfirmed, configured.source.attributes, config.name)
+    if waiting := sum(entry.get("confirmed") is not True for entry in configured.source.impossible):
+        pairs = "1 impossible pair waits" if waiting == 1 else f"{waiting:,} impossible pairs wait"
+        yield f"{pairs} in {config.name}: write confirmed = true where everybody knows that nobody has both values."
     yield from left_out_lines(table)
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
@@ -184,7 +187,7 @@ def hand_over(
         return
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.say.claims import finding_sentences, rule_sentences, sensitive_lines
+    from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
@@ -193,7 +196,9 @@ def hand_over(
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.wanted)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
-    print_sentences([*finding_sentences(verification.checks), *rule_sentences(verification.rules)])
+    harmful = release.published.harmful
+    print_sentences([*finding_sentences(verification.checks, harmful), *harm_sentences(harmful, most=_NAMED)])
+    print_sentences(rule_sentences(verification.rules))
     print_lines(steward_lines(steward))
     if steward.waiting is not None:
         print_lines(waiting_lines(steward.waiting, steward.domain))
@@ -232,12 +237,18 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
         },
     }
     further = None if steward.beside is None else steward.beside.as_json(steward.domain)
-    more = {"rules": verification.rules, "ledger": steward.waiting, "wanted": steward.wanted, "further": further}
+    more = {
+        "rules": verification.rules,
+        "harmful_values": tuple(release.published.harmful.values()),
+        "ledger": steward.waiting,
+        "wanted": steward.wanted,
+        "further": further,
+    }
     return facts | {name: each for name, each in more.items() if each not in (None, ())}
 
 
 _NAMED = 5
-"""Further tables that are named on the terminal."""
+"""Further tables, or values of one attribute, that are named on the terminal."""
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -368,7 +379,9 @@ def _verified_table(
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
-    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None, missing).claims
+    harm = {name: attributes[name].harm for name in sensitive}
+    most = people if isinstance(people, int) else None
+    demanded = configured.policy.requirements(sensitive, most, missing, harm).claims
     claims = asked_claims(checks, sensitive) if checks else demanded
     claims = [
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim

@@ -40,6 +40,9 @@ from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
 from marginals.tables.values import NumberFormat, number_text
 
+_MOST_PAIRS = 10
+"""Impossible pairs that are proposed."""
+
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
 
@@ -257,7 +260,16 @@ class InitialConfig:
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
         }
-        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()]))
+        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()])) + self._impossible()
+
+    def _impossible(self) -> str:
+        pairs = self.counted.impossible
+        others = f"; {len(pairs) - _MOST_PAIRS:,} more such pairs are not listed" if len(pairs) > _MOST_PAIRS else ""
+        text = _comments(f"{_IMPOSSIBLE}{others}.", _NARROW) if pairs else ""
+        for pair in pairs[:_MOST_PAIRS]:
+            labels = "".join(f"{_key(name)} = {_list([quoted(label)])}\n" for name, label in pair.items())
+            text += f"[[data.impossible]]\n{labels}confirmed = false\n"
+        return f"\n{text}" if pairs else ""
 
     def _wanted(self, names: Sequence[str]) -> str:
         used = [quoted(name) for name in names if name in self.guessed.used]
@@ -342,8 +354,8 @@ min_cell = {least}
 """
 
 _FURTHER = """\
-# nobody can be certain that a combination of nonsensitive values has fewer rows than this and more than none,
-# which you attest with the release: readers can refute it, and not prove it;
+# nobody can be certain that a combination of nonsensitive values that is looked at has fewer rows than this and more
+# than none, as anybody can check;
 no_small_certain = {k}
 # and no published count is below this but 0, sensitive columns counted too; one can follow:
 min_published_cell = {least}
@@ -382,6 +394,12 @@ _NO_BASE = f"""\
 [base]
 table = "none"
 """
+
+_IMPOSSIBLE = (
+    "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
+    "everybody knows that nobody can have both: the promises then hold for readers who use that. Unconfirmed pairs count "
+    "for nothing"
+)
 
 _FURTHER_TABLES = f"""\
 further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number

@@ -12,6 +12,7 @@ from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
+from marginals.config.impossible import proposed_pairs
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question
 from marginals.config.relations import MOST_VALUES, structurally_missing
@@ -123,7 +124,7 @@ class CountedTable:
     person count. complete: rows that lack no value that is needed.
 
     generalizations: how many ways there are to generalize the quasi-identifiers; None where they are more than can be
-    looked through.
+    looked through. impossible: pairs of values that no row has.
     """
 
     table: Table
@@ -131,6 +132,7 @@ class CountedTable:
     rows_of_each: int = 1
     complete: int = 0
     generalizations: int | None = None
+    impossible: tuple[Mapping[str, str], ...] = ()
 
     @property
     def k(self) -> int:
@@ -160,10 +162,12 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.used:
             raise guessed.nothing_published
     known, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
-    ways = _generalizations(part, rows, {name: _attribute(guessed.guesses[name]) for name in known})
+    attributes = {name: _attribute(guessed.guesses[name]) for name in known}
+    ways = _generalizations(part, rows, attributes)
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    return guessed, replace(counted, complete=len(part.frame), generalizations=ways)
+    impossible = proposed_pairs(guessed, attributes)
+    return guessed, replace(counted, complete=len(part.frame), generalizations=ways, impossible=impossible)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:

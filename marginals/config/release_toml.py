@@ -70,7 +70,7 @@ _TABLES = Key(are(is_table), "be a list of tables")
 
 
 _SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
-         "one_row", "rows_per_person")  # fmt: skip
+         "one_row", "rows_per_person", "impossible")  # fmt: skip
 DATA = {
     "path": text("name the table", required=True),
     "reviewed": FLAG,

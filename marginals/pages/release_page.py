@@ -3,7 +3,6 @@
 It needs no network and no script, and the same release always gives the same bytes.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from math import exp
@@ -25,6 +24,7 @@ from marginals.say.claims import (
     claim_words,
     counts_below,
     finding_sentences,
+    harm_tables,
     rule_words,
     sensitive_lines,
     together,
@@ -57,7 +57,9 @@ def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     margins = published.everything.margins
     findings, levels = published.verify(), levels_shown(margins)
-    claims = [claim_words(c, finding, published.sensitive) for c, finding in zip(published.claims, findings.checks)]
+    claims = [
+        claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings.checks)
+    ]
     about = [claim for claim in published.claims if isinstance(claim, AttributeClaim)]
     demanded = {claim for rule in published.rules for claim in rule.claims}
     attacks = published_attacks(published, _LAID_OUT if published.collection.is_decomposable else _FITTED)
@@ -79,11 +81,11 @@ def report_html(published: BundleContent) -> bytes:
         attackers=by_readers(attack_sentences(attacks)),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
-        overall=_overall(published),
         sensitive=published.sensitive,
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
-        summary=finding_sentences(findings.checks),
+        summary=finding_sentences(findings.checks, published.harmful),
+        harm=harm_tables(published.harmful),
         sensitive_said=list(sensitive_lines(findings)),
         smallest=min(published.smallest_sensitive.values(), default=None),
         below=small_below(published),
@@ -180,16 +182,6 @@ def _marginals(published: BundleContent) -> list[Shape]:
         is_further = table.mask in published.further
         reports.append({"shown": shown, "cells": len(table), "smallest": smallest, "is_further": is_further})
     return reports
-
-
-def _overall(published: BundleContent) -> Mapping[str, Mapping[str, float]]:
-    shares = {}
-    for name in published.sensitive:
-        levels = levels_shown(published.collection.margins).get(name)
-        if levels:
-            table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
-            shares[name] = {label: count / table.total for (label,), count in table.cells()}
-    return shares
 
 
 def _information(published: BundleContent) -> list[tuple[str, float, float]]:

@@ -18,7 +18,7 @@ from marginals.charts import lengths
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
-from marginals.say.claims import rule_words, sensitive_lines
+from marginals.say.claims import harm_tables, rule_words, sensitive_lines
 from marginals.say.steward import (
     ENDED_BY_TIME,
     beside_lines,
@@ -68,6 +68,7 @@ def steward_html(report: StewardReport) -> bytes:
         whole=rows + report.left_out + report.dropped,
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
+        harm=harm_tables(report.published.harmful),
         rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),

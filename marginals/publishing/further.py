@@ -90,7 +90,7 @@ def further_tables_beside(
     core = Collection.of(table.cube, search.result.cliques)
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
     wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
-    limits = FurtherLimits(len(wanted) if wanted else wish.tables)
+    limits = FurtherLimits(len(wanted) if wanted else wish.tables, crossing_levels=policy.crossing_levels)
 
     def twice() -> Deadline:
         return deadline if deadline.at < inf else Deadline.after(2 * policy.time_limit, SEARCH_CLOCK)

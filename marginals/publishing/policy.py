@@ -121,9 +121,11 @@ class Policy:
     function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`).
     further_tables: tables of nonsensitive attributes beside those that have a junction tree: "pairs", at most so many, or a
     list of the attributes of each; "none". They need k_link, max_sensitive_margins = 1, and no k_combinatorial.
-    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows, as its
-    publisher attests; k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
-    published, without what can be worked out. Raises InputError or CriterionError for values that make no sense.
+    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows;
+    k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
+    published, without what can be worked out. crossing_levels: whether two tables may show
+    two attributes so that one is finer here and the other one there; who knows impossible combinations can then subtract
+    counts. Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
     'auto'
@@ -161,6 +163,7 @@ class Policy:
     further_tables: str | int | Sequence[Sequence[str]] = NO_FURTHER
     no_small_certain: int | None = setting(None, _rows(1))
     min_published_cell: int | None = setting(None, _DEMAND)
+    crossing_levels: bool = setting(False, FLAG)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "diversity", _as_texts(self.diversity))

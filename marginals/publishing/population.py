@@ -78,7 +78,8 @@ class Population:
                     f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
                     "intervals"
                 )
-        source = replace(like, origin=Path(path), attributes=used, person=None, one_row=None, rows_per_person="any")
+        source = replace(like, origin=Path(path), attributes=used, person=None, one_row=None, impossible=())
+        source = replace(source, rows_per_person="any")
         return cls(source.table(1), k_map, delta_presence, bayes_optimal)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:

@@ -23,6 +23,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, require_further
+from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
@@ -112,16 +113,22 @@ def publish(
     called = Imprint(title).title if isinstance(title, str) else title.title
     deadline = within(seconds)
     prepared = prepare(table, policy, progress, ledger)
-    search = searched(prepared, deadline, progress)
-    beside = further_tables_beside(prepared, search, deadline, progress)
-    progress("verifying", 0, 0)
 
     def released(further: tuple[Mask, ...]) -> tuple[BundleContent, Mapping[str, NamedLevels]]:
         chosen = Chosen(search.result.cliques, further)
         named = released_names(prepared, prepared.shown, chosen.masks)
         return replace(content(prepared, chosen, named, called, deadline), imprint=imprint), named
 
-    published, named = released(() if beside is None else beside.masks)
+    while True:
+        search = searched(prepared, deadline, progress)
+        beside = further_tables_beside(prepared, search, deadline, progress)
+        further = () if beside is None else beside.masks
+        published, named = released(further)
+        masks = Chosen(search.result.cliques, further).masks
+        if not (opened := opened_pairs(prepared, Collection.of(prepared.shown.cube, masks), published)):
+            break
+        prepared = narrowed(prepared, search, opened)
+    progress("verifying", 0, 0)
     if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
         beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
         published, named = released(())
@@ -150,6 +157,11 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
     require_demanded(table, policy)
     if ledger is None:
         return Prepared(policy, requirements, table, table)
+    if table.impossible:
+        raise InputError(
+            "data.impossible cannot be judged beside the other releases of a ledger: publish without --ledger, or leave "
+            "the entries unconfirmed"
+        )
     turnover_known = policy.turnover == KNOWN
     series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
     progress("settling", 0, 0)
@@ -373,6 +385,7 @@ def _content(
         ),
         deadline=deadline,
         labels=told_by_labels(named, marginals.domain),
+        impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
         further=tuple(map(anew, margins.further)),
     )
 

@@ -164,7 +164,6 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
 def _masks(
     table: Table, levels: Mapping[str, int], of_sensitive: Mapping[str, int], alone: AnyCollection[str] = ()
 ) -> tuple[Mask, ...]:
-    """The margin of each table. alone: sensitive attributes without quasi-identifiers."""
     public = table.domain.mask(levels)
     level_masks = {name: table.domain.mask({name: level}) for name, level in of_sensitive.items()}
     return tuple(mask if name in alone else public | mask for name, mask in level_masks.items()) or (public,)
@@ -370,7 +369,6 @@ def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: De
 
 
 def _best(searches: Sequence[Search], bound: float | None) -> Search:
-    """The best of one or two searches, the second where neither is better. bound: of the first, which holds for both."""
     if len(searches) == 1:
         return replace(searches[0], result=replace(searches[0].result, bound=bound))
     free, contained = searches
@@ -386,7 +384,6 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
 
 
 def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
-    """The best base table, or why there is none to look for releases with."""
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     if (reason := too_many(wish.table, deadline.left)) is not None:
         return None, reason
@@ -397,7 +394,6 @@ def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, s
 
 
 def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
-    """The search for a release that contains base tables, or for any."""
     problem, calls, stopped = _problem(wish, base), 0, False
 
     def stop() -> bool:
@@ -424,7 +420,6 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    """The information of a release beyond single attributes, as a share of that of one that a constraint alone limits."""
     cube = search.problem.cube
     free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
     best = auto(free, lambda: searching.is_over)
@@ -464,6 +459,7 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
         None if series is None else series.masks,
         prepared.common,
         tuple(_alone(table, name) for name in policy.alone),
+        policy.crossing_levels,
     )
 
 
@@ -476,7 +472,6 @@ def _alone(table: Table, name: str) -> Mask:
 
 
 def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
-    """The search that a policy asks for; what must stay is allowed by itself, or NothingPublishableError is raised."""
     table, policy, constraint = wish.table, wish.policy, wish.constraint
     domain, envelope = table.domain, constraint.envelope
     required = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]

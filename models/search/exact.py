@@ -27,7 +27,7 @@ from models.graphs.interaction_graph import allowed_moves
 from models.search.greedy import result_of
 from models.search.local_search import local
 from models.search.lower_bound import allowed_margins, lower_bound, score
-from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, pruning
+from models.search.problem import Problem, RefusalScope, SearchResult, Step, Stop, pruning
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -72,11 +72,13 @@ def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
     These are the margins with the pivot together, and every other margin by itself.
     """
     constraint, pivot = problem.constraint, problem.pivot
-    position = Position.of(problem.cube, cliques)
-    if not any(attribute_mask & ~pivot for attribute_mask in problem.cube.domain.attribute_masks):
+    position, domain = problem.position(cliques), problem.cube.domain
+    if not any(attribute_mask & ~pivot for attribute_mask in domain.attribute_masks):
         return True
     around = (position.cliques_after(move) for move in allowed_moves(position.graph))
     for whole in (position.cliques, *around):
+        if not all(problem.may_go_with(clique, whole) for clique in whole):
+            continue
         joint = frozenset(clique for clique in whole if clique & pivot)
         alone = all(constraint((clique,), 0) is None for clique in whole - joint)
         if (constraint(whole, 0) is None) != (alone and constraint(joint, 0) is None):
@@ -184,11 +186,11 @@ class _Search:
                 return
         for margin, cost in self._extensions(state):
             vertices = state.vertices | margin
-            if self._bound_of(cost, vertices, state.judged) < self.best - _TIE:
+            is_better = self._bound_of(cost, vertices, state.judged) < self.best - _TIE
+            if is_better and self.problem.may_go_with(margin, state.cliques):
                 self._enqueue(_State(cost, vertices, state.cliques | {margin}, state.judged))
 
     def _is_allowed_with_more(self, state: _State) -> bool:
-        """Whether a margin that the constraint should judge by itself makes a refused collection an allowed one."""
         longer = self._extensions(state._replace(judged=True))
         return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 

@@ -17,7 +17,16 @@ from itertools import takewhile
 from operator import or_
 
 from models.errors import NothingAllowedError
-from models.graphs.interaction_graph import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.graphs.interaction_graph import (
+    AddEdge,
+    AddVertex,
+    InteractionGraph,
+    Move,
+    RemoveEdge,
+    RemoveVertex,
+    describe,
+    partings,
+)
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.problem import (
@@ -108,7 +117,7 @@ class Climb:
         before = self.position
         self.position = before.after(move, change, before.wanted_after(move))
         changed = reduce(or_, before.cliques ^ self.position.cliques, 0)
-        self._removable = {one: known for one, known in self._removable.items() if _parted(one) & ~changed}
+        self._removable = {m: known for m, known in self._removable.items() if _parted(m, before.graph) & ~changed}
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
@@ -131,7 +140,8 @@ class Climb:
         moves = list(_removals(self.position))
         for move in moves:
             if move not in self._removable:
-                may_go = move.is_allowed(self.position.graph) and self.problem.may_part(_parted(move))
+                graph = self.position.graph
+                may_go = move.is_allowed(graph) and self.problem.may_part(_parted(move, graph))
                 self._removable[move] = self.position.change(move) if may_go else None
         return [(move, change) for move in moves if (change := self._removable[move])]
 
@@ -238,13 +248,16 @@ def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
         later = (graph.neighbors[vertex] & ~all_steps(vertex)) >> (vertex + 1) << (vertex + 1)
         while later:
             other = later.bit_length() - 1
-            yield RemoveEdge(vertex, other)
+            yield from partings(graph, vertex, other)
             later &= ~all_steps(other)
 
 
-def _parted(move: RemoveVertex | RemoveEdge) -> Mask:
+def _parted(move: RemoveVertex | RemoveEdge, graph: InteractionGraph) -> Mask:
     """What no margin shows together any more."""
-    return 1 << move.vertex if isinstance(move, RemoveVertex) else 1 << move.first | 1 << move.second
+    if isinstance(move, RemoveVertex):
+        return 1 << move.vertex
+    parted = graph.joined_steps(move.second)
+    return 1 << move.first | parted & -parted
 
 
 def _next_step(position: Position, vertex: int) -> Iterable[int]:
@@ -261,8 +274,17 @@ def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | A
     if isinstance(move, AddVertex):
         moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
         return moves.union(_pairs(position, move.vertex, graph.vertices))
-    first, second = graph.neighbors[move.first], graph.neighbors[move.second]
-    return {*_pairs(position, move.first, second), *_pairs(position, move.second, first)}
+    joined = graph.joined_steps(move.second)
+    first, second = graph.neighbors[move.first], graph.neighbors[(joined & -joined).bit_length() - 1]
+    ends = (1 << move.first, 1 << move.second)
+    if not graph.crossing:  # the move of two vertices is found from the coarser one
+        ends = (graph.domain.all_steps(move.first), graph.domain.all_steps(move.second))
+    return {
+        edge
+        for steps, near in zip(ends, (second, first))
+        for vertex in vertices_of(steps & graph.vertices)
+        for edge in _pairs(position, vertex, near)
+    }
 
 
 def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
@@ -270,12 +292,10 @@ def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
     graph = position.graph
     for other in vertices_of(graph.next_apart(vertex) & others):
         if graph.next_apart(other) >> vertex & 1:
-            yield AddEdge(min(vertex, other), max(vertex, other))
+            yield AddEdge(*graph.edge(vertex, other))
 
 
 class _EachMargin(PruningConstraint):
-    """A constraint on each margin by itself."""
-
     pivot: Mask = 0
 
     def __init__(self, constraint: Constraint) -> None:
@@ -411,6 +431,5 @@ def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> 
 
 
 def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
-    """Return whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
     first, second = (problem.cube.domain.coarser_steps(vertex) | 1 << vertex for vertex in (edge.first, edge.second))
     return problem.pair_gain(first, second) > LEAST_GAIN

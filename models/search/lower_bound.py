@@ -98,12 +98,10 @@ def whole_grid(problem: Problem) -> Grid:
 
 
 def _resolved(problem: Problem, place: int, resolution: int) -> Mask:
-    """Return an attribute at a resolution."""
     return ((1 << resolution) - 1) << problem.cube.domain.offsets[place]
 
 
 def _ladders(problem: Problem, grid: Grid) -> list[list[Mask]]:
-    """Return the margins of each attribute alone in a grid, coarser before finer."""
     return [[_resolved(problem, place, r) for r in resolutions] for place, resolutions in enumerate(grid)]
 
 
@@ -257,7 +255,6 @@ def lower_bound(
 
 
 def _related_blocks(scores: Mapping[Mask, float], ladders: Sequence[Sequence[Mask]]) -> list[Block]:
-    """Return blocks of attributes that tell most of each other in an allowed margin of two, as large as possible."""
     gains = {}
     for first, second in combinations(range(len(ladders)), 2):
         pairs = [(one, other) for one in ladders[first][1:] for other in ladders[second][1:] if one | other in scores]

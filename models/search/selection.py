@@ -374,7 +374,6 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
-    """The search by a test of significance."""
     results = list[SearchResult]()
     for end in (stepwise, _from_the_largest)[: 1 + _is_small(problem)]:
         with suppress(NothingAllowedError):
@@ -384,12 +383,10 @@ def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
-    """Stepwise from the largest collection that is allowed."""
     return stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
 
 
 def _preferred(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:
-    """The one of two results that the test prefers."""
     added = _parameters(problem, other) - _parameters(problem, one)
     gained = problem.objective.gain(one.kl_divergence - other.kl_divergence, added)
     return other if gained > LEAST_GAIN else one

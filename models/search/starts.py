@@ -137,12 +137,10 @@ def forest_start(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
 
 
 def _joined(parts: Iterable[Mask], margin: Mask) -> list[Mask]:
-    """Parts of the attributes, those that a margin shows together as one."""
     return [*(part for part in parts if not part & margin), sum(part for part in parts if part & margin)]
 
 
 def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask]]:
-    """The negative gain and the margin of each pair that gains, the margin being the allowed one that gains most."""
     domain = problem.cube.domain
     shown = [[domain.coarser_steps(v) | 1 << v for v in vertices_of(own)] for own in domain.attribute_masks]
     for ones, others in combinations(shown, 2):

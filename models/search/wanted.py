@@ -146,7 +146,6 @@ class WantedAnalyses:
         return max(cross + leaves - entropy(wanted), 0.0)
 
     def _cross_entropy(self, margin: Mask, cliques: frozenset[Mask]) -> float:
-        """-sum of p ln q over the cells of a margin that some cliques show in pieces."""
         p = self.cube.counts(margin) / max(self.cube.total, 1)
         return float(-(p @ np.log(self._probabilities(margin, cliques))))
 
@@ -162,7 +161,6 @@ class WantedAnalyses:
         return np.asarray(q / max(self.cube.total, 1))
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
-        """Half the sum of abs(p_w - q_w), where values below the finest level of the part are equally likely."""
         domain, table, shown_part = self.cube.domain, self.cube.table(wanted), wanted & reduce(or_, part, 0)
         q: FloatArray = np.ones(1)
         if shown_part:
