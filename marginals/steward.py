@@ -49,7 +49,7 @@ def beside(release: Path) -> Path:
 
 @dataclass(frozen=True)
 class FurtherBeside:
-    """The further tables of a release, in the order in which they were chosen, and what is attested of them.
+    """The further tables of a release, in the order in which they were chosen, and what was looked at beside them.
 
     left_out: tables that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
     combinations of fewer than `least` rows that were looked at, in so many `rounds` of exchanges. least: 1 if no

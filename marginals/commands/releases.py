@@ -379,7 +379,9 @@ def _verified_table(
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
-    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None, missing).claims
+    harm = {name: attributes[name].harm for name in sensitive}
+    most = people if isinstance(people, int) else None
+    demanded = configured.policy.requirements(sensitive, most, missing, harm).claims
     claims = asked_claims(checks, sensitive) if checks else demanded
     claims = [
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim

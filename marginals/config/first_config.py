@@ -348,8 +348,8 @@ min_cell = {least}
 """
 
 _FURTHER = """\
-# nobody can be certain that a combination of nonsensitive values has fewer rows than this and more than none,
-# which you attest with the release: readers can refute it, and not prove it;
+# nobody can be certain that a combination of nonsensitive values that is looked at has fewer rows than this and more
+# than none, as anybody can check;
 no_small_certain = {k}
 # and no published count is below this but 0, sensitive columns counted too; one can follow:
 min_published_cell = {least}

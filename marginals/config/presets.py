@@ -49,9 +49,9 @@ MORE_PAIRS = Preset(
     "more-pairs",
     "Further tables of pairs of nonsensitive columns stand beside those with a junction tree, so that many more cross "
     "tables are exact.",
-    "That nobody can be certain that a combination has fewer than k rows is your word, which readers can refute but not "
-    "prove; small counts are ruled out among those that are published, not among those that can be worked out; and one "
-    "table at most shows a sensitive column.",
+    "Anybody can check less: that no combination that is looked at is certain to have fewer than k rows; small counts "
+    "are ruled out among those that are published, not among those that can be worked out; and one table at most shows a "
+    "sensitive column.",
     "no_small_certain",
     "min_published_cell",
     MappingProxyType({"max_sensitive_margins": 1, "further_tables": PAIRS}),

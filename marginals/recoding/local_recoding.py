@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from checks.classes import equivalence_classes
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.registry import parse_diversity
@@ -36,9 +37,8 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
     """Return what is required of the sensitive values of a table that is recoded locally, also from a text.
 
-    Raises InputError for a table without a sensitive attribute, for one with several and another diversity than
-    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6), and for a diversity that is about
-    certain values or compares with the whole table.
+    Raises InputError for a table without a sensitive attribute, and for one with several and another diversity than
+    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6).
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
@@ -47,17 +47,14 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
         return None
     if not table.sensitive:
         raise InputError("a diversity needs an attribute whose role is sensitive")
-    if criterion.is_relative:
-        raise InputError(
-            f"local recoding cannot keep {criterion}, which is about certain values or compares with the whole table; use "
-            "the method lattice"
-        )
     if not isinstance(criterion, Functional) and len(table.sensitive) > 1:
         raise InputError(
             f"local recoding of a table with {len(table.sensitive)} sensitive attributes needs a diversity "
             f'"functional:tau,l", or none, not "{criterion}"'
         )
-    return criterion
+    (name, *_) = table.sensitive
+    whole = equivalence_classes(table.cube.table(table.domain.mask({name: 0})), name)
+    return criterion.among(whole.values) if criterion.is_relative else criterion
 
 
 @dataclass(frozen=True, eq=False)

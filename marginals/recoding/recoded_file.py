@@ -16,7 +16,7 @@ import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim
 from checks.diversity.criteria import Functional, Induction
-from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.criterion import Diversity, SensitiveValues, satisfies
 from checks.diversity.known import LeavingOut
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.arguments import elements_of, path_of, require
@@ -198,8 +198,6 @@ def _finding(
         )
     whose = claim.class_diversity
     judged, unknown = (whose.plain, whose.labels) if isinstance(whose, LeavingOut) else (whose, ())
-    if judged.is_relative:
-        raise InputError(f"{judged} compares with the whole table, which a table of local recoding does not show")
     if claim.about not in published.columns:
         return Finding("l-diversity", Verdict.HOLDS, claim.parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
     classes: dict[Labels, Counter[str]] = {}
@@ -248,7 +246,14 @@ def _diverse(
             f"{name} generalizes values of {sensitive!r}; what these tell is said by functional:tau,l only, not by "
             f"{diversity}"
         )
+    if diversity.is_relative:  # it compares with all rows of the file, and may name values that have none
+        named = {label for field in vars(diversity).values() if isinstance(field, tuple) for label in field}
+        if attribute.hierarchy is None:
+            hierarchy = Hierarchy.from_rows((label, SUPPRESSED) for label in sorted({*hierarchy.labels[0], *named}))
+        labels = list(hierarchy.labels[0])
     counts = np.array([[rows[label] for label in labels] for rows in classes.values()], dtype=np.int64)
+    if diversity.is_relative:
+        judges = [diversity.among(SensitiveValues(hierarchy, 0, tuple(counts.sum(axis=0).tolist())))]
     verdicts = [satisfies(judge, counts) for judge in judges]
     is_held = {bool(passes.all()) for passes in verdicts}
     if len(is_held) != 1:
