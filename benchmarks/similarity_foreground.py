@@ -34,7 +34,7 @@ from measurement import circumstances, options, say, skipped
 from real_tables import RealTable, real_tables
 
 from checks import EquivalenceClasses, equivalence_classes
-from checks.attacks.guesses import accuracy, definetti, kept_to_counts, published_groups
+from checks.attacks.guesses import definetti, kept_to_counts, published_groups
 from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from models import Collection, ContingencyTable
 from models.inference.class_shares import SummedTable
@@ -69,6 +69,12 @@ class Sensitive:
 
 _OFFICE = ("Adm-clerical", "Exec-managerial", "Prof-specialty", "Sales", "Tech-support")
 _SERVICE = ("Other-service", "Priv-house-serv", "Protective-serv", "Armed-Forces")
+
+
+def accuracy(guess: np.ndarray, people: EquivalenceClasses) -> float:
+    """Return the share of the rows whose sensitive value is the likeliest one of their class; ties count in part."""
+    likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - 1e-9)
+    return float(((people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1)).sum() / people.counts.sum())
 
 
 def _work(value: str) -> str:

@@ -54,7 +54,6 @@ class Algorithm(Enum):
         "branch and bound",
         "by branch and bound, which skips only combinations that are proven unable to break the claim",
     )
-    MARKS = "marks", "by the values that each table shows nearly as often as its most frequent one (marks)"
     MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
     INTEGER_PROGRAMMING = "integer programming", "by the most rows that any combination can have (integer programming)"
     POSSIBLE_TABLES = (
@@ -77,8 +76,9 @@ class WorstClass:
 
     cell: published labels by attribute; empty for all rows. margin: levels of the one marginal that shows it. margins,
     counts: of several marginals that combine to it, and for each its rows by sensitive value. count: its rows, or the most
-    that it can have. count_between: proven bounds of that. distribution: rows or shares by sensitive value. reached: the
-    strongest parameter of the criterion that it satisfies, or infinite. slack: relative distance from the limit, no part
+    that it can have. count_between: proven bounds of that. distribution: rows or shares by sensitive value. values: those
+    that come nearest to breaking a bound on certain values. reached: the strongest parameter of the criterion that it
+    satisfies, or infinite. slack: relative distance from the limit, no part
     of the JSON.
     """
 
@@ -91,10 +91,11 @@ class WorstClass:
     distribution: Mapping[str, float] | None = None
     reached: float | None = None
     slack: float | None = None
+    values: Sequence[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """What is known, null standing for infinite."""
-        names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution")
+        names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution", "values")
         values = ((name, getattr(self, name)) for name in names)
         known = {name: _plain(value) for name, value in values if value is not None}
         return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
@@ -103,7 +104,7 @@ class WorstClass:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    return list(map(_plain, value)) if isinstance(value, Sequence) else value
+    return list(map(_plain, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,11 @@ class RegisterShares:
         unknown = standing_for_none(self.values)
         return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
 
+    def of_values(self, labels: AnyCollection[str]) -> "RegisterShares":
+        """The same with shares of 0 for all values but those that labels name."""
+        named = self.values.touching(labels)
+        return replace(self, shares=np.where([code in named for code in range(self.shares.shape[1])], self.shares, 0.0))
+
     @property
     def highest(self) -> FloatArray:
         """The largest that the known shares can be, shape (classes, values)."""
@@ -71,6 +76,16 @@ class RegisterShares:
     def certain(self) -> int:
         """People whose value is known for certain; of fitted shares, all but certain."""
         return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
+
+    def worst(self, position: int, criterion: Diversity) -> WorstClass:
+        """Return a joint class as that of a finding."""
+        shares = self.shares[[position]]
+        reached, values = float(criterion.reached(shares)[0]), self.values.occurring(criterion.nearest(shares))
+        labels = self.values.hierarchy.labels[self.values.level]
+        distribution = {label: share for label, share in zip(labels, self.shares[position].tolist()) if share}
+        return WorstClass(
+            self.cells.labels(position), distribution=distribution, values=values or None, reached=reached
+        )
 
 
 # The tables of one sensitive attribute: which of them count, and whether they form a chain.
@@ -289,10 +304,7 @@ def _of_reader(
         if reader_shares is None:
             return replace(unknown, note=UNKNOWN)
         verdict, position = judged(reader_shares, diversity)
-        reached = diversity.among(reader_shares.values).reached(reader_shares.shares[[position]])
-        values, shares = reader_shares.values, reader_shares.shares[position].tolist()
-        distribution = {label: share for label, share in zip(values.hierarchy.labels[values.level], shares) if share}
-        worst = WorstClass(reader_shares.cells.labels(position), distribution=distribution, reached=float(reached[0]))
+        worst = reader_shares.worst(position, diversity.among(reader_shares.values))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))
     except CriterionError as error:

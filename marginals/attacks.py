@@ -7,22 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, prod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, refinements, refusals
 from checks.attacks.guesses import (
     LikelySmall,
-    accuracy,
-    base_rate,
-    confident,
     definetti,
     expected_classes,
     likely_small,
     published_groups,
     sensitive_levels,
-    skewness,
+    surest_right,
 )
 from checks.attacks.knowledge import (
     USUAL_BOUND,
@@ -40,8 +37,11 @@ from checks.attacks.knowledge import (
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
-from checks.classes import equivalence_classes
+from checks.classes import EquivalenceClasses, equivalence_classes
+from checks.diversity.known import standing_for_none
+from checks.errors import CriterionError
 from checks.finding import Verdict
+from checks.impossible import ImpossiblePair
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
 from marginals.bundle.overlaps import counted_hierarchy
@@ -63,56 +63,58 @@ from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
 from marginals.tables.table import Table
+from models.arrays import FloatArray
 from models.deadline import Deadline
 from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
 
+if TYPE_CHECKING:
+    from checks.maxent.surest import HarmfulValues
+
 Bundles = Sequence[tuple[str, BundleContent]]
 """Releases by name."""
 
 
 @dataclass(frozen=True)
-class Guessing:
-    """Shares of the rows whose sensitive value is guessed by attackers who know everybody's nonsensitive values.
+class SurestGuesses:
+    """The `number` rows that are guessed surest to have a value, or one of several.
 
-    definetti: learns across classes until nothing changes, and keeps to the published counts. naive_bayes: one round of
-    that. maxent: guesses by the shares of each class. base_rate: without a release. confident: of the first three the
-    share among the `people` rows that the guesses are most confident of.
+    overall: share of everybody that has it. expected: share of these rows by the shares of their classes, if everybody were
+    as the maximum-entropy model says. right: share that has it, by attackers who know everybody's nonsensitive values:
+    definetti learns across classes until nothing changes, and keeps to the published counts; naive_bayes is one round of
+    that; maxent guesses by the shares of each class. None without the truth.
     """
 
-    definetti: float
-    naive_bayes: float
-    maxent: float
-    base_rate: float
-    people: int
-    confident: Mapping[str, float]
+    values: str
+    number: int
+    overall: float
+    expected: float
+    right: Mapping[str, float] | None = None
+
+    @property
+    def gain(self) -> float:
+        """How much more often the best guess is right than one without a release."""
+        return max((self.right or {"": self.expected}).values()) - self.overall
 
 
 @dataclass(frozen=True)
 class DisclosureMeasures:
     """What readers can conclude about one sensitive attribute.
 
-    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. skewness: largest
-    total variation of a class's maxent posterior from everybody's distribution. expected: share of right guesses by the
-    likeliest value of each class, if everybody were as the maximum-entropy model says; expected_confident: the same of the
-    `people` rows that the guesses are most confident of. guessing: None without the truth.
+    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. surest: of each
+    harmful value, what gains most first; of each value where none is called harmful, the most frequent one last.
     """
 
     sensitive: str
     reconstruction: Reconstruction
     levels: Mapping[str, int]
     shown: tuple[str, ...]
-    skewness: float
-    skewed_class: Mapping[str, str]
-    expected: float
-    people: int
-    expected_confident: float
-    guessing: Guessing | None = None
+    surest: tuple[SurestGuesses, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,30 +153,42 @@ def disclosure_measures(
         try:
             if cells > most_cells:
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
-            measures.append(_measures(model, levels))
+            measures.append(_measures(model, levels, published.harmful.get(sensitive)))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
     return measures, left_out
 
 
-def _measures(model: MarginalModel, levels: Mapping[str, int]) -> DisclosureMeasures:
+def _measures(model: MarginalModel, levels: Mapping[str, int], harmful: "HarmfulValues | None") -> DisclosureMeasures:
     classes = expected_classes(model, levels)
-    distance, skewed_class = skewness(classes)
     determined = reconstruction(model.frechet_bounds, levels)
     shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
-    expected = 0.0, 0, 0.0
-    if len(classes):
-        number = _confident_rows(round(float(classes.counts.sum())))
-        expected = accuracy(classes.counts, classes), number, confident(classes.counts, classes, number)
-    return DisclosureMeasures(classes.sensitive, determined, levels, shown, distance, skewed_class, *expected)
+    surest = _surest(classes, harmful, {}, classes.counts) if len(classes) else ()
+    return DisclosureMeasures(classes.sensitive, determined, levels, shown, surest)
 
 
 MOST_CONFIDENT = 1000
-"""Rows of which guesses are most confident that are looked at apart; of a small table a tenth of its rows."""
+"""Rows that are guessed surest to have a value; of a small table a tenth of its rows, of a rare value as many as have it."""
 
 
-def _confident_rows(total: int) -> int:
-    return max(min(MOST_CONFIDENT, total // 10), 1)
+def _surest(
+    people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
+) -> tuple[SurestGuesses, ...]:
+    """The guesses of each harmful value; of any where none is called so. people: by the truth. model: shares of classes."""
+    values, missing, result = people.values, standing_for_none(people.values), []
+    known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
+    sets = {label: [code] for code in known for label in values.labels_of([code])}
+    if harmful is not None:
+        sets = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
+    for name, codes in sets.items():
+        rows = sum(values.rows[code] for code in codes)
+        number = max(min(MOST_CONFIDENT, sum(values.rows) // 10, rows), 1)
+        expected = surest_right(model, replace(people, counts=model), codes, number)
+        right = {reader: surest_right(guess, people, codes, number) for reader, guess in guesses.items()}
+        overall = rows / sum(values.rows[code] for code in known)
+        result.append(SurestGuesses(name, number, overall, expected, right or None))
+    last = max(result, key=lambda guess: guess.overall, default=None)
+    return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 
 
 def thresholds(published: BundleContent) -> Iterator[Threshold]:
@@ -190,13 +204,12 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 class View:
     """What the holder of some releases concludes about the cells of one margin.
 
-    smallest: the most rows that the smallest class can have. skewness: None if the attribute is not shown.
+    smallest: the most rows that the smallest class can have.
     """
 
     releases: tuple[str, ...]
     reconstruction: Reconstruction
     smallest: int
-    skewness: float | None
 
 
 @dataclass(frozen=True)
@@ -240,30 +253,42 @@ def composition(bundles: Bundles, together: BundleContent, model: MarginalModel)
 
 
 def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
-    sensitive_at = sensitive_levels(model, list(levels)[-1])
-    furthest = skewness(expected_classes(model, sensitive_at))[0] if sensitive_at else None
     bounds = model.frechet_bounds
-    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive), furthest)
+    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive))
 
 
 CERTAIN_SECONDS = 10.0
 """To look for what is certain; most releases need one or two."""
 
 
-def certainties(published: BundleContent, model: MarginalModel) -> dict[str, CertainCells]:
+def certainties(published: BundleContent) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published."""
     collection = published.everything
     views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(Knowledge(model.frechet_bounds), published.sensitive, views, published)
+    return _certainties(_known(published), published.sensitive, views, published)
+
+
+def _known(published: BundleContent) -> Knowledge:
+    """What readers know of the tables and the impossible pairs, if these can be judged."""
+    if not _judged_pairs(published) or (given := published.given()) is published.everything:
+        return Knowledge(published.model.frechet_bounds)
+    return Knowledge(FrechetBounds(given, published.deadline))
+
+
+def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
+    try:
+        published.given()
+    except (CriterionError, TooManyCellsError):
+        return ()
+    return published.impossible
 
 
 def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
-    published, collection = refined.content, refined.content.collection
+    published = refined.content
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    known = Knowledge(FrechetBounds(collection, published.deadline))
-    certain = _certainties(known, sensitive, refined.views(), published)
+    certain = _certainties(_known(published), sensitive, refined.views(), published)
     # The worst cell stands by what the labels of several bundles mean together.
     return {
         attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
@@ -370,7 +395,8 @@ class Attacks:
     releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
     published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
     the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
-    nonsensitive values believes. unmeasured: the parts that were not measured because the time was over.
+    nonsensitive values believes. unmeasured: the parts that were not measured because the time was over. impossible: pairs
+    of labels that readers are taken to know nobody to have. crossing: attributes that two tables show at crossing levels.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
@@ -387,6 +413,8 @@ class Attacks:
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
+    impossible: tuple[ImpossiblePair, ...] = ()
+    crossing: tuple[Crossing, ...] = ()
 
     @property
     def is_stopped(self) -> bool:
@@ -407,8 +435,9 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> round(attacks.attacked[0].guessing.definetti, 3), attacks.attacked[0].guessing.base_rate
-    (0.792, 0.375)
+    >>> surest = attacks.attacked[0].surest[0]
+    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
+    ('Asthma', 1.0, 0.271)
     >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
     (3, 0)
     """
@@ -500,6 +529,8 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
+        impossible=_judged_pairs(published),
+        crossing=published.everything.crossings,
     )
 
 
@@ -517,7 +548,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         measures, left_out = disclosure_measures(published, core)
         if truth is not None and true is not None:
             attributes = model.domain.attributes
-            measures = [replace(m, guessing=_guessing(true, m.sensitive, attributes, truth)) for m in measures]
+            measures = [_guessed(of, true, attributes, truth, published.harmful.get(of.sensitive)) for of in measures]
         return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
@@ -531,10 +562,12 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
             "compositions": composition(bundles, published, model) if len(bundles) > 1 else ()
         },
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
-        "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published, model)},
-        "what is certain": lambda: {"certain": certainties(published, model)},
+        "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
+        "what is certain": lambda: {"certain": certainties(published)},
     }
-    attacks = Attacks(unmeasured=tuple(steps))
+    attacks = Attacks(
+        unmeasured=tuple(steps), impossible=_judged_pairs(published), crossing=published.everything.crossings
+    )
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():
@@ -548,7 +581,7 @@ _NONSENSITIVE_SECONDS = 5.0
 """To look for small counts of nonsensitive attributes, where no claim proves that there are none."""
 
 
-def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> NonsensitiveSmall:
+def _nonsensitive_small(published: BundleContent) -> NonsensitiveSmall:
     below = small_below(published)
     for claim, finding in zip(published.claims, published.verify().checks):
         # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
@@ -560,7 +593,7 @@ def _nonsensitive_small(published: BundleContent, model: MarginalModel) -> Nonse
     shown_attributes = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
     views = {attribute: published_views(collection, attribute) for attribute in shown_attributes}
     deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
-    cell = certainly_small(Knowledge(model.frechet_bounds), views, below, deadline)
+    cell = certainly_small(_known(published), views, below, deadline)
     return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
 
 
@@ -624,7 +657,14 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
     return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
 
 
-def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], truth: Table) -> Guessing:
+def _guessed(
+    measures: DisclosureMeasures,
+    true: MarginalModel,
+    attributes: Sequence[str],
+    truth: Table,
+    harmful: "HarmfulValues | None",
+) -> DisclosureMeasures:
+    sensitive = measures.sensitive
     level = sensitive_levels(true, sensitive)[sensitive]
     base = {a: 0 for a in truth.quasi_identifiers if a in attributes}
     people = equivalence_classes(truth.cube.table(truth.domain.mask({**base, sensitive: level})), sensitive)
@@ -639,10 +679,4 @@ def _guessing(true: MarginalModel, sensitive: str, attributes: Sequence[str], tr
         "naive_bayes": definetti(people, groups, rounds=1),
         "maxent": definetti(people, groups, rounds=0),
     }
-    number = _confident_rows(int(people.counts.sum()))
-    return Guessing(
-        **{name: accuracy(guess, people) for name, guess in guesses.items()},
-        base_rate=base_rate(people),
-        people=number,
-        confident={name: confident(guess, people, number) for name, guess in guesses.items()},
-    )
+    return replace(measures, surest=_surest(people, harmful, guesses, guesses["maxent"]))

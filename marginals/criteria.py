@@ -1,6 +1,6 @@
 """Criteria in words: what holds in every class, and what the worst class reaches."""
 
-from math import inf
+from collections.abc import Sequence
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
@@ -73,13 +73,15 @@ def criterion_clause(criterion: Diversity) -> str:
             prefix, verb = ("none of ", "above") if len(labels) > 1 else ("", "of at most")
             return f"{prefix}{spelled_labels(labels)} has a probability {verb} {spelled(alpha)}"
         case AtMost(percent=percent, of=labels):
-            together = " together" if len(labels) > 1 else ""
-            return f"{spelled_labels(labels)}{together} has a probability of at most {spelled(percent)} percent"
+            have = "has" if len(labels) == 1 else "together have"
+            return f"{_harmful(labels)} {have} a probability of at most {spelled(percent)} percent"
         case Odds(times=times, percent=percent, of=labels):
-            whom = f"of {spelled_labels(labels)}" if labels else "of all sensitive values"
+            whose = (
+                f"{_harmful(labels)} has" if len(labels) == 1 else f"each of {_harmful(labels)}, and all together, have"
+            )
             return (
-                f"{whom}, by themselves or together, none is more probable than {spelled(percent)} percent, unless its "
-                f"odds are at most {spelled(times)} times those among all rows (rounded up to a whole percent)"
+                f"{whose if labels else 'each sensitive value has'} odds of at most {spelled(times)} times those among all "
+                f"rows, or a probability of {spelled(percent)} percent if that is more (rounded up to a whole percent)"
             )
         case BetaLikeness(beta=beta):
             return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
@@ -96,6 +98,14 @@ def criterion_clause(criterion: Diversity) -> str:
                 f"({_WORK[distance]})"
             )
     return criterion.meaning()
+
+
+def _harmful(labels: Sequence[str]) -> str:
+    return spelled_labels(labels) if len(labels) <= _NAMED else f"{len(labels)} harmful values"
+
+
+_NAMED = 5
+"""Labels that a clause names, at most."""
 
 
 def _times(criterion: Recursive | PdRecursive) -> str:
@@ -117,26 +127,10 @@ def criterion_reached(criterion: Diversity, value: float) -> str:
             return f"The most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(l)})"
         case Entropy(l=l) | AdjustedEntropy(l=l):
             return f"As uncertain as {value:.4g} equally likely values (limit: at least {spelled(l)})"
-        case Functional(tau=tau):
-            return f"This class satisfies it with tau = {value:.3g} or more (claimed: {spelled(tau)})"
         case Recursive() | PdRecursive():
             return f"{value:.4g} times as probable (limit: {_times(criterion)})"
-        case ProtectedValues(percent=percent):
-            return f"{value:.4g} percent (limit: at least {spelled(percent)})"
-        case NpdRecursiveByLabel():
-            return f"The nearer of both bounds reaches {value:.4g}"
-        case Alpha(alpha=alpha):
-            reached = float(alpha) / value if value else 1.0
-            return f"The most probable of them has a probability of {reached:.4g} (limit: at most {spelled(alpha)})"
         case AtMost(percent=percent):
             return f"{value:.4g} percent (limit: at most {spelled(percent)})"
         case Odds():
-            return f"{value:.4g} percent of what is nearest to its bound"
-        case BetaLikeness(beta=beta):
-            times = float(1 + beta) / value if value else inf
-            return f"One is {times:.4g} times as probable (limit: at most {spelled(1 + beta)} times)"
-        case BayesOptimal() | BeliefDifference():
-            return f"Within the nearest bound by a factor of {value:.4g}"
-        case Closeness(t=t):
-            return f"{value:.4g} away (limit: at most {spelled(t)})"
+            return f"{value:.4g} percent (limit: its bound)"
     return criterion.reached_in_words(value)

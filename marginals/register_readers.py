@@ -25,8 +25,9 @@ class RegisterReaders:
     """What readers with a register believe of one sensitive attribute.
 
     basis: what this rests on. people: in the release. largest_share: the largest probability that they give any value of any
-    person. labels, value: of a class whose people have it, and the value. certain: people whose value they know. model: how
-    their beliefs were found. note: why nothing is known. None and empty where that is so.
+    person; of_harmful: any harmful one, if the claims say which harm. labels, value: of a class whose people have it, and
+    the value. certain: people whose value, of these, they know. model: how their beliefs were found. note: why nothing is
+    known. None and empty where that is so.
     """
 
     sensitive: str
@@ -38,6 +39,7 @@ class RegisterReaders:
     value: str = ""
     model: str = ""
     note: str = ""
+    of_harmful: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -75,7 +77,10 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
             return RegisterReaders(sensitive, ATTESTED, people)
         why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
-    known = [shares for shares in result if shares is not None]
+    of, known = published.harmful.get(sensitive), [shares for shares in result if shares is not None]
+    if of is not None:
+        labels = {label for surest in of.values for label in surest.labels}
+        known = [shares.of_values(labels) for shares in known]
     most = max(known, key=lambda shares: float(shares.highest.max()))
     certain, largest_share = max(shares.certain for shares in known), float(most.highest.max())
     if largest_share == 1 and not certain:
@@ -90,6 +95,7 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         most.cells.labels(place),
         most.values.hierarchy.labels[most.values.level][value],
         most.algorithm.value,
+        of_harmful=of is not None,
     )
 
 

@@ -60,7 +60,7 @@ from models.programs.consistent_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DOUBTFUL, DataCube, interactions
 from models.tables.fitted_levels import FittedLadder, thresholds
-from models.tables.hierarchy import Domain, Margin, Mask
+from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
 
 USUAL_SENSITIVE_MARGINS = 3
 """Margins that may show the same sensitive attribute where a policy says nothing of it."""
@@ -135,8 +135,14 @@ class _Rules:
     def priced(self) -> DataCube:
         return DataCube(self.collection.tables, parameters=interactions)
 
+    @cached_property
+    def crossing(self) -> bool:
+        return any(self.domain.crosses(*pair) for pair in combinations(self.cliques, 2))
+
+    def keeps_levels(self, margin: Mask) -> bool:
+        return self.crossing or not any(self.domain.crosses(margin, clique) for clique in self.cliques)
+
     def spend(self, kind: str, amount: int) -> bool:
-        """Whether so much work of a kind was left."""
         self.left[kind] -= amount
         return self.left[kind] >= 0
 
@@ -150,7 +156,6 @@ class _Rules:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
     def obstacle(self, clique: Mask, deadline: Deadline) -> str:
-        """Why it cannot be judged whether an addition would be allowed; empty if it can."""
         after = maximal_masks([*self.cliques, clique])
         for name in self.shown(clique):
             attribute = self.attribute(name)
@@ -168,10 +173,7 @@ class _Rules:
         return "the time was over" if deadline.is_over else ""
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
-        """The claims that an addition can break though all of its classes and cells are large enough.
-
-        Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
-        """
+        # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
         shown = self.shown(clique)
         return tuple(
             claim
@@ -181,7 +183,6 @@ class _Rules:
         )
 
     def allows(self, clique: Mask, table: ContingencyTable, claims: Sequence[Claim]) -> bool:
-        """Whether claims are proven to hold of the release with one more table, as a search proves them."""
         cube = DataCube([table, *self.collection.tables])
         collection = Collection.of(cube, maximal_masks([*self.cliques, clique]))
         question = Question(collection, self.sensitive, SEARCHING)
@@ -315,6 +316,8 @@ def _judged_step(
     after = Collection.of(cube, maximal_masks([*rules.collection.masks, domain.mask({**margin, attribute: finer})]))
     if not after.is_decomposable:
         return replace(step, note="with it the release would have no junction tree, so it need not have been tried")
+    if not rules.keeps_levels(domain.mask({**margin, attribute: finer})):
+        return replace(step, note="with it levels of two tables would cross, so it need not have been tried")
     together = _joint_reason(rules, mask, after)
     if attribute in rules.sensitive:
         # Counts of classes stay, and finer sensitive values are as diverse or more.
@@ -387,11 +390,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
 
 
 def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tuple[int, ...]]]:
-    """Diversities, with the classes of parts that can miss them though all parts are large enough.
-
-    Of all draws of a number of rows from a class, the one that takes the most frequent values first is majorized by
-    none; and the fewer it takes, the less even it is. So one draw a part decides.
-    """
+    # The draw that takes the most frequent values first is majorized by none, and the fewer it takes the less even it is.
     if split.held is None:
         return
     by_value = split.held.counts[split.class_of]
@@ -410,7 +409,6 @@ def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tup
 
 
 def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
-    """The step with its probability to be accepted, and the largest change of a belief, where these are known."""
     if not suspects:
         return replace(step, acceptance_probability=1.0)
     diversities = [claim.class_diversity for claim in suspects if isinstance(claim, AttributeClaim)]
@@ -426,10 +424,7 @@ def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement
 def _all_diverse(
     split: _Split, held: EquivalenceClasses, candidates: Sequence[int], diversities: Sequence[Diversity]
 ) -> tuple[float, PosteriorChange] | None:
-    """The probability that all parts are diverse if each row of a class is as likely to have each of its values.
-
-    With the part whose distribution changes most if not all are. The rows of parts are known. None for too many ways.
-    """
+    # Each row of a class is as likely to have each of its values; the rows of parts are known. None for too many ways.
     accepted, most = Fraction(1), _MOST_STEPS
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
     for position in candidates:
@@ -606,7 +601,7 @@ class Refusals:
 
 @dataclass(frozen=True)
 class _Possible:
-    """An addition. clique: the margin it makes. vertices: one that is added, or two that are joined."""
+    """An addition. clique: the margin it makes. vertices: one that is added, or those that are joined with the first."""
 
     clique: Mask
     vertices: tuple[int, ...]
@@ -619,11 +614,11 @@ class _Possible:
     def sides(self) -> tuple[Mask, ...]:
         if len(self.vertices) == 1:
             return (self.separator,)
-        return tuple(self.separator | 1 << vertex for vertex in self.vertices)
+        return self.separator | 1 << self.vertices[0], self.clique & ~(1 << self.vertices[0])
 
     def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
-        return Addition(domain.margin(self.clique), dict(names), outcome, **fields)
+        return Addition(domain.margin(self.clique), dict(names), outcome, **fields)  # of an attribute its finest step
 
     def untelling(self, collection: Collection, cells: Cells) -> tuple[CountArray, CountArray]:
         """The counts of cells of the clique of which the addition would tell nothing, as numerators and denominators."""
@@ -652,13 +647,14 @@ def refusals(
     parameters are a release and what limits the reader. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
-    graph = InteractionGraph.of(collection.domain, rules.cliques)
+    graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
     possible: list[_Possible] = []
     for move in allowed_moves(graph):
         if isinstance(move, AddVertex):
             possible.append(_Possible(graph.domain.coarser_steps(move.vertex) | 1 << move.vertex, (move.vertex,)))
-        elif isinstance(move, AddEdge):
-            possible.append(_Possible(move.clique(graph), (move.first, move.second)))
+        elif isinstance(move, AddEdge) and rules.keeps_levels(clique := move.clique(graph)):
+            joined = vertices_of(graph.joined_steps(move.second))
+            possible.append(_Possible(clique, (move.first, *joined)))
     unnamed = tuple(a for a, hierarchy in collection.domain.items() if hierarchy.height == 0)
     worlds = _all_worlds(rules, reduce(or_, [*rules.cliques, *(one.clique for one in possible)], 0), most)
     if worlds is None:
@@ -682,7 +678,6 @@ def refusals(
 
 
 def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
-    """What an addition tells by itself: from its own tables, or from bounds where these are too many."""
     if note := rules.obstacle(one.clique, deadline):
         return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
@@ -718,7 +713,6 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
 
 
 def _worlds_of(rules: _Rules, cells: Cells, masks: Iterable[Mask], most: int) -> Cells | None:
-    """The tables that have rows in some cells only, of which these margins are known; None where they are too many."""
     keys, totals = [], []
     for table in map(rules.collection.cube.table, sorted(masks)):
         places, key = np.unique(cells.positions_in(table), return_inverse=True)
@@ -774,7 +768,8 @@ def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -
     if not cost:
         return nothing
     # As a search settles: what does not pay, and what does not pay twice the price where its pair does not either.
-    alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in one.vertices)
+    ends = (one.vertices[0], one.vertices[-1])
+    alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in ends)
     pair_gain, pair_cost = _gain_and_cost(rules, worlds, *alone)
     doubtful = pair_gain <= DOUBTFUL * pair_cost + _ROUNDING
     little = (gain <= cost + _ROUNDING) | (gain <= DOUBTFUL * cost + _ROUNDING) & doubtful
@@ -796,10 +791,7 @@ _Common = tuple[tuple[CertainRange, ...], tuple[CertainValue, ...], int]
 
 
 def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list[_Common]:
-    """For each set of tables what all of these have in common, and not all tables do.
-
-    whole: margins that are looked at however many attributes they have, as is that of all attributes.
-    """
+    # whole: margins that are looked at however many attributes they have, as is that of all attributes
     domain, finest = rules.domain, worlds.margin
     examined = {mask: domain.margin(mask) for mask in (*whole, domain.mask(finest))}
     margins = (
@@ -848,7 +840,6 @@ def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[
     class_of = worlds.positions_in(worlds.rolled_up(shared))
 
     def certain(lower: CountArray, upper: CountArray) -> BoolArray:
-        """The cells that have all rows of their class."""
         return np.asarray((lower >= 1) & (np.bincount(class_of, upper > 0)[class_of] == 1))
 
     lower, upper = _range(worlds.counts[:, kept])
@@ -861,7 +852,6 @@ def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[
 def _laid_out(
     domain: Domain, one: _Possible, judged: tuple[BoolArray, BoolArray, BoolArray, str], common: _Common
 ) -> Addition:
-    """What an addition tells by itself, of tables that are laid out. common: to those in which it is not taken."""
     (refused, small, nothing, note), (ranges, values, unexamined) = judged, common
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))

@@ -54,22 +54,6 @@ def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> Equival
     return EquivalenceClasses(domain, margin, ordered, rows[occupied], sensitive, levels[sensitive])
 
 
-def skewness(classes: EquivalenceClasses) -> tuple[float, dict[str, str]]:
-    """Return the largest distance of a class from everybody, in total variation (0 to 1), and the labels of the class.
-
-    It is the largest change of the probability of any set of sensitive values. Without classes it is 0, of no class.
-    """
-    if not len(classes):
-        return 0.0, {}
-    overall = classes.counts.sum(axis=0)
-    shares = classes.counts / classes.counts.sum(axis=1, keepdims=True)
-    distances = abs(shares - overall / max(overall.sum(), 1)).sum(axis=1) / 2
-    # The first of those that rounding alone tells apart, so that the same release always gives the same class.
-    worst = int((distances >= distances.max() * (1 - _ROUNDING)).argmax())
-    labels = classes.labels(worst)
-    return float(distances[worst]), {name: labels[name] for name in classes.margin}
-
-
 # The deFinetti attack: learning from a release who is likely to have what, across its classes (Kifer, SIGMOD 2009).
 #
 # Classes are not independent of each other: that classes with many smokers have more cancer tells of each smoker in a
@@ -137,14 +121,14 @@ def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedT
     return guess
 
 
-def confident(guess: FloatArray, people: EquivalenceClasses, number: int) -> float:
-    """Return the share of right guesses among those rows of which a guess is most confident; of equals all count in part.
+def surest_right(guess: FloatArray, people: EquivalenceClasses, codes: Sequence[int], number: int) -> float:
+    """Return the share that has one of some values among the rows that a guess is surest have it; of equals all in part.
 
-    number: of rows, at most all.
+    codes: of the values. number: of rows, at most all.
     """
     sums = guess.sum(axis=1)
-    shares = np.divide(guess.max(axis=1), sums, out=np.zeros(len(guess)), where=sums > 0)
-    right = _right(guess, people)
+    shares = np.divide(guess[:, codes].sum(axis=1), sums, out=np.zeros(len(guess)), where=sums > 0)
+    right = people.counts[:, codes].sum(axis=1)
     order = np.argsort(-shares, kind="stable")
     sorted_shares = shares[order]
     # Rows that rounding alone tells apart are equally sure, whatever the order of their classes.
@@ -153,22 +137,6 @@ def confident(guess: FloatArray, people: EquivalenceClasses, number: int) -> flo
     hits = np.bincount(group, right[order])
     taken = np.clip(number - (np.cumsum(rows) - rows), 0, rows)
     return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))
-
-
-def accuracy(guess: FloatArray, people: EquivalenceClasses) -> float:
-    """Return the share of the rows whose sensitive value is the likeliest one of their class; ties count in part."""
-    return float(_right(guess, people).sum() / people.counts.sum())
-
-
-def _right(guess: FloatArray, people: EquivalenceClasses) -> FloatArray:
-    likeliest = guess >= guess.max(axis=1, keepdims=True) * (1 - _ROUNDING)
-    return np.asarray((people.counts * likeliest).sum(axis=1) / likeliest.sum(axis=1))
-
-
-def base_rate(people: EquivalenceClasses) -> float:
-    """Return the share of the rows that have the most frequent value: the guess of somebody without any release."""
-    overall = people.counts.sum(axis=0)
-    return float(overall.max() / overall.sum())
 
 
 # Combinations that few people are likely to have: a reader suspects those that the fitted model ranks first.
@@ -259,10 +227,7 @@ def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
 
 
 def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
-    """The combinations that come first of all margins; none if fewer were ranked.
-
-    firsts: of each margin the chances of the first ones, and whether they are small if that was counted: shape (2, n).
-    """
+    # firsts: of each margin the chances of the first ones, and whether they are small if that was counted: shape (2, n)
     if not firsts:
         return ()
     chances, right = np.concatenate(firsts, axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.cuts import Cases, RatioBounds, light_others
-from checks.diversity.text import LABELS_MAY_DISCLOSE, Grammar, numbers
+from checks.diversity.text import LABELS_MAY_DISCLOSE, LABELS_MUST_PROTECT, Grammar, numbers
 from checks.errors import CriterionError
 from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import Hierarchy
@@ -194,6 +194,10 @@ class Diversity:
         """The strongest parameter that the class still satisfies, as the class docstring says: shape (classes,)."""
         raise CriterionError(self.lacking())
 
+    def nearest(self, vectors: Vectors) -> frozenset[int]:  # noqa: ARG002 - few bound certain values
+        """The values that come nearest to breaking it in the first class; empty if it is about no certain values."""
+        return frozenset()
+
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class; by default that of the `share_bound`."""
         if (bound := self.share_bound()) is None:
@@ -216,11 +220,10 @@ class Diversity:
 
     @property
     def facts(self) -> int:
-        """How many values an attacker may rule out by other knowledge: l - 1 of an l-diversity, at least."""
+        """How many values an attacker may rule out by other knowledge: l - 1 of an l-diversity, else none."""
         if (plain := self._plain()) is not None:
             return plain.facts
-        has_l = self.grammar is not None and any(number.name == "l" for number in self.grammar.numbers)
-        return ceil(getattr(self, "l", 2)) - 1 if has_l else 1
+        return ceil(getattr(self, "l", 1)) - 1
 
     def meaning(self) -> str:
         """What holds in every class, as a clause; `marginals.criteria` has those of the project's own criteria."""
@@ -244,10 +247,9 @@ class Diversity:
             return self
         labels = {}
         for name in (clause.name for clause in clauses):
-            named, is_free = getattr(self, name), name == LABELS_MAY_DISCLOSE.name
-            labels[name] = (
-                values.occurring(values.within(named)) if is_free else values.labels_of(values.touching(named))
-            )
+            named = getattr(self, name)
+            codes = values.within(named) if name == LABELS_MAY_DISCLOSE.name else values.touching(named)
+            labels[name] = values.labels_of(codes) if name == LABELS_MUST_PROTECT.name else values.occurring(codes)
         is_complete = all(labels[clause.name] or clause.is_optional for clause in clauses)
         return replace(self, **labels) if is_complete else self.of_all_values()  # type: ignore[type-var]
 

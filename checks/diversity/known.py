@@ -60,20 +60,18 @@ class LeavingOut(Diversity):
 
     def among(self, values: SensitiveValues) -> Diversity:
         """The criterion for classes that are counted by these values, of which it looks at those that are known."""
-        unknown = self._unknown(values)
-        if not unknown:
+        if not (unknown := self._unknown(values)):
             return self.plain.among(values)
-        base = values.hierarchy.lift(0, values.level)
-        hierarchy = values.hierarchy.restricted_to(np.flatnonzero(~np.isin(base, sorted(unknown))))
-        places = [code for code in range(len(values.rows)) if code not in unknown]
-        known = SensitiveValues(hierarchy, values.level, tuple(values.rows[code] for code in places))
+        places = (code for code in range(len(values.rows)) if code not in unknown)
         place_of = {code: place for place, code in enumerate(places)}
-        return Projected(self.plain.among(known), tuple(map(place_of.get, range(len(values.rows)))))
+        above = tuple(map(place_of.get, range(len(values.rows))))
+        return Projected(self.plain.among(_without(values, unknown)), above)
 
     def stated_among(self, values: SensitiveValues) -> Diversity:
         """The same of these values; the criterion itself if each of them is known."""
-        labels = values.occurring(self._unknown(values))
-        plain = self.plain.stated_among(values)
+        if not (unknown := self._unknown(values)):
+            return self.plain.stated_among(values)
+        plain, labels = self.plain.stated_among(_without(values, unknown)), values.occurring(unknown)
         return LeavingOut(plain, labels) if labels else plain
 
     def _unknown(self, values: SensitiveValues) -> frozenset[int]:
@@ -82,6 +80,14 @@ class LeavingOut(Diversity):
         named |= {MISSING} & {*values.hierarchy.labels[0]}
         unknown = values.within(named.intersection(self.labels))
         return unknown if len(unknown) < len(values.rows) else frozenset()
+
+
+def _without(values: SensitiveValues, codes: Collection[int]) -> SensitiveValues:
+    base = values.hierarchy.lift(0, values.level)
+    hierarchy = values.hierarchy.restricted_to(np.flatnonzero(~np.isin(base, sorted(codes))))
+    return SensitiveValues(
+        hierarchy, values.level, tuple(rows for code, rows in enumerate(values.rows) if code not in codes)
+    )
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,12 @@ class Projected(Diversity):
     def reached(self, vectors: Vectors) -> FloatArray:
         """What the sums reach."""
         return self._of_sums(vectors, self.diversity.reached)
+
+    def nearest(self, vectors: Vectors) -> frozenset[int]:
+        """The columns of which the sums are made that come nearest to breaking it."""
+        sums = self.sums(vectors[:1])
+        codes = self.diversity.nearest(sums) if sums.any() else frozenset()
+        return frozenset(place for place, code in enumerate(self.above) if code in codes)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""

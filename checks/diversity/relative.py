@@ -12,6 +12,7 @@ import numpy as np
 from checks.diversity.criteria import (
     AT_LEAST_ONE,
     WHOLE_AT_LEAST_ONE,
+    Distinct,
     DontCareEntropy,
     Entropy,
     NegativeDisclosure,
@@ -215,12 +216,26 @@ class AtLevel(Diversity):
         if judged.level == values.level:
             return criterion
         above = tuple(values.hierarchy.lift(values.level, judged.level).tolist())
-        return Projected(criterion, above, values.hierarchy.labels[judged.level])
+        return _of_finer(criterion, above, values.hierarchy.labels[judged.level])
 
     def stated_among(self, values: SensitiveValues) -> "AtLevel":
         """The criterion with the labels of the coarser values."""
         judged = values.coarsened(max(self.level, values.level))
         return replace(self, diversity=self.diversity.stated_among(judged))
+
+
+def _of_finer(criterion: Diversity, above: tuple[int, ...], labels: tuple[str, ...]) -> Diversity:
+    """A criterion of sums of columns. above: the sum of each column; of sets of values it needs no sums, and has cuts."""
+    if isinstance(criterion, SumsAtMost):
+        return criterion.of_finer(above)
+    if not isinstance(criterion, Projected) or not isinstance(criterion.diversity, SumsAtMost):
+        return Projected(criterion, above, labels)
+    places = tuple(criterion.above[code] for code in above)
+    known = [place for place in places if place is not None]
+    numbers = iter(range(len(known)))
+    return Projected(
+        criterion.diversity.of_finer(known), tuple(None if place is None else next(numbers) for place in places)
+    )
 
 
 @dataclass(frozen=True)
@@ -357,16 +372,21 @@ class Alpha(Diversity):
         upper = (self.alpha if code in named else _ALL for code in range(len(values.rows)))
         return ShareRange((_NONE,) * len(values.rows), tuple(upper))
 
+    def of_all_values(self) -> Distinct:
+        """Nothing is demanded where no row has such a value."""
+        return Distinct(1)
+
 
 @dataclass(frozen=True)
 class SumsAtMost(Diversity):
     """Each of some sets of values has at most a share of each class. Reached: the share nearest to its bound, in percent.
 
     bounds: shares below 1, each with the codes of its set. Shares of a merged class are means of those of its parts, so
-    merging keeps them.
+    merging keeps them. unbounded: other sets of values that harm.
     """
 
     bounds: tuple[tuple[Fraction, frozenset[int]], ...]
+    unbounded: tuple[frozenset[int], ...] = ()
 
     def __str__(self) -> str:
         told = (f"at most {spelled(100 * share)} percent of {sorted(codes)}" for share, codes in self.bounds)
@@ -391,13 +411,12 @@ class SumsAtMost(Diversity):
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
         """By a product of matrices for each set."""
-        whole = first @ second.T
-        room = np.full(whole.shape, np.inf)
+        whole, heaviest = first @ second.T, np.zeros((len(first), len(second)))
         for share, codes in self.bounds:
             places = sorted(codes)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                np.fmin(room, float(share) * whole / (first[:, places] @ second[:, places].T), out=room)
-        return room - 1
+            np.maximum(heaviest, first[:, places] / float(share) @ second[:, places].T, out=heaviest)
+        room = np.divide(whole, heaviest, out=np.full(whole.shape, np.inf), where=heaviest > 0)
+        return np.asarray(room - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """The percentage of the set that is nearest to its bound, or beyond it; 0 without a bound."""
@@ -406,10 +425,24 @@ class SumsAtMost(Diversity):
         percent = np.asarray(100 * self._sums(vectors) / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
         return np.asarray(percent[np.arange(len(percent)), (percent / self._limits).argmax(axis=1)])
 
+    def nearest(self, vectors: Vectors) -> frozenset[int]:
+        """The set that is nearest to its bound."""
+        return self.bounds[int((self._sums(vectors[:1]) / self._limits).argmax())][1] if self.bounds else frozenset()
+
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
         total = sum(vector)
         return all(sum(vector[code] for code in codes) <= share * total for share, codes in self.bounds)
+
+    def of_finer(self, above: Sequence[int]) -> "SumsAtMost":
+        """The same of finer columns. above: the column here that each of them is part of."""
+
+        def under(codes: frozenset[int]) -> frozenset[int]:
+            return frozenset(place for place, code in enumerate(above) if code in codes)
+
+        return SumsAtMost(
+            tuple((share, under(codes)) for share, codes in self.bounds), tuple(map(under, self.unbounded))
+        )
 
     def scaled(self, factor: Fraction) -> "SumsAtMost":
         """The bounds divided by the factor, without those that bound nothing then."""
@@ -450,6 +483,10 @@ class AtMost(Diversity):
     def among(self, values: SensitiveValues) -> SumsAtMost:
         """The criterion with the values under which there is one of those that are named."""
         return SumsAtMost(((self.percent / 100, values.touching(self.of)),))
+
+    def of_all_values(self) -> Distinct:
+        """Nothing is demanded where no row has such a value."""
+        return Distinct(1)
 
     def of_rows(self, rows_per_person: int) -> "AtMost":
         """The bound divided by the rows of each person: n rows of T are at most n of T / r people."""
@@ -493,18 +530,23 @@ class Odds(Diversity):
         return values.touching(self.of) if self.of else frozenset(range(len(values.rows)))
 
     def among(self, values: SensitiveValues) -> SumsAtMost:
-        """The bounds of these values, of those above them and of all together; the whole table must have rows."""
-        shares, harmful = values.shares, self.harmful(values)
+        """The bounds of these values, of those above them and of all together, as far as these have rows."""
+        occurring, total = frozenset(np.flatnonzero(values.rows).tolist()), sum(values.rows)
+        harmful = self.harmful(values) & occurring
         sets = dict.fromkeys([*(frozenset((code,)) for code in sorted(harmful)), harmful])
         for level in range(values.level + 1, values.hierarchy.height):
             above = values.hierarchy.lift(values.level, level)
-            sets |= dict.fromkeys(
-                members
-                for members in (frozenset(np.flatnonzero(above == code).tolist()) for code in np.unique(above))
-                if members <= harmful
-            )
-        bounds = ((self.bound(sum((shares[code] for code in members), Fraction(0))), members) for members in sets)
-        return SumsAtMost(tuple((share, members) for share, members in bounds if share < 1))
+            members = (frozenset(np.flatnonzero(above == code).tolist()) & occurring for code in np.unique(above))
+            sets |= dict.fromkeys(codes for codes in members if codes <= harmful)
+        held = {codes: sum(values.rows[code] for code in codes) for codes in sets if codes}
+        bounds = [(self.bound(Fraction(rows, total)), codes) for codes, rows in held.items()]
+        bounded = tuple((share, codes) for share, codes in bounds if share < 1)
+        return SumsAtMost(bounded, tuple(codes for share, codes in bounds if share >= 1))
+
+    def stated_among(self, values: SensitiveValues) -> Diversity:
+        """The same by the labels of values that have rows; nothing is demanded where none of those named has."""
+        stated = super().stated_among(values)
+        return Distinct(1) if self.of and isinstance(stated, Odds) and not stated.of else stated
 
     def of_rows(self, rows_per_person: int) -> "Odds":
         """The bounds of people: n rows of T are at most n of T / r people."""

@@ -1,14 +1,29 @@
 """What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from checks.claims import AttributeClaim, Claim, CountClaim, MinCell, NoSmallCertain, Question, answer, listing
+from checks.claims import (
+    AttributeClaim,
+    Claim,
+    CountClaim,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    NoSmallCertain,
+    Question,
+    answer,
+    listing,
+    undecided,
+)
 from checks.combinatorial import ToldByLabels, crowded, label_counts
+from checks.diversity.criterion import Diversity
 from checks.finding import FULL, Finding, Verdict
+from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
 from marginals.named_rules import AppliedRule, JudgedRule
@@ -17,10 +32,14 @@ from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.errors import MarginalsError, TimeOverError
+from models.graphs.junction_tree import Collection, Crossing, maximal_masks
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.hierarchy import Domain, Mask
+
+if TYPE_CHECKING:
+    from checks.maxent.surest import HarmfulValues
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -32,7 +51,8 @@ class Verification:
 
     warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
     the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
-    smallest published count that includes it; it decides nothing either. published: the content of the one bundle whose
+    smallest published count that includes it; it decides nothing either. crossing: attributes that two tables show at
+    crossing levels. published: the content of the one bundle whose
     files can be trusted, if there is one.
     """
 
@@ -41,6 +61,7 @@ class Verification:
     rules: tuple[JudgedRule, ...] = ()
     smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
     published: "BundleContent | None" = field(default=None, compare=False, repr=False)
+    crossing: tuple[Crossing, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -54,7 +75,13 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The verification as plain values."""
-        told = {"rules": self.rules, "smallest_sensitive_counts": self.smallest_sensitive, "warnings": self.warnings}
+        told = {
+            "rules": self.rules,
+            "harmful_values": [*self.published.harmful.values()] if self.published else [],
+            "smallest_sensitive_counts": self.smallest_sensitive,
+            "warnings": self.warnings,
+            "crossing_levels": self.crossing,
+        }
         checks = {"ok": self.ok, "checks": plain(self.checks)}
         return checks | {name: plain(each) for name, each in told.items() if each}
 
@@ -74,8 +101,8 @@ class BundleContent:
     in words. rules: those that it is said to keep; what they demand is among the claims. turnover_known: whether its readers
     are taken to know that people come and go between releases. where: the part of the table whose rows are counted; empty
     where all are. labels: what labels tell readers of the values that they stand for; None where the release does not say
-    that. Others are asked themselves. Raises InputError for further tables of which it is not known what they tell
-    (`further_fault`).
+    that. impossible: pairs of labels that everybody knows nobody to have. Others are asked themselves. Raises InputError for
+    further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
@@ -91,11 +118,12 @@ class BundleContent:
     labels: ToldByLabels | None = None
     further: tuple[Mask, ...] = ()
     imprint: Imprint = NO_IMPRINT
+    impossible: tuple[ImpossiblePair, ...] = ()
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):
             raise InputError(fault)
-        rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
+        rules = tuple(rule.stating(partial(replace, rows_per_person=self.most_rows_of_a_person)) for rule in self.rules)
         claims = [replace(claim, rows_per_person=self.most_rows_of_a_person) for claim in self.claims]
         for rule in rules:
             claims += [claim for claim in rule.claims if claim not in claims]
@@ -108,6 +136,20 @@ class BundleContent:
         if not self.further:
             return self.collection
         return Collection.of(self.collection.cube, [*self.collection.masks, *self.further], self.collection.supports)
+
+    def given(
+        self, claim: Claim | None = None, pairs: Sequence[ImpossiblePair] = (), collection: Collection | None = None
+    ) -> Collection:
+        """All published marginals given the impossible pairs, as a claim is judged by. May raise CriterionError.
+
+        pairs, collection: instead, pairs as a table has them, and the margins of the table that are published.
+        """
+        listed: AnyCollection[str] = ()
+        if isinstance(claim, MinCell):  # which is about values behind labels, too
+            told = {name: max(numbers.values()) > 1 for name, numbers in self.known_labels.items()}
+            listed = [name for name in self.domain.attributes if self.labels is None or told.get(name)]
+        least = claim.least_count if isinstance(claim, CountClaim) else 1
+        return given_pairs(collection or self.everything, pairs or self.impossible, listed, least)
 
     @cached_property
     def model(self) -> MarginalModel:
@@ -179,6 +221,22 @@ class BundleContent:
         return replace(self, claims=tuple(claims), rules=tuple(rules))
 
     @cached_property
+    def harmful(self) -> Mapping[str, "HarmfulValues"]:
+        """How sure a reader can be of each value that the claims bound, by sensitive attribute."""
+        from checks.maxent.surest import harmful_values  # slow to import, and few need it
+
+        criteria: dict[str, list[Diversity]] = {}
+        for claim in self.claims:
+            if isinstance(claim, MaxentDiversity) and claim.class_diversity is not None:
+                criteria.setdefault(claim.about, []).append(claim.class_diversity)
+        people = self.most_rows_of_a_person or 1
+        try:
+            found = (harmful_values(self.collection, a, own, people, self.deadline) for a, own in criteria.items())
+            return {each.sensitive: each for each in found if each is not None}
+        except TimeOverError:
+            return {}
+
+    @cached_property
     def _verified(self) -> Verification:
         verified = self._checked(self.claims)
         return replace(verified, rules=tuple(rule.judged(self.claims, verified.checks) for rule in self.rules))
@@ -189,14 +247,22 @@ class BundleContent:
         for number, claim in enumerate(slow_last):
             budget = FULL.until(self.deadline.share(len(claims) - number))
             counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
-            judged = self._deciding(claim)
+            try:
+                judged = self._deciding(counted)
+            except MarginalsError as error:
+                findings[claim] = undecided(counted, str(error))
+                continue
             result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
             findings[claim] = self._as_far_as_said(counted, result)
-        return Verification(tuple(map(findings.__getitem__, claims)), smallest_sensitive=self.smallest_sensitive)
+        checks, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
+        return Verification(checks, smallest_sensitive=self.smallest_sensitive, crossing=crossing)
 
     def _deciding(self, claim: Claim) -> Collection:
         # a claim on a sensitive attribute is decided by its one table, whatever tables of others stand beside it (4.18)
-        return self.collection if isinstance(claim, AttributeClaim) else self.everything
+        if isinstance(claim, AttributeClaim):
+            return self.collection
+        # published counts are what they are, whatever is impossible
+        return self.everything if isinstance(claim, KLink) else self.given(claim)
 
     def _as_far_as_said(self, claim: Claim, finding: Finding) -> Finding:
         # undecided if the release says nothing of values behind labels, and small counts follow if all seem to occur
@@ -300,6 +366,8 @@ MAX_ATTRIBUTES = 200
 MAX_LEVELS = 100
 MAX_CLAIMS = 100
 MAX_RULES = 20
+MAX_PAIRS = 1000
+"""Of impossible pairs."""
 MAX_ROWS = 10**15
 
 

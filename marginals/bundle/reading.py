@@ -14,6 +14,7 @@ import numpy as np
 
 from checks.claims import Claim, parse_claim
 from checks.combinatorial import ToldByLabels
+from checks.impossible import ImpossiblePair, places_of
 from marginals.bundle.content import (
     DESCRIPTOR,
     FURTHER,
@@ -21,6 +22,7 @@ from marginals.bundle.content import (
     MAX_ATTRIBUTES,
     MAX_CLAIMS,
     MAX_LEVELS,
+    MAX_PAIRS,
     MAX_ROWS,
     MAX_RULES,
     PACKAGE,
@@ -31,6 +33,7 @@ from marginals.bundle.content import (
 from marginals.bundle.imprint import NAMES, TITLE, Imprint
 from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
 from marginals.errors import BundleError
+from marginals.keys import TEXTS
 from marginals.messages import LONGEST_WORDS, is_words, printable
 from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
@@ -113,6 +116,7 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
             _labels(release, everything),
             tuple(further),
             _imprint(release, title),
+            _impossible(release, domain, roles),
         )
 
 
@@ -142,6 +146,18 @@ def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
         role = described.get("role") if isinstance(described, dict) else None
         _require(role in roles, f"release.attributes.{name}.role must be quasi-identifier or sensitive")
     return {name: Role(described["role"]) for name, described in attributes.items()}
+
+
+def _impossible(release: Mapping[str, Any], domain: Domain, roles: Mapping[str, Role]) -> tuple[ImpossiblePair, ...]:
+    pairs: Any = release.get("impossible", [])
+    is_list = isinstance(pairs, list) and len(pairs) <= MAX_PAIRS and all(isinstance(pair, dict) for pair in pairs)
+    _require(is_list, f"release.impossible must list at most {MAX_PAIRS:,} pairs of attributes with labels")
+    for pair in pairs:
+        is_pair = all(TEXTS.takes(pair[name]) and roles.get(name) is Role.QUASI_IDENTIFIER for name in pair)
+        _require(is_pair, "release.impossible must give lists of labels of two quasi-identifiers")
+        with _naming("release.impossible: "):
+            places_of(domain, pair)
+    return tuple(pairs)
 
 
 def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
@@ -387,7 +403,9 @@ def _differing(place: str, stated: Any, form: Any) -> Iterator[str]:
 _CLAIM = dict.fromkeys(("criterion", "k", "diversity", "sensitive", "level", "basis"))
 _DEMAND = {"says": None, "claims": [_CLAIM]}
 _RELEASE: Mapping[str, Any] = {
-    **dict.fromkeys(("format", "rows", "rows_per_person", "turnover", "where", "occurring", "information")),
+    **dict.fromkeys(
+        ("format", "rows", "rows_per_person", "turnover", "where", "occurring", "information", "impossible")
+    ),
     "attributes": {"*": dict.fromkeys(("role", "description", "values", "order", "label_form"))},
     "privacy": [_CLAIM],
     "rules": [{**dict.fromkeys(("name", "title", "source", "unchecked")), "demands": [_DEMAND]}],

@@ -85,6 +85,7 @@ def _union(bundles: Bundles) -> BundleContent:
         deadline=min((bundle.deadline for _, bundle in bundles), key=lambda limit: limit.at),
         rows_per_person=published.rows_per_person,
         labels=_labels_together([bundle.known_labels for _, bundle in bundles]) if are_stated else None,
+        impossible=tuple(pair for _, bundle in bundles for pair in bundle.impossible),
     )
 
 
@@ -491,6 +492,7 @@ def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterabl
         roles={name: content.roles[a] for a, name in new.items()},
         claims=tuple(_about(claim, names) for claim in content.claims),
         labels=None if content.labels is None else labels,
+        impossible=tuple({new.get(a, a): texts for a, texts in pair.items()} for pair in content.impossible),
     )
 
 

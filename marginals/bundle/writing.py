@@ -108,6 +108,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "turnover": KNOWN if content.turnover_known else None,
         "where": content.where or None,
         "imprint": content.imprint.entries or None,
+        "impossible": plain(content.impossible) or None,
         "occurring": content.labels and {name: dict(told) for name, told in content.labels.items()},
         "information": content.information,
         "report": listed_report(page),

@@ -36,12 +36,9 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
-    from marginals.bundle.replacement import Replacement
     from marginals.config.release_toml import Config
-    from marginals.ledger import Entry
     from marginals.publishing.publishing import Publication
     from marginals.steward import StewardFile
-    from marginals.tables.attribute import Role
     from marginals.tables.table import Table
 
 
@@ -113,7 +110,8 @@ def publish(
             raise
     from marginals.say.table import kept_out_by_role, whose_lines
 
-    by_role = kept_out_by_role(_roles(configured), config.name)
+    roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
+    by_role = kept_out_by_role(roles, config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     warnings = list(whose_lines(table))
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed), warnings)
@@ -138,10 +136,6 @@ def _page_apart(
     return page
 
 
-def _roles(configured: "Config") -> "dict[str, Role]":
-    return {name: attribute.role for name, attribute in configured.source.attributes.items()}
-
-
 def _before_searching(
     configured: "Config", table: "Table", config: Path, ledger: Path | None, page: "StewardFile", out: Path
 ) -> Iterator[str]:
@@ -158,6 +152,9 @@ def _before_searching(
     yield from dropped_lines(counted, table.missing, table.missing_in, least, people)
     yield from part_lines(table, ledger)
     yield from unconfirmed_lines(configured.unconfirmed, configured.source.attributes, config.name)
+    if waiting := sum(entry.get("confirmed") is not True for entry in configured.source.impossible):
+        pairs = "1 impossible pair waits" if waiting == 1 else f"{waiting:,} impossible pairs wait"
+        yield f"{pairs} in {config.name}: write confirmed = true where everybody knows that nobody has both values."
     yield from left_out_lines(table)
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
@@ -184,7 +181,7 @@ def hand_over(
         return
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
-    from marginals.say.claims import finding_sentences, rule_sentences, sensitive_lines
+    from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
@@ -193,7 +190,9 @@ def hand_over(
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.wanted)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
-    print_sentences([*finding_sentences(verification.checks), *rule_sentences(verification.rules)])
+    harmful = release.published.harmful
+    print_sentences([*finding_sentences(verification.checks, harmful), *harm_sentences(harmful, most=_NAMED)])
+    print_sentences(rule_sentences(verification.rules))
     print_lines(steward_lines(steward))
     if steward.waiting is not None:
         print_lines(waiting_lines(steward.waiting, steward.domain))
@@ -232,12 +231,18 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
         },
     }
     further = None if steward.beside is None else steward.beside.as_json(steward.domain)
-    more = {"rules": verification.rules, "ledger": steward.waiting, "wanted": steward.wanted, "further": further}
+    more = {
+        "rules": verification.rules,
+        "harmful_values": tuple(release.published.harmful.values()),
+        "ledger": steward.waiting,
+        "wanted": steward.wanted,
+        "further": further,
+    }
     return facts | {name: each for name, each in more.items() if each not in (None, ())}
 
 
 _NAMED = 5
-"""Further tables that are named on the terminal."""
+"""Further tables, or values of one attribute, that are named on the terminal."""
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -368,7 +373,9 @@ def _verified_table(
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.stated
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
-    demanded = configured.policy.requirements(sensitive, people if isinstance(people, int) else None, missing).claims
+    harm = {name: attributes[name].harm for name in sensitive}
+    most = people if isinstance(people, int) else None
+    demanded = configured.policy.requirements(sensitive, most, missing, harm).claims
     claims = asked_claims(checks, sensitive) if checks else demanded
     claims = [
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
@@ -525,6 +532,7 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
       marginals ledger ledger
       marginals ledger ledger --retract 1
     """
+    from marginals.bundle.replacement import replacement_beside
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 
     account = Ledger.read(folder)
@@ -535,7 +543,7 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     if retract is not None:
         account = account.retracted(retract, _today())
     told = list(pairs(account))
-    replaced = {entry.number: _replacement(entry) for entry in account.entries}
+    replaced = {entry.number: replacement_beside(Path(entry.folder)) for entry in account.entries}
     if as_json:
         by = {number: {"replaced_by": mark.new if mark else None} for number, mark in replaced.items()}
         print_json({"releases": [plain(entry) | by[entry.number] for entry in account.entries], "pairs": told})
@@ -547,20 +555,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
             print_lines(pair_lines(pair))
     if not all(pair.ok for pair in told):
         click.get_current_context().exit(FAILED)
-
-
-def _replacement(entry: "Entry") -> "Replacement | None":
-    from marginals.bundle.replacement import Replacement, note_beside, replacement_of
-    from marginals.bundle.snapshot import Snapshot
-
-    folder = Path(entry.folder)
-    if not note_beside(folder).is_file():
-        return None
-    try:
-        mark = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
-    except (BundleError, InputError, OSError):
-        return None
-    return mark if isinstance(mark, Replacement) else None
 
 
 @click.command()

@@ -40,6 +40,9 @@ from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
 from marginals.tables.values import NumberFormat, number_text
 
+_MOST_PAIRS = 10
+"""Impossible pairs that are proposed."""
+
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
 
@@ -62,7 +65,6 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _path(source: Path, beside: Path) -> str:
-    """The path of a file seen from the folder of another one, or from the root where no other path leads there."""
     folder = beside.absolute().parent
     try:
         path = Path(os.path.relpath(source.absolute(), folder))
@@ -91,10 +93,7 @@ class InitialConfig:
         return self.guessed.guesses
 
     def write(self, path: Path) -> None:
-        """Write the config to `path`, for its owner alone, since it may name values of the table.
-
-        Raises InputError if it cannot be written.
-        """
+        """Write the config for its owner alone, since it may name values of the table. Raises InputError."""
         try:
             replace_file(path, self.text.encode(), PRIVATE)
         except OSError as error:
@@ -111,7 +110,6 @@ class InitialConfig:
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
-        """The lines that ask about values that look as if they harm nobody, by sensitive column."""
         table = self.counted.table
         asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
         return {name: lines for name, lines in asked.items() if lines}
@@ -257,7 +255,16 @@ class InitialConfig:
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
         }
-        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()]))
+        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()])) + self._impossible()
+
+    def _impossible(self) -> str:
+        pairs = self.counted.impossible
+        others = f"; {len(pairs) - _MOST_PAIRS:,} more such pairs are not listed" if len(pairs) > _MOST_PAIRS else ""
+        text = _comments(f"{_IMPOSSIBLE}{others}.", _NARROW) if pairs else ""
+        for pair in pairs[:_MOST_PAIRS]:
+            labels = "".join(f"{_key(name)} = {_list([quoted(label)])}\n" for name, label in pair.items())
+            text += f"[[data.impossible]]\n{labels}confirmed = false\n"
+        return f"\n{text}" if pairs else ""
 
     def _wanted(self, names: Sequence[str]) -> str:
         used = [quoted(name) for name in names if name in self.guessed.used]
@@ -280,10 +287,9 @@ def initial_config(
 ) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
-    rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. Raises InputError
-    where the file is no table, no column of it can be published, a column that is named is not there, or the preset
-    promises nothing of the table.
+    rare: values that fewer rows have are named nowhere. wanted: columns that an analysis needs. chosen: what somebody
+    says beforehand. Raises InputError for no table, a column that is not there, and where nothing can be published or
+    promised.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form_of(source, chosen.header, chosen.sheet)
@@ -342,8 +348,8 @@ min_cell = {least}
 """
 
 _FURTHER = """\
-# nobody can be certain that a combination of nonsensitive values has fewer rows than this and more than none,
-# which you attest with the release: readers can refute it, and not prove it;
+# nobody can be certain that a combination of nonsensitive values that is looked at has fewer rows than this and more
+# than none, as anybody can check;
 no_small_certain = {k}
 # and no published count is below this but 0, sensitive columns counted too; one can follow:
 min_published_cell = {least}
@@ -382,6 +388,12 @@ _NO_BASE = f"""\
 [base]
 table = "none"
 """
+
+_IMPOSSIBLE = (
+    "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
+    "everybody knows that nobody can have both: the promises then hold for readers who use that. Unconfirmed pairs count "
+    "for nothing"
+)
 
 _FURTHER_TABLES = f"""\
 further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number

@@ -3,7 +3,6 @@
 It needs no network and no script, and the same release always gives the same bytes.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from math import exp
@@ -25,6 +24,7 @@ from marginals.say.claims import (
     claim_words,
     counts_below,
     finding_sentences,
+    harm_tables,
     rule_words,
     sensitive_lines,
     together,
@@ -57,7 +57,9 @@ def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     margins = published.everything.margins
     findings, levels = published.verify(), levels_shown(margins)
-    claims = [claim_words(c, finding, published.sensitive) for c, finding in zip(published.claims, findings.checks)]
+    claims = [
+        claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings.checks)
+    ]
     about = [claim for claim in published.claims if isinstance(claim, AttributeClaim)]
     demanded = {claim for rule in published.rules for claim in rule.claims}
     attacks = published_attacks(published, _LAID_OUT if published.collection.is_decomposable else _FITTED)
@@ -79,11 +81,11 @@ def report_html(published: BundleContent) -> bytes:
         attackers=by_readers(attack_sentences(attacks)),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
-        overall=_overall(published),
         sensitive=published.sensitive,
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
-        summary=finding_sentences(findings.checks),
+        summary=finding_sentences(findings.checks, published.harmful),
+        harm=harm_tables(published.harmful),
         sensitive_said=list(sensitive_lines(findings)),
         smallest=min(published.smallest_sensitive.values(), default=None),
         below=small_below(published),
@@ -102,12 +104,7 @@ def report_html(published: BundleContent) -> bytes:
 
 
 def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
-    """An attribute: how its values may be generalized, and how they are distributed at the finest published level.
-
-    shown: the names of the published levels, finest first; empty for an attribute whose name says all. level: the name of
-    that of the bars, None where nothing is published; finest: of the finest published. left_out: values beyond those that
-    fit on the page.
-    """
+    """An attribute: how its values may be generalized, and how they are distributed at the finest published level."""
     hierarchy, words = published.domain.hierarchy(name), published.codebook
     told: Shape = {
         "name": name,
@@ -140,7 +137,6 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
 
 
 def _telling_value(hierarchy: Hierarchy, table: ContingencyTable) -> int:
-    """The base value that changes most often on its way to `*`, a frequent one at the finest published level."""
     rows = table.counts_of({table.attributes[0]: hierarchy.lift(0, table.margin[table.attributes[0]])})
     changes = np.zeros(hierarchy.size(0), dtype=np.int64)
     for below, above in pairwise(range(hierarchy.height + 1)):
@@ -182,21 +178,8 @@ def _marginals(published: BundleContent) -> list[Shape]:
     return reports
 
 
-def _overall(published: BundleContent) -> Mapping[str, Mapping[str, float]]:
-    shares = {}
-    for name in published.sensitive:
-        levels = levels_shown(published.collection.margins).get(name)
-        if levels:
-            table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
-            shares[name] = {label: count / table.total for (label,), count in table.cells()}
-    return shares
-
-
 def _information(published: BundleContent) -> list[tuple[str, float, float]]:
-    """Information of the attributes by themselves, and of the tables beyond, in nats; with lengths of bars.
-
-    Empty without a junction tree.
-    """
+    """Nats of the attributes by themselves, and of the tables beyond, with bars; empty without a junction tree."""
     together = published.information
     if together is None:
         return []
@@ -221,11 +204,7 @@ def _ruled_out(published: BundleContent) -> str:
 
 
 def _analysed(published: BundleContent) -> Shape | None:
-    """The columns and the outcome in the recipe for R, as R writes their names.
-
-    The smallest table with two attributes or more, one of them sensitive if possible, that all have several values. It is
-    found by its attributes, so no table of the same ones may have one value only of any.
-    """
+    """The columns and the outcome in the recipe for R, found by attributes so that no table is named by its place."""
     by_attributes: dict[tuple[str, ...], list[ContingencyTable]] = {}
     for table in published.everything.tables:
         by_attributes.setdefault(table.attributes, []).append(table)

@@ -18,7 +18,7 @@ from marginals.charts import lengths
 from marginals.ledger import waiting_lines
 from marginals.names import margin_in_words, with_level_names
 from marginals.pages.release_page import page
-from marginals.say.claims import rule_words, sensitive_lines
+from marginals.say.claims import harm_tables, rule_words, sensitive_lines
 from marginals.say.steward import (
     ENDED_BY_TIME,
     beside_lines,
@@ -68,6 +68,7 @@ def steward_html(report: StewardReport) -> bytes:
         whole=rows + report.left_out + report.dropped,
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
+        harm=harm_tables(report.published.harmful),
         rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),
@@ -129,12 +130,7 @@ def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
 
 
 def _heat_map(comparison: Comparison) -> dict[str, Any]:
-    """Total variations of pairs: below the diagonal the release, above it exact one-way tables taken as independent.
-
-    attributes: in their order, those with the largest errors where there are too many; left_out: how many others there are.
-    rows: one for each of the attributes, with text, shade and title of each cell. scale: from which percentage points on
-    each shade is drawn.
-    """
+    """Total variations of pairs: below the diagonal the release, above it one-way tables taken as independent."""
     release, independent = comparison.release.two_way.by_table, comparison.yardsticks[INDEPENDENT].two_way.by_table
     errors_of: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
     for pair, error in release.items():

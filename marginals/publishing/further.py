@@ -79,8 +79,8 @@ def further_tables_beside(
 ) -> FurtherBeside | None:
     """The further tables beside the core that a search found; None where none are wanted.
 
-    deadline: when everything ends; without one the choice may take as long as the policy lets the search take, and so may
-    the first look for witnesses, and all later ones together. Tables beside which something is open then are left out.
+    Without a deadline the choice may take as long as the search, and so may the first look for witnesses and all later
+    ones.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further
@@ -90,7 +90,7 @@ def further_tables_beside(
     core = Collection.of(table.cube, search.result.cliques)
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
     wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
-    limits = FurtherLimits(len(wanted) if wanted else wish.tables)
+    limits = FurtherLimits(len(wanted) if wanted else wish.tables, crossing_levels=policy.crossing_levels)
 
     def twice() -> Deadline:
         return deadline if deadline.at < inf else Deadline.after(2 * policy.time_limit, SEARCH_CLOCK)

@@ -181,6 +181,7 @@ def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> 
     said = ""
     if reached is not None and isfinite(reached):
         words = criterion_reached(claim.diversity, reached)
-        said = f": {words[:1].lower()}{words[1:]}"
+        whose = f"{', '.join(finding.worst_class.values)} " if finding.worst_class.values else ""
+        said = f": {whose}{words[:1].lower()}{words[1:]}"
     level = f" at level {claim.level}" if claim.level else ""
     return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{said}'

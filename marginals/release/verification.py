@@ -130,7 +130,9 @@ def verify(
         warnings.append(_NOBODY)
     checks = (integrity(None, notes, signer), *judged.checks, *reports)
     single = bundles[0][1] if len(bundles) == 1 else None
-    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles), single)
+    each = (crossing for _, published in bundles for crossing in published.everything.crossings)
+    crossing = judged.crossing or tuple(dict.fromkeys(each))
+    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles), single, crossing)
 
 
 def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:

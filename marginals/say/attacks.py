@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from checks.attacks.algorithm import Outcome
 from checks.claims import listing
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import claim_reason, claimed_of, few_rows
+from marginals.say.claims import CONDITION, claim_reason, claimed_of, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DisclosureMeasures,
         Minimality,
         NonsensitiveSmall,
+        SurestGuesses,
         TableChange,
         Threshold,
     )
@@ -31,7 +32,6 @@ InWords = Callable[[str, int], str]
 
 WITH_REGISTER = "Readers with a register"
 OF_ALGORITHM = "Readers who know the algorithm"
-OF_MODEL = "Readers who use the model"
 ACROSS_CLASSES = "Readers who learn across classes"
 OF_RANKS = "Readers who rank small counts by the model"
 
@@ -57,6 +57,15 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         yield _published(attacks.published)
     if attacks.nonsensitive is not None:
         yield _nonsensitive(attacks.nonsensitive)
+    if attacks.impossible:
+        pairs = (
+            " with ".join(f"{column_name(name)} {listing(texts, 'or')}" for name, texts in pair.items())
+            for pair in attacks.impossible
+        )
+        yield Sentence(LOOK, "Combinations taken into account as impossible:", tuple(pairs))
+    yield from (Sentence(LOOK, crossing_line(crossing)) for crossing in attacks.crossing)
+    if attacks.published is not None:
+        yield Sentence(NOT_EXAMINED, "Impossible combinations that nobody declared: not examined.", (CONDITION,))
     for measures in attacks.attacked:
         yield _reconstruction(measures)
     for attribute, certain in attacks.certain.items():
@@ -181,10 +190,9 @@ def _composition(composition: "Composition") -> Sentence:
     for view in (composition.together, *composition.each):
         cells = view.reconstruction
         releases = "all together" if view is composition.together else view.releases[0]
-        distance = "" if view.skewness is None else f", total variation {view.skewness:.3f}"
         lines.append(
             f"{releases}: {cells.determined:,} of {number_of(cells.cells, 'possible cell')} determined "
-            f"({cells.share:.1%}), smallest possible class at most {view.smallest:,}{distance}"
+            f"({cells.share:.1%}), smallest possible class at most {view.smallest:,}"
         )
     lines += [f"{name}: not known; {reason}" for name, reason in composition.unknown.items()]
     return Sentence(LOOK, f"Composition, of what bears on {composition.sensitive}:", tuple(lines))
@@ -198,11 +206,13 @@ def register_in_words(readers: RegisterReaders) -> str:
     Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 rows.
     """
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
+    of = "harmful value" if readers.of_harmful else "value"
     if readers.certain:
-        return f"{who}, know {about} for certain of {readers.certain:,} of {readers.people:,} rows."
+        known = f"a {of} of {about}" if readers.of_harmful else about
+        return f"{who}, know {known} for certain of {readers.certain:,} of {readers.people:,} rows."
     if readers.largest_share is not None:
         return (
-            f"{who}, give no value of {about} of anybody a probability above {100 * readers.largest_share:.1f} percent "
+            f"{who}, give no {of} of {about} of anybody a probability above {100 * readers.largest_share:.1f} percent "
             f"({readers.value} in {_cell(readers.labels)}), unless they assume how it varies within classes or reason from "
             "why these tables were chosen."
         )
@@ -212,37 +222,30 @@ def register_in_words(readers: RegisterReaders) -> str:
 
 
 def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
-    skewed = _cell(measures.skewed_class) if measures.skewed_class else "of all"
-    yield Sentence(
-        LOOK,
-        f"{OF_MODEL}, of {measures.sensitive}: learning that a person is in the class {skewed} changes the probability of "
-        f"a set of values by up to {100 * measures.skewness:.1f} percentage points, the largest change of any class.",
-        readers=OF_MODEL,
-    )
-    lead, guessing = f"{ACROSS_CLASSES}, of {measures.sensitive}:", measures.guessing
-    if guessing is None:
-        yield Sentence(
-            NOT_EXAMINED,
-            f"{lead} one round of naive Bayes, and deFinetti: not examined without the table (--truth CONFIG). If everybody "
-            "were as the maximum-entropy model says, guesses by the shares of each class would be right for "
-            f"{measures.expected:.1%}, and for {measures.expected_confident:.1%} of the {measures.people:,} surest. That is "
-            "no limit: in real data readers who learn across classes can be right more often.",
-            readers=ACROSS_CLASSES,
+    lead, detail = f"{ACROSS_CLASSES}, of {measures.sensitive}", tuple(map(_surest, measures.surest[:_SUREST]))
+    if any(of.right is None for of in measures.surest):
+        said = (
+            f"{lead}: naive Bayes and deFinetti are not examined without the table (--truth CONFIG). They can be right more "
+            "often than the shares of classes say."
         )
-        return
+        yield Sentence(NOT_EXAMINED, said, detail, ACROSS_CLASSES)
+    else:
+        yield Sentence(LOOK, f"{lead}: how often their surest guesses are right", detail, ACROSS_CLASSES)
 
-    def shares(of: Mapping[str, Any]) -> str:
-        return (
-            f"{of['definetti']:.1%} by learning until nothing changes (deFinetti), {of['naive_bayes']:.1%} by one round of "
-            f"naive Bayes, {of['maxent']:.1%} by the shares of each class"
+
+_SUREST = 6
+"""Values of which the surest guesses are told, those first that gain most."""
+
+
+def _surest(of: "SurestGuesses") -> str:
+    right = f"{of.expected:.1%} would be right by the shares of each class"
+    if of.right is not None:
+        definetti, naive_bayes, maxent = (of.right[name] for name in ("definetti", "naive_bayes", "maxent"))
+        right = (
+            f"{definetti:.1%} are right by deFinetti, {naive_bayes:.1%} by naive Bayes, {maxent:.1%} by class shares"
         )
-
-    yield Sentence(
-        LOOK,
-        f"{lead} guessed right: {shares(vars(guessing))}, {guessing.base_rate:.1%} without the release",
-        (f"of the {guessing.people:,} guesses that each is surest of: {shares(guessing.confident)}",),
-        ACROSS_CLASSES,
-    )
+    guesses = number_of(of.number, "surest guess", "surest guesses")
+    return f"{of.values}, {of.overall:.1%} of everybody: of the {guesses} {right}"
 
 
 def _likely(likely: "LikelySmall | None") -> str:
@@ -264,7 +267,6 @@ def _likely(likely: "LikelySmall | None") -> str:
 
 
 def _share(top: "Top") -> str:
-    """The share that is small, by the truth where it is known, else by the model."""
     return f"{top.expected if top.right is None else top.right:.0%}"
 
 
@@ -359,10 +361,6 @@ _LISTED = 8
 
 
 def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
-    """What additions tell that a release lacks, the certain first; then what was not examined.
-
-    has_truth: whether the hierarchies of the table itself were looked at.
-    """
     if told.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
     if told.small:

@@ -1,5 +1,6 @@
 """Claims, findings and rules in words: what is claimed, what was found, and the class that decided it."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
@@ -25,21 +26,29 @@ from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import JudgedRule, rule_names
 from marginals.names import column_name
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
+from models.graphs.junction_tree import Crossing
 
 if TYPE_CHECKING:
+    from checks.maxent.surest import HarmfulValues, Surest
     from marginals.bundle.content import Verification
+
+CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
+"""The condition of all claims about what can be worked out from tables together (design 4.24)."""
+
+CONDITIONAL = (KCombinatorial.criterion, MinCell.criterion, NoSmallCertain.criterion)
+"""The criteria of these claims."""
 
 _MOST_NAMED = 3
 """Sensitive attributes that a sentence names, at most."""
 
 
-def together(sensitive: Sequence[str]) -> str:
+def together(sensitive: Sequence[str], noun: str = "sensitive attributes") -> str:
     """Return sensitive attributes in a sentence: by name while they are few.
 
     >>> together(["job", "pay", "age"]), together(["job", "pay", "age", "sex"])
     ('job, pay and age', 'all 4 sensitive attributes')
     """
-    return listing(sensitive) if len(sensitive) <= _MOST_NAMED else f"all {len(sensitive)} sensitive attributes"
+    return listing(sensitive) if len(sensitive) <= _MOST_NAMED else f"all {len(sensitive)} {noun}"
 
 
 def counted_in_words(k: int, rows_per_person: int | None) -> str:
@@ -153,7 +162,7 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
             return (
                 f"No published count{whose} is {below}{counted}, and no such count can be worked out from the "
                 "tables by differences or otherwise: each combination of values that they together leave possible could "
-                f"be shared by at least {least}.{people}"
+                f"be shared by at least {least}.{people} {CONDITION}"
             )
         case MinPublishedCell():
             return (
@@ -166,16 +175,55 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 f"{few}. If the tables have a junction tree, all combinations are looked at. Else those of up to three "
                 "values at any published level, also with any other value in place of one, and of all attributes at the "
                 "finest published levels; others only if at most ten attributes are published. "
-                f"A model can still say that one is likely to, and be right.{people}"
+                f"A model can still say that one is likely to, and be right.{people} {CONDITION}"
             )
         case KCombinatorial():
             return (
                 "Every combination of nonsensitive values that the tables together leave possible could be shared by at "
                 f"least {least}. So nobody can prove from the tables alone that a combination has only {few}. It does not "
-                f"mean that {least} have it.{people}"
+                f"mean that {least} have it.{people} {CONDITION}"
             )
     aside = f" ({together(sensitive)} set aside)" if sensitive else ""
     return f"Each class of a published table{aside} has at least {least}.{people}"
+
+
+# How sure a reader can be of each harmful value.
+
+
+def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
+    """Return a table for each sensitive attribute: rows of values, shares, group and bound in words; what is harmless."""
+    return [
+        {
+            "sensitive": sensitive,
+            "rows": [_harm_row(name, surest) for name, surest in of.by_name.items()],
+            "harmless": f"counted as harmless: {', '.join(of.harmless)}"
+            if of.harmless
+            else "every value counts as harmful, so all together have no bound",
+        }
+        for sensitive, of in harmful.items()
+    ]
+
+
+def _harm_row(values: str, surest: "Surest") -> dict[str, str]:
+    shares = {"overall": surest.overall, "largest": surest.largest, "bound": surest.bound}
+    row = {name: "" if share is None else f"{100 * share:.4g} percent" for name, share in shares.items()}
+    group = _plain(surest.cell) if row["largest"] else "not examined"
+    return row | {"values": values, "group": group, "bound": row["bound"] or "none"}
+
+
+def harm_sentences(harmful: Mapping[str, "HarmfulValues"], most: int | None = None) -> Iterator[Sentence]:
+    """Yield how sure a reader can be of each sensitive attribute. most: rows of each that are shown; None for all."""
+    for table in harm_tables(harmful):
+        rows, lines = table["rows"], list[str]()
+        if most is not None and len(rows) > most + 1:
+            rows = [*rows[:most], rows[-1]]
+            lines.append(f"and {len(table['rows']) - most - 1:,} more values, further from their bounds")
+        lines[:0] = [
+            f"{row['values']}: {row['largest']} ({row['group']}); everybody: {row['overall']}; bound: {row['bound']}"
+            for row in rows
+        ]
+        about = f"How sure a reader of all tables can be of each harmful value of {table['sensitive']}:"
+        yield Sentence(LOOK, about, (*lines, table["harmless"]))
 
 
 def _reached(claim: Claim, worst: WorstClass) -> str:
@@ -188,7 +236,10 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
     if worst.reached is None or not isfinite(worst.reached):
         return ""
     if isinstance(claim, MaxentDiversity | Register):
-        return criterion_reached((claim.of if isinstance(claim, Register) else claim).diversity, worst.reached)
+        whose = f"{together(worst.values, 'values')}: " if worst.values else ""
+        return (
+            f"{whose}{criterion_reached((claim.of if isinstance(claim, Register) else claim).diversity, worst.reached)}"
+        )
     return f"Reaches {worst.reached:.4g}"
 
 
@@ -210,8 +261,8 @@ def claim_reason(claim: Claim) -> str:
 def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
     """Return a claim for a page.
 
-    Its name, meaning, verdict, and `said`, the verdict in words; of the worst class the `lead`, its labels as `cell`, the
-    `distribution` and what it `reached`; `how` it was decided.
+    Its name, meaning, verdict, and `said`, the verdict in words; of the worst class the `lead`, its labels as `cell`, and
+    what it `reached`; `how` it was decided.
     """
     worst, is_shown = finding.worst_class, Algorithm.NOT_PUBLISHED not in finding.algorithms
     unpublished = (
@@ -225,8 +276,6 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
         "lead": "Closest case" if finding.holds else "Worst case",
         "cell": worst.cell,
         "reached": _reached(claim, worst),
-        "distribution": worst.distribution or {},
-        "sensitive": claim.about or "",
         "how": _how(finding),
     }
 
@@ -262,7 +311,6 @@ def rule_words(judged: JudgedRule, sensitive: Sequence[str]) -> dict[str, Any]:
 
 
 def _rule_said(judged: JudgedRule) -> str:
-    """The verdict on what was checked; a rule holds if nothing of it is unchecked and its texts are known."""
     if judged.verdict is Verdict.HOLDS and (judged.rule.unchecked or judged.rule.name not in rule_names()):
         return "all that was checked holds"
     return judged.verdict.value
@@ -278,8 +326,8 @@ _MEANINGS = {
     "min-cell": "No count smaller than claimed is published, and none can be worked out",
     "min-published-cell": "No count smaller than claimed is published",
     "no-small-certain": "No combination of nonsensitive values is certain to be smaller than claimed",
-    "maxent-diversity": "To readers who combine all tables by maximum entropy, values of {} are as varied as claimed",
-    "register": "To readers with a register of all nonsensitive values, values of {} are as varied as claimed",
+    "maxent-diversity": "Readers who combine all tables by maximum entropy are no surer of {} than claimed",
+    "register": "Readers with a register of all nonsensitive values are no surer of {} than claimed",
     "difference": "Two releases tell of no smaller change than claimed",
     "composition": "What the releases tell together was judged",
 }
@@ -291,17 +339,32 @@ def verification_sentences(verification: "Verification", *, is_asked: bool = Fal
 
     is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
     """
-    yield from finding_sentences(verification.checks)
+    harmful = verification.published.harmful if verification.published and not is_asked else {}
+    yield from finding_sentences(verification.checks, harmful)
+    yield from harm_sentences(harmful)
     yield from rule_sentences(verification.rules)
     lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
     yield from (Sentence(LOOK, line) for line in lines)
-    yield from (Sentence(WARNING, warning) for warning in verification.warnings)
+    yield from (
+        Sentence(WARNING, warning) for warning in (*verification.warnings, *map(crossing_line, verification.crossing))
+    )
 
 
-def finding_sentences(findings: Sequence[Finding]) -> list[Sentence]:
+def crossing_line(crossing: Crossing) -> str:
+    """Return what readers can do with two tables at crossing levels."""
+    first, second = map(column_name, crossing[:2])
+    (a, b), (c, d) = ([margin[name] for name in crossing[:2]] for margin in crossing[2:])
+    return (
+        f"One table shows {first} at level {a} with {second} at level {b}, another one at levels {c} and {d}: these cross. "
+        "Readers who know impossible combinations of their values can subtract one from the other."
+    )
+
+
+def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = ()) -> list[Sentence]:
     """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
 
     Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
+    harmful: attributes of which `harm_sentences` tell the closest case.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
@@ -309,7 +372,11 @@ def finding_sentences(findings: Sequence[Finding]) -> list[Sentence]:
     told = [
         sentence
         for group in groups.values()
-        for sentence in ([_told_together(group)] if len(group) >= _TOGETHER else map(_told, group))
+        for sentence in (
+            [_told_together(group, harmful)]
+            if len(group) >= _TOGETHER
+            else [_told(finding, harmful) for finding in group]
+        )
     ]
     return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
@@ -327,22 +394,26 @@ def _likeness(finding: Finding) -> Hashable:
     return (finding.criterion, finding.verdict, finding.note, *map(str, stated.items()))
 
 
-def _told(finding: Finding) -> Sentence:
+def _told(finding: Finding, harmful: AnyCollection[str]) -> Sentence:
     stated = dict(finding.parameters)
     of_whom = f", {claimed_of(stated.pop('rows_per_person'))}" if "rows_per_person" in stated else ""
     term = f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in stated.items())}".rstrip() + of_whom
-    return _sentence(finding, term, str(stated.get("sensitive", "")), [finding.note, _worst(finding)])
+    condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict is not Verdict.FAILS else ""
+    return _sentence(
+        finding, term, str(stated.get("sensitive", "")), [finding.note, _worst(finding, harmful), condition]
+    )
 
 
-def _told_together(findings: Sequence[Finding]) -> Sentence:
+def _told_together(findings: Sequence[Finding], harmful: AnyCollection[str]) -> Sentence:
     attributes: dict[str, list[str]] = {}
     for finding in findings:
         attributes.setdefault(str(finding.parameters["diversity"]), []).append(str(finding.parameters["sensitive"]))
     weakest = min(findings, key=_slack)
     detail = [f"{diversity}: {', '.join(names)}" for diversity, names in attributes.items()] + [weakest.note]
-    if _slack(weakest) < inf:
-        detail.append(f"of {weakest.parameters['sensitive']}, {_worst(weakest)}")
-    several = f"{len(findings)} sensitive attributes"
+    if _slack(weakest) < inf and (worst := _worst(weakest, harmful)):
+        detail.append(f"of {weakest.parameters['sensitive']}, {worst}")
+    about = {str(finding.parameters["sensitive"]) for finding in findings}
+    several = f"{len(about)} sensitive attributes" if len(about) > 1 else next(iter(about))
     return _sentence(weakest, f"{weakest.criterion} of {several}", several, detail)
 
 
@@ -351,8 +422,8 @@ def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) ->
     return Sentence(finding.verdict.value, f"{meaning}.", tuple(filter(None, detail)), term=term)
 
 
-def _worst(finding: Finding) -> str:
-    if finding.worst is None:
+def _worst(finding: Finding, harmful: AnyCollection[str]) -> str:
+    if finding.worst is None or finding.parameters.get("sensitive") in harmful:
         return ""
     worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
     lead = "closest case" if finding.holds else "worst case"
@@ -362,6 +433,8 @@ def _worst(finding: Finding) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{column_name(key)}={entry}" for key, entry in value.items()) or "all rows"
+    if isinstance(value, list) and all(isinstance(label, str) for label in value):
+        return together(value, "values")
     if isinstance(value, float):
         return f"{value:,.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -321,7 +321,7 @@ class Attribute:
     @property
     def harm(self) -> Harm:
         """What learning its values does, as far as somebody has confirmed it."""
-        return Harm(self.harmful if self.confirmed else (), self.at_most)
+        return Harm(tuple(sorted({*self.harmful})) if self.confirmed else (), self.at_most)
 
     @property
     def has_public_labels(self) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.errors import InputError
-from marginals.keys import TEXTS, Key, check_settings, is_text, is_whole, keys_of, one_of, setting
+from marginals.keys import TEXTS, Key, are, check_settings, is_table, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
@@ -31,6 +31,7 @@ from marginals.tables.engines import (
 )
 from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
 from marginals.tables.group_names import GroupNaming, KeptNames
+from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
     CodedColumn,
@@ -478,7 +479,8 @@ class TableSource:
     origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of them.
     attributes: what each column is; columns that are not named are ignored. missing: texts that stand for no value, beside
     null and NaN. memory: bytes to make do with; None is half of the machine's. ladders: of attributes that take the levels
-    of another release. where: the part of the table, such as `marginals.Part("age >= 21")`. None means all.
+    of another release. where: the part of the table, such as `marginals.Part("age >= 21")`. None means all. impossible:
+    pairs of labels of two attributes that everybody knows nobody to have, if they are confirmed.
 
     Raises InputError for what none of these can be; whether files are there is seen when they are read.
 
@@ -522,6 +524,10 @@ class TableSource:
         ),
     )
 
+    impossible: Sequence[Mapping[str, Any]] = setting(
+        (), Key(are(is_table), "be a list of tables, each under [[data.impossible]]")
+    )
+
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
             object.__setattr__(self, "origin", Path(self.origin))
@@ -533,6 +539,7 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
+        confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
         if self.counts and (self.person is not None or self.counts in self.used):
@@ -610,6 +617,12 @@ class TableSource:
         column and, where rows have an order, the number of the row (from 1), never the value.
         """
         require_whole_number(k, "k", 1)
+        table = self._whole_table(k)
+        pairs = confirmed_pairs(self.impossible, self.attributes)
+        check_pairs(table, pairs)
+        return replace(table, impossible=pairs)
+
+    def _whole_table(self, k: int) -> Table:
         keys = [] if self.unit.stated is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
@@ -769,6 +782,7 @@ class TableSettings(TypedDict, total=False):
     one_row: str | None
     rows_per_person: RowsPerPerson
     where: RowChoice | None
+    impossible: Sequence[Mapping[str, Any]]
 
 
 def read_table(
@@ -793,8 +807,8 @@ def read_table(
         Rows that every published class will have, with which fitted ladders begin; where the distinct rows do not fit,
         values that are rarer are generalized before they are counted.
     settings:
-        domain, engine, memory, separator, encoding, header, sheet, counts, decimal, person, one_row, rows_per_person and
-        where, the keys of the section [data] of a config; `TableSource` says what each means.
+        domain, engine, memory, separator, encoding, header, sheet, counts, decimal, person, one_row, rows_per_person,
+        where and impossible, the keys of the section [data] of a config; `TableSource` says what each means.
 
     Raises
     ------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from checks.impossible import ImpossiblePair
 from marginals.errors import InputError
 from marginals.tables.attribute import Codebook, Harm, Role
 from marginals.tables.distinct_rows import Engine, Recoding
@@ -251,7 +252,8 @@ class Table:
     part, and which; None where they are all. counts_missing: attributes of which a row without a value has
     the value "missing". harm: what is known to harm in sensitive attributes. numbers: of attributes whose
     numbers have signs between thousands, or words among them, how they are read. respelled: of attributes how many texts
-    are read as another spelling of a value.
+    are read as another spelling of a value. impossible: pairs of
+    labels that everybody knows nobody to have.
 
     >>> from marginals.example import table
     >>> table
@@ -279,6 +281,7 @@ class Table:
     harm: Mapping[str, Harm] = field(default_factory=dict)
     numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
     respelled: Mapping[str, int] = field(default_factory=dict)
+    impossible: tuple[ImpossiblePair, ...] = ()
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())

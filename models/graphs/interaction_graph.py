@@ -16,22 +16,25 @@ if TYPE_CHECKING:
 class InteractionGraph:
     """Undirected graph on the induced attributes of a domain (KG06 6.1).
 
-    `neighbors[v]` is the mask of the vertices adjacent to v, v itself left out; `vertices` those that are present.
+    `neighbors[v]` is the mask of the vertices adjacent to v, v itself left out; `vertices` those that are present. crossing:
+    whether two margins may show two attributes at crossing levels. If not, a move adds or removes the edges between its
+    first vertex and all steps of the other attribute up to its second one; each edge by itself would make levels cross.
     """
 
     domain: Domain
     vertices: Mask
     neighbors: tuple[Mask, ...]
+    crossing: bool = True
 
     @classmethod
-    def of(cls, domain: Domain, margins: Iterable[Mask]) -> "InteractionGraph":
+    def of(cls, domain: Domain, margins: Iterable[Mask], *, crossing: bool = True) -> "InteractionGraph":
         """The graph that a collection of margins generates."""
         vertices, neighbors = 0, [0] * domain.vertex_count
         for mask in margins:
             vertices |= mask
             for vertex in vertices_of(mask):
                 neighbors[vertex] |= mask & ~(1 << vertex)
-        return cls(domain, vertices, tuple(neighbors))
+        return cls(domain, vertices, tuple(neighbors), crossing)
 
     def with_edges(self, vertex: int, others: Mask) -> "InteractionGraph":
         """The graph with a vertex, if it is not there yet, and edges between it and others."""
@@ -39,7 +42,7 @@ class InteractionGraph:
         neighbors[vertex] |= others
         for other in vertices_of(others):
             neighbors[other] |= 1 << vertex
-        graph = InteractionGraph(self.domain, self.vertices | 1 << vertex, tuple(neighbors))
+        graph = InteractionGraph(self.domain, self.vertices | 1 << vertex, tuple(neighbors), self.crossing)
         # Finding the parts of every graph anew makes a search among 400 columns twice as long.
         joined = others | 1 << vertex
         part = reduce(or_, [self.parts[joined_vertex] for joined_vertex in vertices_of(joined)], joined)
@@ -52,7 +55,19 @@ class InteractionGraph:
         neighbors[vertex] &= ~others
         for other in vertices_of(others):
             neighbors[other] &= ~(1 << vertex)
-        return InteractionGraph(self.domain, self.vertices, tuple(neighbors))
+        return InteractionGraph(self.domain, self.vertices, tuple(neighbors), self.crossing)
+
+    def joined_steps(self, vertex: int) -> Mask:
+        """The steps that a move joins with another vertex, or parts from it, when it names this one as its second."""
+        return 1 << vertex | (0 if self.crossing else self.domain.coarser_steps(vertex))
+
+    def edge(self, one: int, other: int) -> tuple[int, int]:
+        """The vertices of the move that joins two vertices, each of its attribute the coarsest not joined with the other."""
+        if not self.crossing:
+            later, first = (one, other) if self.domain.coarser_steps(one) else (other, one)
+            if self.domain.coarser_steps(later):
+                return later, (self.neighbors[later - 1] & self.domain.all_steps(first)).bit_length() - 1
+        return min(one, other), max(one, other)
 
     @cached_property
     def parts(self) -> tuple[Mask, ...]:
@@ -154,7 +169,7 @@ class AddEdge:
 
     def clique(self, graph: InteractionGraph) -> Mask:
         """The maximal clique that the move creates."""
-        return self.separator(graph) | 1 << self.first | 1 << self.second
+        return self.separator(graph) | 1 << self.first | graph.joined_steps(self.second)
 
     def separator(self, graph: InteractionGraph) -> Mask:
         """The common neighbours, which separate the two wherever the move is allowed."""
@@ -165,17 +180,21 @@ class AddEdge:
         neighbours (Deshpande et al. 2001).
         """
         first, second, steps = graph.neighbors[self.first], graph.neighbors[self.second], graph.domain.coarser_steps
+        joined = graph.joined_steps(self.second)
+        coarsest = (joined & -joined).bit_length() - 1
         return (
             bool(graph.vertices >> self.first & graph.vertices >> self.second & 1)
-            and not graph.has_edge(self.first, self.second)
+            and not first & joined
             and not steps(self.first) & ~second
-            and not steps(self.second) & ~first
+            and not steps(self.second) & ~joined & ~first
+            and not first & ~second & graph.neighbors[coarsest]
+            and (graph.crossing or graph.edge(self.first, coarsest) == (self.first, self.second))
             and graph.separates(first & second, self.first, self.second)
         )
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
-        return graph.with_edges(self.first, 1 << self.second)
+        return graph.with_edges(self.first, graph.joined_steps(self.second))
 
 
 @dataclass(frozen=True, order=True)
@@ -187,8 +206,8 @@ class RemoveEdge:
 
     def is_allowed(self, graph: InteractionGraph) -> bool:
         """Adjacent, of two attributes, in one maximal clique only (Wermuth 1976), and not needed by a finer step."""
-        finer = graph.domain.finer_steps
-        first, second = graph.neighbors[self.first], graph.neighbors[self.second]
+        finer, parted = graph.domain.finer_steps, graph.joined_steps(self.second)
+        first, second = graph.neighbors[self.first], graph.neighbors[(parted & -parted).bit_length() - 1]
         return (
             graph.has_edge(self.first, self.second)
             and not graph.domain.all_steps(self.first) >> self.second & 1
@@ -197,9 +216,13 @@ class RemoveEdge:
             and graph.is_complete(first & second)
         )
 
+    def separator(self, graph: InteractionGraph) -> Mask:
+        """What is shown with both sides wherever the move is allowed."""
+        return graph.neighbors[self.first] & graph.neighbors[self.second] & ~graph.joined_steps(self.second)
+
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
         """The graph after the move."""
-        return graph.without_edges(self.first, 1 << self.second)
+        return graph.without_edges(self.first, graph.joined_steps(self.second))
 
 
 Move: TypeAlias = AddVertex | AddEdge | RemoveVertex | RemoveEdge
@@ -215,9 +238,17 @@ def allowed_moves(graph: InteractionGraph) -> Iterator[Move]:
     for first in apart:
         near = (apart[first] | graph.neighbors[first] & ~graph.domain.all_steps(first)) >> (first + 1) << (first + 1)
         for second in vertices_of(near):
-            edge = RemoveEdge(first, second) if graph.has_edge(first, second) else AddEdge(first, second)
-            if edge.is_allowed(graph):
+            if graph.has_edge(first, second):
+                yield from (edge for edge in partings(graph, first, second) if edge.is_allowed(graph))
+            elif apart[second] >> first & 1 and (edge := AddEdge(*graph.edge(first, second))).is_allowed(graph):
                 yield edge
+
+
+def partings(graph: InteractionGraph, first: int, second: int) -> Iterator[RemoveEdge]:
+    """The moves that part two adjacent vertices, each of its attribute the finest that is joined with the other."""
+    yield RemoveEdge(first, second)
+    if not graph.crossing and graph.joined_steps(first) | graph.joined_steps(second) != 1 << first | 1 << second:
+        yield RemoveEdge(second, first)
 
 
 def describe(move: Move, graph: InteractionGraph) -> str:

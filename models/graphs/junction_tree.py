@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import combinations, product
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -251,6 +252,15 @@ class Support:
         object.__setattr__(self, "weights", read_only_copy(self.weights))
 
 
+class Crossing(NamedTuple):
+    """Two attributes, and two margins of them at crossing levels: whoever knows impossible combinations can subtract one."""
+
+    first: str
+    second: str
+    one: Margin
+    other: Margin
+
+
 @dataclass(frozen=True, eq=False)
 class Collection:
     """A generating class of margins over a cube that can count them, without empty margins and repeats.
@@ -311,6 +321,19 @@ class Collection:
         """For each attribute of the domain the finest level that some margin shows; that of `*` where none does."""
         return self.domain.levels(reduce(or_, self.masks, 0))
 
+    @cached_property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Each two attributes that no margin shows both as finely as others show each, with two margins that do."""
+        found: dict[Mask, Crossing] = {}
+        for one, other in combinations(self.masks, 2):
+            for here, there in product(*(self.domain.places(mask) for mask in self.domain.finer_in_each(one, other))):
+                pair = self.domain.attribute_masks[here] | self.domain.attribute_masks[there]
+                if pair not in found and all((one | other) & pair & ~mask for mask in self.masks):
+                    first, second = (self.domain.attributes[place] for place in sorted((here, there)))
+                    margins = self.domain.margin(one & pair), self.domain.margin(other & pair)
+                    found[pair] = Crossing(first, second, *margins)
+        return tuple(found.values())
+
     def within(self, mask: Mask) -> "Collection":
         """What the margins say of some induced attributes, with the supports that these hold."""
         held = (support for support in self.supports if not self.domain.mask(support.cells.margin) & ~mask)
@@ -333,11 +356,12 @@ class Collection:
 # the Desirability of Acyclic Database Schemes, JACM 30(3) 1983, Theorem 3.4).
 
 
-def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
+def cyclic_parts(collection: Collection, aside: Mask = 0) -> tuple[Collection, ...]:
     """Return the parts of a collection without its leaves that share no attribute, with their supports.
 
-    There are none if the margins form a junction tree. Tables with the marginals of each part, and of the leaves, can be
-    glued to one with all of them: they agree on what they share, which a margin of the rest shows.
+    aside: vertices that no leaf shares with others. There are none if the margins form a junction tree. Tables with the
+    marginals of each part, and of the leaves, can be glued to one with all of them: they agree on what they share, which a
+    margin of the rest shows.
     """
     supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
     margins = maximal_masks(collection.masks)
@@ -345,7 +369,7 @@ def cyclic_parts(collection: Collection) -> tuple[Collection, ...]:
     def is_leaf(margin: Mask) -> bool:
         others = [other for other in margins if other != margin]
         shared = margin & reduce(or_, (*others, *supports), 0)
-        return not shared or _hangs(shared, others)
+        return not shared or (not shared & aside and _hangs(shared, others))
 
     while leaf := next(filter(is_leaf, margins), 0):
         margins.remove(leaf)

@@ -135,7 +135,6 @@ def _checked_result(
 
 
 def _is_decomposable(problem: Problem, cliques: Sequence[Mask]) -> bool:
-    """Return whether margins are decomposable, and each shows of every attribute its coarsest steps and no others."""
     attribute_masks = problem.cube.domain.attribute_masks
     step_bits = [(clique & mask) // (mask & -mask) for clique in cliques for mask in attribute_masks if mask]
     if any(steps & steps + 1 for steps in step_bits) or any(clique & ~sum(attribute_masks) for clique in cliques):

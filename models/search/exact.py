@@ -27,7 +27,7 @@ from models.graphs.interaction_graph import allowed_moves
 from models.search.greedy import result_of
 from models.search.local_search import local
 from models.search.lower_bound import allowed_margins, lower_bound, score
-from models.search.problem import Position, Problem, RefusalScope, SearchResult, Step, Stop, pruning
+from models.search.problem import Problem, RefusalScope, SearchResult, Step, Stop, pruning
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -40,9 +40,8 @@ _MOST_WAITING = 500_000
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, most: float = inf) -> SearchResult:
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
-    initial: what another search of the problem has found; by default local search looks for one. What is found is never
-    worse. most: collections that are gone on from, at most. Deterministic unless stopped. Raises SelectionError for an
-    objective that is a stopping rule only, NothingAllowedError for no collection.
+    initial: never undercut; local search by default. most: collections that are gone on from. Raises SelectionError for
+    an objective that is a stopping rule only, NothingAllowedError for no collection.
     """
     _ = problem.price
     looks = count()
@@ -72,11 +71,13 @@ def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
     These are the margins with the pivot together, and every other margin by itself.
     """
     constraint, pivot = problem.constraint, problem.pivot
-    position = Position.of(problem.cube, cliques)
-    if not any(attribute_mask & ~pivot for attribute_mask in problem.cube.domain.attribute_masks):
+    position, domain = problem.position(cliques), problem.cube.domain
+    if not any(attribute_mask & ~pivot for attribute_mask in domain.attribute_masks):
         return True
     around = (position.cliques_after(move) for move in allowed_moves(position.graph))
     for whole in (position.cliques, *around):
+        if not all(problem.may_go_with(clique, whole) for clique in whole):
+            continue
         joint = frozenset(clique for clique in whole if clique & pivot)
         alone = all(constraint((clique,), 0) is None for clique in whole - joint)
         if (constraint(whole, 0) is None) != (alone and constraint(joint, 0) is None):
@@ -129,7 +130,6 @@ class _Search:
         self._order = count()
 
     def run(self) -> SearchResult | None:
-        """What is found; None where the constraint depends on more margins together than those with the pivot."""
         self._enqueue(_State(0.0, 0, frozenset(), judged=False))
         proven = self.best
         while self._queue:
@@ -155,7 +155,6 @@ class _Search:
             heappush(self._queue, (bound, next(self._order), state))
 
     def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:
-        """What no collection undercuts that goes on from one."""
         return cost + self._to_go[judged](vertices) - self.entropy
 
     def _may_show(self, mask: Mask, state: _State) -> bool:
@@ -184,11 +183,11 @@ class _Search:
                 return
         for margin, cost in self._extensions(state):
             vertices = state.vertices | margin
-            if self._bound_of(cost, vertices, state.judged) < self.best - _TIE:
+            is_better = self._bound_of(cost, vertices, state.judged) < self.best - _TIE
+            if is_better and self.problem.may_go_with(margin, state.cliques):
                 self._enqueue(_State(cost, vertices, state.cliques | {margin}, state.judged))
 
     def _is_allowed_with_more(self, state: _State) -> bool:
-        """Whether a margin that the constraint should judge by itself makes a refused collection an allowed one."""
         longer = self._extensions(state._replace(judged=True))
         return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 

@@ -41,12 +41,14 @@ Progress = Callable[[int, int], None]
 class FurtherLimits:
     """Limits on all further tables and their cells, empty ones included (None: no limit), and the least gain of a table.
 
-    least_gain: in total variation of the table's own attributes, from 0 to 1. Raises SelectionError for negative limits.
+    least_gain: in total variation of the table's own attributes, from 0 to 1. crossing_levels: whether a table may show two
+    attributes at levels that cross those of another one. Raises SelectionError for negative limits.
     """
 
     tables: int | None = None
     cells: int | None = None
     least_gain: float = LEAST_GAIN
+    crossing_levels: bool = True
 
     def __post_init__(self) -> None:
         for name in ("tables", "cells"):
@@ -118,7 +120,7 @@ class _Choice:
         self._names = [core.domain.attributes[place] for place in places]
         self._own = [core.domain.attribute_masks[place] for place in places]
         # Without the other attributes even rounding is the same whatever their values are.
-        self._core = MarginalModel(core.within(sum(self._own)))
+        self._core, self._published = MarginalModel(core.within(sum(self._own))), core.masks
         _ = self._core.closed_form
         self.tables: list[FurtherTable] = []
 
@@ -133,13 +135,12 @@ class _Choice:
 
     def _fits(self, mask: Mask) -> bool:
         masks = (mask, *(table.mask for table in self.tables))
+        if not self._limits.crossing_levels and any(self._domain.crosses(mask, m) for m in (*self._published, *masks)):
+            return False
         return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
 
     def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
-        """The total variation between the data of some attributes and the answer about them beside one more table.
-
-        shown: the part of all published tables that shows them. Values below a published one share its count equally.
-        """
+        """The total variation between the data of some attributes and the answer about them beside one more table."""
         part = Collection.of(shown.cube, (*shown.masks, candidate))
         data, names = self._core.collection.cube.table(whole), tuple(self._domain.margin(whole))
         grid = Grid.of(part, {a: part.finest_levels[a] for a in names})
@@ -157,7 +158,6 @@ class _Choice:
         return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))
 
     def _best(self, whole: Mask, candidates: Iterable[Mask]) -> FurtherTable | None:
-        """The candidate that gains the most for some attributes, of equals the one with fewer cells; None if none is new."""
         cells, shown = self._domain.cell_count, self._shown.within(whole)
         before = self._error(whole, shown)
         new = (mask for mask in candidates if all(mask & ~known for known in shown.masks))
@@ -165,7 +165,6 @@ class _Choice:
         return min(tables, key=lambda table: (-round(table.gain, _DIGITS), cells(table.mask), table.mask), default=None)
 
     def take_wanted(self, mask: Mask) -> None:
-        """Add the best table that shows no more than a margin, if there is room for one and it is new."""
         if mask & ~sum(self._own):
             margin = self._domain.margin(mask)
             raise SelectionError(f"the wanted further table {margin} shows an attribute that none may show")
@@ -201,7 +200,6 @@ class _Choice:
             heapify(waiting)
 
     def _entry(self, pair: tuple[int, int]) -> list[_Waiting]:
-        """Return a pair without a table; none if its answer is near enough to the data, or it has too many cells."""
         try:
             whole = sum(self._own[place] for place in pair)
             error = self._error(whole, self._shown.within(whole))
@@ -210,7 +208,6 @@ class _Choice:
         return [(-round(error, _DIGITS), 0, 0, pair, None)] if self._is_worth(error) else []
 
     def _with_table(self, pair: tuple[int, int]) -> _Waiting | None:
-        """Return a pair with its best table; None if none gains enough."""
         first, second = ([own & ((2 << step) - 1) for step in vertices_of(own)] for own in (self._own[i] for i in pair))
         candidates = (one | other for one, other in staircase(first, second, self._allowed))
         table = self._best(first[-1] | second[-1], filter(self._fits, candidates))

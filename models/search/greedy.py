@@ -17,7 +17,16 @@ from itertools import takewhile
 from operator import or_
 
 from models.errors import NothingAllowedError
-from models.graphs.interaction_graph import AddEdge, AddVertex, Move, RemoveEdge, RemoveVertex, describe
+from models.graphs.interaction_graph import (
+    AddEdge,
+    AddVertex,
+    InteractionGraph,
+    Move,
+    RemoveEdge,
+    RemoveVertex,
+    describe,
+    partings,
+)
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.problem import (
@@ -108,7 +117,7 @@ class Climb:
         before = self.position
         self.position = before.after(move, change, before.wanted_after(move))
         changed = reduce(or_, before.cliques ^ self.position.cliques, 0)
-        self._removable = {one: known for one, known in self._removable.items() if _parted(one) & ~changed}
+        self._removable = {m: known for m, known in self._removable.items() if _parted(m, before.graph) & ~changed}
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
@@ -131,7 +140,8 @@ class Climb:
         moves = list(_removals(self.position))
         for move in moves:
             if move not in self._removable:
-                may_go = move.is_allowed(self.position.graph) and self.problem.may_part(_parted(move))
+                graph = self.position.graph
+                may_go = move.is_allowed(graph) and self.problem.may_part(_parted(move, graph))
                 self._removable[move] = self.position.change(move) if may_go else None
         return [(move, change) for move in moves if (change := self._removable[move])]
 
@@ -229,7 +239,6 @@ def _additions(position: Position) -> Iterator[AddVertex | AddEdge]:
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
-    """All removals that may be allowed: of each attribute its finest step, and of each step its finest neighbors."""
     graph = position.graph
     all_steps, finer_steps = graph.domain.all_steps, graph.domain.finer_steps
     for vertex in vertices_of(graph.vertices):
@@ -238,13 +247,15 @@ def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
         later = (graph.neighbors[vertex] & ~all_steps(vertex)) >> (vertex + 1) << (vertex + 1)
         while later:
             other = later.bit_length() - 1
-            yield RemoveEdge(vertex, other)
+            yield from partings(graph, vertex, other)
             later &= ~all_steps(other)
 
 
-def _parted(move: RemoveVertex | RemoveEdge) -> Mask:
-    """What no margin shows together any more."""
-    return 1 << move.vertex if isinstance(move, RemoveVertex) else 1 << move.first | 1 << move.second
+def _parted(move: RemoveVertex | RemoveEdge, graph: InteractionGraph) -> Mask:
+    if isinstance(move, RemoveVertex):
+        return 1 << move.vertex
+    parted = graph.joined_steps(move.second)
+    return 1 << move.first | parted & -parted
 
 
 def _next_step(position: Position, vertex: int) -> Iterable[int]:
@@ -253,16 +264,22 @@ def _next_step(position: Position, vertex: int) -> Iterable[int]:
 
 
 def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | AddEdge]:
-    """The additions whose gain or admission an addition, just made, can have changed.
-
-    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator.
-    """
+    """The additions, with a vertex of the move, whose common neighbours and so gain or admission can have changed."""
     graph = position.graph
     if isinstance(move, AddVertex):
         moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
         return moves.union(_pairs(position, move.vertex, graph.vertices))
-    first, second = graph.neighbors[move.first], graph.neighbors[move.second]
-    return {*_pairs(position, move.first, second), *_pairs(position, move.second, first)}
+    joined = graph.joined_steps(move.second)
+    first, second = graph.neighbors[move.first], graph.neighbors[(joined & -joined).bit_length() - 1]
+    ends = (1 << move.first, 1 << move.second)
+    if not graph.crossing:  # the move of two vertices is found from the coarser one
+        ends = (graph.domain.all_steps(move.first), graph.domain.all_steps(move.second))
+    return {
+        edge
+        for steps, near in zip(ends, (second, first))
+        for vertex in vertices_of(steps & graph.vertices)
+        for edge in _pairs(position, vertex, near)
+    }
 
 
 def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
@@ -270,12 +287,10 @@ def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
     graph = position.graph
     for other in vertices_of(graph.next_apart(vertex) & others):
         if graph.next_apart(other) >> vertex & 1:
-            yield AddEdge(min(vertex, other), max(vertex, other))
+            yield AddEdge(*graph.edge(vertex, other))
 
 
 class _EachMargin(PruningConstraint):
-    """A constraint on each margin by itself."""
-
     pivot: Mask = 0
 
     def __init__(self, constraint: Constraint) -> None:
@@ -307,10 +322,9 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def backward(problem: Problem, stop: Stop) -> SearchResult:
-    """Backward elimination from the largest collection whose margins are each allowed.
+    """Backward elimination from the largest collection whose margins are each allowed, then forward search.
 
-    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first. What
-    the result allows goes back by forward search, which begins at the initial collection if nothing was allowed.
+    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first.
     """
     start = problem.position(problem.initial)
     alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
@@ -375,13 +389,9 @@ def _reverse(move: Move) -> Move:
 
 # What chance gains: a search by the KL divergence alone pays for noise.
 #
-# A table of two attributes that have nothing to do with each other still gains about (its free parameters) / 2n nats from n
-# people. The least
-#
-#     KL(p || q) + D / 2n,    D = sum over cliques c(E) - 1  -  sum over separators c(S) - 1,
-#
-# is what is looked for instead, c(E) the cells of a margin that count (`interactions`). So every attribute keeps its own
-# table, and what two attributes show of each other has a price, that of a parameter being `Problem.price`.
+# A table of two unrelated attributes still gains about (its free parameters) / 2n nats from n people. What is looked for is
+# the least KL(p || q) + D / 2n, D being the sum of c(E) - 1 over cliques less that over separators, c(E) the cells of a
+# margin that count (`interactions`); the price of a parameter is `Problem.price`.
 
 
 def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
@@ -411,6 +421,5 @@ def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> 
 
 
 def _is_associated(problem: Problem, edge: RemoveEdge) -> bool:
-    """Return whether two attributes, at the levels of an edge and with no others beside them, gain more than they cost."""
     first, second = (problem.cube.domain.coarser_steps(vertex) | 1 << vertex for vertex in (edge.first, edge.second))
     return problem.pair_gain(first, second) > LEAST_GAIN

@@ -4,19 +4,12 @@ One search for every problem: with and without levels, constraints and a price o
 that are near each other out of the margins that they share (ruin and recreate: Schrimpf et al., Journal of Computational
 Physics 159, 2000), or joins one with another or two step by step although single steps do not pay (variable depth:
 Kernighan and Lin, Bell System Technical Journal 49, 1970), or both; or it parts two attributes. The repair adds the edges
-that gain, the best first, and removes those that do not pay, among the pairs that the kick concerns. All kicks are needed:
-what is taken out comes back only by single edges that each pay, what is joined has no room where other margins hold its
-place, and a pair that is parted leaves room for others at little loss.
+that gain, the best first, and removes those that do not pay, among the pairs that the kick concerns. All kicks are needed;
+taking out costs the most time and parting the least for what each finds, so the first is drawn seldom.
 
 The search goes on from a worse collection if its loss is among the least few percent of all losses so far; the percentage
 falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
 better collection, so it ends the same on every machine.
-
-Taking out costs the most time and parting the least for what each finds, so the first is drawn seldom.
-
-It replaces a portfolio of six searches (forward with prospects, restarts, pairs, rebuilding at four prices). Of the 36
-policies of `benchmarks/proven_optima.py`, in a fifth of the time, it is better than that one in 8 (by .2 to 2.2 percent),
-equal in 23, and worse in 5 (by .02 to .6).
 
 Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
 neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
@@ -70,16 +63,17 @@ _BLIND = 0.3
 """Probability that attributes are put in again for the divergence alone, if a coarse step may not pay by itself."""
 
 _Candidate = tuple[float, Mask, int, int]
-"""Negative preference (the heap key), the clique that the edge makes, and its ends; of a vertex the same one twice."""
+"""Negative preference (the heap key), the clique that the edge makes, and its ends; of a vertex the same one twice.
+
+If levels must not cross, an edge stands for those between its first end and all steps up to its second (`InteractionGraph`).
+"""
 
 
 def local(problem: Problem, stop: Stop) -> SearchResult:
     """The best collection of several walks from one start; the same for the same problem unless stopped.
 
-    The start is a forest of pairs if attributes have levels, else a directed model made chordal; what single steps come to
-    from the initial collection is an end, too. Walks differ much: twelve that end early are better than one that is as long.
-    Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where nothing is found that is
-    allowed.
+    What single steps come to from the initial collection is an end, too. Twelve walks that end early are better than a
+    long one. Raises SelectionError for a stopping rule, NothingAllowedError where nothing is found that is allowed.
     """
     _ = problem.price
     judge, ends = _Judge(problem), list[SearchResult]()
@@ -100,7 +94,6 @@ def local(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
-    """The collection that walks begin at, and how it was come to."""
     if problem.has_levels:
         way, cliques = "pairs of attributes that tell most of each other", forest_start(problem, stop)
     else:
@@ -112,11 +105,7 @@ def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
 
 
 class _Preference(NamedTuple):
-    """Preferences of a repair among edges.
-
-    factors: of gains, for each vertex. is_blind: whether edges are added for the divergence alone; those that do not pay are
-    removed afterwards.
-    """
+    """Preferences of a repair. factors: of gains, by vertex. is_blind: whether the divergence alone counts at first."""
 
     factors: Sequence[float] | None = None
     is_blind: bool = False
@@ -140,7 +129,6 @@ class _Graph:
         return replace(self, neighbors=list(self.neighbors))
 
     def separates(self, separator: Mask, first: int, second: int) -> bool:
-        """Whether every path between two vertices meets the separator."""
         neighbors, goal, free = self.neighbors, 1 << second, ~separator
         reached = frontier = 1 << first
         while frontier:
@@ -155,19 +143,18 @@ class _Graph:
     def with_clique(self, clique: Mask) -> frozenset[Mask]:
         return frozenset([old for old in self.cliques if old & ~clique] + [clique])
 
-    def without_edge(self, edge: Mask) -> frozenset[Mask]:
+    def without_edge(self, first: Mask, second: Mask) -> frozenset[Mask]:
+        edge = first | second & -second
         others = [c for c in self.cliques if edge & ~c]
         (torn,) = (c for c in self.cliques if not edge & ~c)
-        first = edge & -edge
-        halves = (torn ^ first, torn ^ edge ^ first)
+        halves = (torn ^ first, torn ^ second)
         return frozenset(others + [half for half in halves if not any(not half & ~c for c in others)])
 
 
 class _Judge:
     """Gains of edges and verdicts of the constraint, remembered for all walks. evaluated: verdicts that were asked for.
 
-    score: of a margin. gain: what an edge gains whose ends have a separator in common, and loses if it is removed.
-    saving: the divergence that it saves, whatever its parameters cost. refused: cliques that no collection may have.
+    gain: of an edge, by separator and ends. saving: the divergence alone. refused: cliques that no collection may have.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -184,19 +171,16 @@ class _Judge:
         """Verdicts, and two for each entropy, which takes longer."""
         return self.evaluated + 2 * self.score.cache_info().currsize
 
-    def _gain(self, separator: Mask, edge: Mask) -> float:
-        first = edge & -edge
-        gain = apart(self.score, separator, first, edge ^ first)
+    def _gain(self, separator: Mask, first: Mask, second: Mask) -> float:
+        gain = apart(self.score, separator, first, second)
         if wanted := self.problem.wanted:
-            gain += wanted.likely_gain(separator, first, edge ^ first)
+            gain += wanted.likely_gain(separator, first, second)
         return gain
 
-    def _saving(self, separator: Mask, edge: Mask) -> float:
-        first = edge & -edge
-        return apart(self.problem.cube.entropy, separator, first, edge ^ first)
+    def _saving(self, separator: Mask, first: Mask, second: Mask) -> float:
+        return apart(self.problem.cube.entropy, separator, first, second)
 
     def allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
-        """Whether a collection is allowed; with a new clique, on the way to another one, at first look."""
         if new in self.refused:
             return False
         self.evaluated += 1
@@ -219,6 +203,13 @@ class _Walk:
         self._coarser = [domain.coarser_steps(v) for v in range(domain.vertex_count)]
         self._finer = [domain.finer_steps(v) for v in range(domain.vertex_count)]
         self._own = [domain.all_steps(v) for v in range(domain.vertex_count)]
+        bits = [1 << v for v in range(domain.vertex_count)]
+        self._crossing = problem.crossing
+        self._joins = bits if problem.crossing else [low | bit for low, bit in zip(self._coarser, bits)]
+        """The steps that an edge joins with its first end, by its second end."""
+        self._coarsest = [(joined & -joined).bit_length() - 1 for joined in self._joins]
+        self._moved_with = bits if problem.crossing else self._own
+        """The vertices whose edges can change with those of a vertex."""
         shared = [mask & own for own in self.masks for mask in problem.kept if mask & own and mask & ~own]
         self._stay = sum({mask & -mask: mask for mask in sorted(shared)}.values())
         leaves = problem.cube.log_leaves
@@ -235,11 +226,9 @@ class _Walk:
 
     @property
     def best(self) -> frozenset[Mask]:
-        """The cliques of the best collection so far."""
         return self._best.cliques
 
     def run(self, most: float) -> None:
-        """Walk until PATIENCE ends it, or so much work is done in all."""
         count = self.domain.vertex_count
         last, losses = 0, list[float]()
         while self.rounds - last < max(PATIENCE * count, last) and self.judge.work < most and not self.stop():
@@ -262,7 +251,6 @@ class _Walk:
             self._here = new
 
     def result(self, steps: Iterable[Step]) -> SearchResult:
-        """The best collection as a search result. steps: those to the start."""
         return result_of("local", self.problem, self.problem.position(self.best), 0, (*steps, *self.steps))
 
     def _improve(self, new: _Graph) -> bool:
@@ -286,20 +274,17 @@ class _Walk:
         return _Graph(list(graph.neighbors), graph.vertices, frozenset(cliques), self._value(cliques))
 
     def _value(self, cliques: Iterable[Mask]) -> float:
-        """The objective without the wanted analyses, less what all collections have in common."""
         tree = JunctionTree.of(self.domain, cliques)
         value = sum(map(self.judge.score, tree.cliques)) - sum(map(self.judge.score, tree.separators))
         return value - sum(self._leaves[v] for v in vertices_of(tree.vertices))
 
     def _add_wanted(self, graph: _Graph) -> None:
-        """Let the value be exact where analyses are wanted, which takes inference."""
         if self.problem.wanted:
             graph.value = self._value(graph.cliques) + self.problem.wanted.value(graph.cliques)
 
     # The repair
 
     def _settle(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference = _NO_PREFERENCE) -> None:
-        """Add and remove edges in turn until none gains."""
         while True:
             touched = self._add(graph, moved, around, preference) | around
             removed = self._remove(graph, touched)
@@ -313,20 +298,19 @@ class _Walk:
         return apart & ~(apart << 1 & self.later)
 
     def _add(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference) -> Mask:
-        """Add the edges that gain, the best first, of those with a moved vertex, or between two vertices around.
-
-        The vertices that are touched are returned, the moved ones among them.
-        """
-        neighbors, coarser, refused = graph.neighbors, self._coarser, self.judge.refused
+        """Add the best edges that gain, of a moved vertex or between two around; return the vertices touched."""
+        neighbors, coarser, refused, joins = graph.neighbors, self._coarser, self.judge.refused, self._joins
         factors, is_blind = preference
         gain_of = self.judge.saving if is_blind else self.judge.gain
         queue: list[_Candidate] = []
 
         def offer(one: int, other: int) -> None:
-            separator, edge = neighbors[one] & neighbors[other], 1 << one | 1 << other
-            if separator | edge not in refused and (gain := gain_of(separator, edge)) > LEAST_GAIN:
+            one, other = self._edge(graph, one, other)
+            separator, first, second = neighbors[one] & neighbors[other], 1 << one, joins[other]
+            clique = separator | first | second
+            if clique not in refused and (gain := gain_of(separator, first, second)) > LEAST_GAIN:
                 preferred = gain * factors[one] * factors[other] if factors else gain
-                heappush(queue, (-preferred, separator | edge, one, other))
+                heappush(queue, (-preferred, clique, one, other))
 
         def offer_vertex(vertex: int) -> None:
             clique = coarser[vertex] | 1 << vertex
@@ -355,14 +339,18 @@ class _Walk:
                 self._show(graph, one)
                 if finer := self._finer[one]:
                     offer_vertex((finer & -finer).bit_length() - 1)
-                near = [(one, graph.vertices)]
+                near = [(1 << one, graph.vertices)]
             else:
                 self._join(graph, one, other)
-                near = [(one, neighbors[other]), (other, neighbors[one])]
-            for v, others in near:
-                for w in vertices_of(self._apart(graph, v) & others):
-                    if self._apart(graph, w) >> v & 1:
-                        offer(min(v, w), max(v, w))
+                near = [
+                    (self._moved_with[one], neighbors[self._coarsest[other]]),
+                    (self._moved_with[other], neighbors[one]),
+                ]
+            for moved_steps, others in near:
+                for v in vertices_of(moved_steps & graph.vertices):
+                    for w in vertices_of(self._apart(graph, v) & others):
+                        if self._apart(graph, w) >> v & 1:
+                            offer(v, w)
             if clique & self.problem.jointly_judged:
                 for candidate in waiting:
                     heappush(queue, candidate)
@@ -370,7 +358,6 @@ class _Walk:
         return touched
 
     def _pairs_apart(self, graph: _Graph, moved: Mask, around: Mask) -> Iterator[tuple[int, int]]:
-        """The pairs of next steps that are not adjacent, with a moved vertex, or between two vertices around."""
         concerned = list(vertices_of((moved | around) & graph.vertices))
         apart = {vertex: self._apart(graph, vertex) for vertex in concerned}
         for one in concerned:
@@ -382,7 +369,6 @@ class _Walk:
                     yield min(one, other), max(one, other)
 
     def _show(self, graph: _Graph, vertex: int) -> None:
-        """Show an attribute one step finer, by itself."""
         steps, bit = self._coarser[vertex], 1 << vertex
         for v in vertices_of(steps):
             graph.neighbors[v] |= bit
@@ -392,27 +378,37 @@ class _Walk:
 
     def _join(self, graph: _Graph, one: int, other: int) -> None:
         """Add an edge; the cliques are brought up to date by the caller, who has asked whether they are allowed."""
-        graph.value -= self.judge.gain(graph.neighbors[one] & graph.neighbors[other], 1 << one | 1 << other)
-        graph.neighbors[one] |= 1 << other
-        graph.neighbors[other] |= 1 << one
+        first, second = 1 << one, self._joins[other]
+        graph.value -= self.judge.gain(graph.neighbors[one] & graph.neighbors[other], first, second)
+        graph.neighbors[one] |= second
+        for step in vertices_of(second):
+            graph.neighbors[step] |= first
+
+    def _edge(self, graph: _Graph, one: int, other: int) -> tuple[int, int]:
+        if not self._crossing:
+            later, first = (one, other) if self._coarser[one] else (other, one)
+            if self._coarser[later]:
+                return later, (graph.neighbors[later - 1] & self._own[first]).bit_length() - 1
+        return (one, other) if one < other else (other, one)
 
     def _may_add(self, graph: _Graph, clique: Mask, one: int, other: int) -> bool:
-        """Whether a candidate still makes the clique that it was offered for, and keeps the graph chordal."""
         if one == other:
             return not graph.vertices >> one & 1
-        near, far = graph.neighbors[one], graph.neighbors[other]
+        near, far, second, low = graph.neighbors[one], graph.neighbors[other], self._joins[other], self._coarsest[other]
         return (
-            near & far | 1 << one | 1 << other == clique
-            and not near >> other & 1
+            near & far | 1 << one | second == clique
+            and not near & second
             and not self._coarser[one] & ~far
-            and not self._coarser[other] & ~near
+            and not self._coarser[other] & ~second & ~near
+            and not near & ~far & graph.neighbors[low]
+            and (self._crossing or self._edge(graph, one, low) == (one, other))
             and graph.separates(near & far, one, other)
         )
 
     def _remove(self, graph: _Graph, around: Mask) -> Mask:
         """Remove the edges that do not pay, the worst first, between vertices around; return their cliques' vertices."""
         neighbors, touched = graph.neighbors, 0
-        doubtful: list[tuple[float, Mask, Mask]] = []
+        doubtful: list[tuple[float, Mask, Mask, int, int]] = []
 
         def offer(around: Mask) -> None:
             for one in vertices_of(around & graph.vertices):
@@ -422,45 +418,51 @@ class _Walk:
                     near &= ~self._own[other]
                     if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
                         continue
-                    edge, separator = 1 << one | 1 << other, neighbors[one] & neighbors[other]
-                    loss = self.judge.gain(separator, edge)
-                    if loss < -LEAST_GAIN and self.problem.may_part(edge):
-                        heappush(doubtful, (loss, edge, separator))
+                    offer_parting(one, other)
+                    if not self._crossing and (self._coarser[one] or self._coarser[other]):
+                        offer_parting(other, one)
+
+        def offer_parting(one: int, other: int) -> None:
+            separator, first, second = self._parted(graph, one, other)
+            loss = self.judge.gain(separator, first, second)
+            if loss < -LEAST_GAIN and self.problem.may_part(first | second & -second):
+                heappush(doubtful, (loss, first | second, separator, one, other))
 
         offer(around)
         while doubtful:
-            _, edge, separator = heappop(doubtful)
-            one, other = (edge & -edge).bit_length() - 1, edge.bit_length() - 1
-            if not neighbors[one] >> other & 1 or neighbors[one] & neighbors[other] != separator:
+            _, edge, separator, one, other = heappop(doubtful)
+            if not neighbors[one] >> other & 1 or self._parted(graph, one, other)[0] != separator:
                 continue
             if not self._may_remove(graph, one, other):
                 continue
-            if not self.judge.allows(cliques := graph.without_edge(edge), 0):
+            if not self.judge.allows(cliques := graph.without_edge(1 << one, self._joins[other]), 0):
                 continue
             touched |= self._unjoin(graph, one, other, cliques)
             offer(separator | edge)
         return touched
 
+    def _parted(self, graph: _Graph, one: int, other: int) -> tuple[Mask, Mask, Mask]:
+        second = self._joins[other]
+        return graph.neighbors[one] & graph.neighbors[other] & ~second, 1 << one, second
+
     def _may_remove(self, graph: _Graph, one: int, other: int) -> bool:
-        """Whether the graph stays chordal, and no finer step is left without a coarser one, if an edge is removed."""
-        near, far = graph.neighbors[one], graph.neighbors[other]
-        clique = near & far | 1 << one | 1 << other
+        near, far = graph.neighbors[one], graph.neighbors[self._coarsest[other]]
+        clique = near & far | 1 << one | self._joins[other]
         has_no_finer = not self._finer[one] & far and not self._finer[other] & near
         return has_no_finer and any(not clique & ~other_clique for other_clique in graph.cliques)
 
     def _unjoin(self, graph: _Graph, one: int, other: int, cliques: frozenset[Mask]) -> Mask:
-        """Remove an edge; return the vertices of its clique. cliques: those that are left."""
-        separator, edge = graph.neighbors[one] & graph.neighbors[other], 1 << one | 1 << other
-        graph.neighbors[one] ^= 1 << other
-        graph.neighbors[other] ^= 1 << one
+        separator, first, second = self._parted(graph, one, other)
+        graph.neighbors[one] ^= second
+        for step in vertices_of(second):
+            graph.neighbors[step] ^= first
         graph.cliques = cliques
-        graph.value += self.judge.gain(separator, edge)
-        return separator | edge
+        graph.value += self.judge.gain(separator, first, second)
+        return separator | first | second
 
     # Kicks
 
     def _kicked(self, graph: _Graph) -> _Graph:
-        """What one round makes of a collection."""
         graph, draw, count = graph.copy(), self.rng.random, len(self.masks)
         moved = around = 0
         chosen = [int(self.rng.integers(count))]
@@ -487,10 +489,7 @@ class _Walk:
         return graph
 
     def _made_anew(self, graph: _Graph, first: Mask, second: Mask) -> _Graph:
-        """What becomes of a collection once two attributes are apart: among their neighbours or with everything.
-
-        Half of the time the divergence alone decides first, where that may help, and then everything is settled.
-        """
+        """Part two attributes and settle anew; half of the time the divergence alone decides first."""
         around = self._part(graph, first, second)
         if around:
             moved = around if self.rng.random() < 0.5 else 0
@@ -501,17 +500,16 @@ class _Walk:
         return graph
 
     def _part(self, graph: _Graph, first: Mask, second: Mask) -> Mask:
-        """Remove the edges between two attributes, the finest first; return the vertices of their cliques."""
         around = 0
         for one in reversed(list(vertices_of(first & graph.vertices))):
             for other in reversed(list(vertices_of(second & graph.neighbors[one]))):
-                edge = 1 << one | 1 << other
-                if self.problem.may_part(edge) and self._may_remove(graph, one, other):
-                    around |= self._unjoin(graph, one, other, graph.without_edge(edge))
+                joined = self._joins[other]
+                is_kept = not self.problem.may_part(1 << one | joined & -joined)
+                if graph.neighbors[one] & joined and not is_kept and self._may_remove(graph, one, other):
+                    around |= self._unjoin(graph, one, other, graph.without_edge(1 << one, joined))
         return around
 
     def _near(self, graph: _Graph, place: int) -> list[int]:
-        """Another attribute, half of the time one that shares a margin; empty where there is none."""
         shared = -1
         if self.rng.random() < _NEAR:
             shared = 0
@@ -524,8 +522,7 @@ class _Walk:
     def _take_out(self, graph: _Graph, own: Mask) -> Mask:
         """Take the finer steps of an attribute out of the margins that it shares; return the vertices of these margins.
 
-        All margins with the coarsest of these steps hold the others too, so they are a part of a junction tree, and
-        what changes is the sum of its cliques less its separators.
+        All margins with the coarsest of these steps hold the others too, so they are a part of a junction tree.
         """
         shown, stay = own & graph.vertices, own & self._stay
         movable = own & ~stay
@@ -554,32 +551,31 @@ class _Walk:
         return around
 
     def _joined(self, graph: _Graph, first: Mask, second: Mask) -> tuple[_Graph, Mask]:
-        """Join an attribute with others by a drawn number of steps or fewer, the step that gains most or loses least first.
-
-        A step may be refused on the way, unless for good. The last collection that is allowed is returned, and the new
-        cliques.
-        """
+        """Join attributes by a drawn number of steps, the best first; return the last allowed collection, the cliques."""
         last, made = graph.copy(), 0
         for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
             for step in sorted(self._steps(graph, first, second)):
-                _, edge, separator = step
-                clique = separator | edge
+                _, _, clique, *ends = step
                 is_allowed = self.judge.allows(cliques := graph.with_clique(clique), clique)
                 if is_allowed or clique not in self.judge.refused:
                     break
             else:
                 break
-            self._join(graph, *vertices_of(edge))
+            self._join(graph, *ends)
             graph.cliques, made = cliques, made | clique
             if is_allowed:
                 last = graph.copy()
         return last, made
 
-    def _steps(self, graph: _Graph, first: Mask, second: Mask) -> Iterator[tuple[float, Mask, Mask]]:
-        """The edges between attributes that can be added: what each loses, the edge, what its ends have in common."""
-        for one in vertices_of(first & graph.vertices):
-            for other in vertices_of(second & self._apart(graph, one)):
-                if self._apart(graph, other) >> one & 1:
-                    separator, edge = graph.neighbors[one] & graph.neighbors[other], 1 << one | 1 << other
-                    if separator | edge not in self.judge.refused and graph.separates(separator, one, other):
-                        yield -self.judge.gain(separator, edge), edge, separator
+    def _steps(self, graph: _Graph, first: Mask, second: Mask) -> Iterator[tuple[float, Mask, Mask, int, int]]:
+        for vertex in vertices_of(first & graph.vertices):
+            for near in vertices_of(second & self._apart(graph, vertex)):
+                if self._apart(graph, near) >> vertex & 1:
+                    one, other = self._edge(graph, vertex, near)
+                    separator = graph.neighbors[one] & graph.neighbors[other]
+                    edge = 1 << one | self._joins[other]
+                    if separator | edge not in self.judge.refused and self._may_add(
+                        graph, separator | edge, one, other
+                    ):
+                        loss = -self.judge.gain(separator, 1 << one, self._joins[other])
+                        yield loss, edge, separator | edge, one, other

@@ -61,11 +61,13 @@ class Position:
     known: tuple[float, ...] | None = None
 
     @classmethod
-    def of(cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None) -> "Position":
-        """The position of a decomposable collection."""
+    def of(
+        cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None, *, crossing: bool = True
+    ) -> "Position":
+        """The position of a decomposable collection. crossing: as of `InteractionGraph`, whose moves are meant."""
         cliques = frozenset(maximal_masks(masks))
         divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
-        graph = InteractionGraph.of(cube.domain, cliques)
+        graph = InteractionGraph.of(cube.domain, cliques, crossing=crossing)
         return cls(cube, graph, cliques, divergence, analyses)
 
     @cached_property
@@ -89,11 +91,10 @@ class Position:
         """What an allowed move changes."""
         match move:
             case AddEdge(first, second):
-                separator = move.separator(self.graph)
-                return self._joining(separator, 1 << first, 1 << second)
+                return self._joining(move.separator(self.graph), 1 << first, self.graph.joined_steps(second))
             case RemoveEdge(first, second):
-                separator = self.graph.neighbors[first] & self.graph.neighbors[second]
-                divergence, parameters, _ = self._joining(separator, 1 << first, 1 << second)
+                parted = self.graph.joined_steps(second)
+                divergence, parameters, _ = self._joining(move.separator(self.graph), 1 << first, parted)
                 return Change(-divergence, -parameters, 0)
             case AddVertex(vertex):
                 steps = self.cube.domain.coarser_steps(vertex)
@@ -111,7 +112,6 @@ class Position:
         return Change(divergence, -parameters, separator | first | second)
 
     def _leaves(self, vertex: int) -> float:
-        """The mean logarithm of leaves that showing one step more saves."""
         attribute, level = self.cube.domain.induced_attributes[vertex]
         return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
@@ -139,10 +139,11 @@ class Position:
             case AddVertex(vertex):
                 return self._with_clique(self.cube.domain.coarser_steps(vertex) | 1 << vertex)
             case RemoveEdge(first, second):
-                edge = 1 << first | 1 << second
+                parted = self.graph.joined_steps(second)
+                edge = 1 << first | parted & -parted
                 kept_cliques = {c for c in self.cliques if edge & ~c}
                 (torn,) = (c for c in self.cliques if not edge & ~c)
-                halves = (torn ^ 1 << first, torn ^ 1 << second)
+                halves = (torn ^ 1 << first, torn ^ parted)
                 return frozenset(kept_cliques | {h for h in halves if not any(not h & ~c for c in kept_cliques)})
             case RemoveVertex(vertex):
                 return frozenset(maximal_masks(c & ~(1 << vertex) for c in self.cliques))
@@ -197,7 +198,8 @@ class Position:
             return self.analyses.likely_gain(
                 self.cube.domain.coarser_steps(move.vertex), 1 << move.vertex, 0, change[0]
             )
-        return self.analyses.likely_gain(move.separator(self.graph), 1 << move.first, 1 << move.second)
+        joined = self.graph.joined_steps(move.second)
+        return self.analyses.likely_gain(move.separator(self.graph), 1 << move.first, joined)
 
 
 class RefusalScope(Enum):
@@ -268,6 +270,9 @@ class PruningConstraint(ABC):
         """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
         return self.pivot
 
+    crossing_levels: bool = True
+    """Whether two margins may show two attributes at crossing levels (`Domain.crosses`)."""
+
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """A refusal that is quick to find; whoever gets none asks the whole constraint before a collection is chosen."""
         return self(cliques, new)
@@ -284,8 +289,6 @@ ALL_VERTICES: Mask = -1
 
 @dataclass(frozen=True)
 class _OfFunction(PruningConstraint):
-    """A function, of which nothing more is known."""
-
     function: Constraint
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -322,7 +325,8 @@ class MarginLimits(PruningConstraint):
 
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
     nothing published may show. envelope: margins of which one must show whatever is published; None where anything may be.
-    common: what every margin must show. alone: attributes that no margin shows with others.
+    common: what every margin must show. alone: attributes that no margin shows with others. crossing_levels: whether two
+    margins may show two attributes at crossing levels; whoever knows impossible combinations can subtract such margins.
     """
 
     domain: Domain
@@ -333,16 +337,17 @@ class MarginLimits(PruningConstraint):
     envelope: tuple[Mask, ...] | None = None
     common: Mask = 0
     alone: tuple[Mask, ...] = ()
+    crossing_levels: bool = True
 
     @property
     def pivot(self) -> Mask:
-        """That of the other constraint: limits hold for each margin by itself."""
+        """That of the other constraint: limits hold for each margin by itself, and crossing levels for each two."""
         return self._then.pivot
 
     @property
     def jointly_judged(self) -> Mask:
-        """Those of the other constraint."""
-        return self._then.jointly_judged
+        """Those of the other constraint; all vertices if levels of any margins must not cross."""
+        return self._then.jointly_judged if self.crossing_levels else ALL_VERTICES
 
     @cached_property
     def _then(self) -> PruningConstraint:
@@ -362,6 +367,19 @@ class MarginLimits(PruningConstraint):
                 return Refusal(reason, RefusalScope.FINER)
         if self.common and any(self.common & ~clique for clique in cliques):
             return Refusal(f"a margin that does not show {self.domain.margin(self.common)}, as all must")
+        return None if self.crossing_levels else self._crossing(cliques, new)
+
+    def _crossing(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
+        """As `Domain.crosses` of the new margin and each other one, or of any two, written out for the search."""
+        later = self.domain.later_steps
+        finer = [(clique, clique << 1 & later) for clique in cliques]
+        for place, (one, one_finer) in enumerate([(new, new << 1 & later)] if new else finer):
+            for other, other_finer in finer if new else finer[:place]:
+                if (here := one & ~other & other_finer) and (there := other & ~one & one_finer):
+                    places = sorted(next(self.domain.places(mask)) for mask in (here, there))
+                    names = " and ".join(self.domain.attributes[place] for place in places)
+                    reason = f"two margins that show {names} at crossing levels (search.crossing_levels)"
+                    return Refusal(reason, RefusalScope.LONGER)
         return None
 
     def of_margin(self, margin: Mask) -> Refusal | None:
@@ -583,6 +601,15 @@ class Problem:
         """The vertices of the margins that the constraint judges together, wherever these lie."""
         return self._pruning.jointly_judged
 
+    @property
+    def crossing(self) -> bool:
+        """Whether two margins may show two attributes at crossing levels."""
+        return self._pruning.crossing_levels
+
+    def may_go_with(self, margin: Mask, cliques: Iterable[Mask]) -> bool:
+        """Whether a margin shows no two attributes at levels that cross those of another margin, or that is allowed."""
+        return self.crossing or not any(self.cube.domain.crosses(margin, clique) for clique in cliques)
+
     def refuses(self, margin: Mask) -> bool:
         """Whether the constraint refuses every collection that shows a margin."""
         return self._pruning.of_margin(margin) is not None
@@ -612,7 +639,7 @@ class Problem:
 
     def position(self, masks: Iterable[Mask]) -> Position:
         """Where a search is that has come to a decomposable collection."""
-        return Position.of(self.cube, masks, self.wanted)
+        return Position.of(self.cube, masks, self.wanted, crossing=self.crossing)
 
     def value(self, position: Position) -> float:
         """The objective in nats, wanted analyses counted. Raises SelectionError for one that is a stopping rule only."""
@@ -714,13 +741,6 @@ class SearchResult:
     def cost(self) -> float:
         """The value; infinite where there is none."""
         return inf if self.value is None else self.value
-
-    def or_better(self, other: "SearchResult | None") -> "SearchResult":
-        """The better of two results under the name of this one, with what both searches looked at."""
-        if other is None:
-            return self
-        best = other if other.cost < self.cost - LEAST_GAIN else self
-        return replace(best, strategy=self.strategy, evaluated=self.evaluated + other.evaluated)
 
     @property
     def gap(self) -> float | None:

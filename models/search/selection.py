@@ -276,7 +276,6 @@ _FOR_THE_BOUND = 0.5
 
 
 def _with_proof(result: SearchResult, problem: Problem, deadline: Deadline) -> SearchResult:
-    """The result with a bound; of a small lattice first what exact search makes of it in half of the time left."""
     if lattice_size(problem) > LARGEST_LATTICE:
         deadline = deadline.earlier(_FOR_THE_BOUND)
     elif result.value is not None and not result.optimal:
@@ -374,7 +373,6 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
-    """The search by a test of significance."""
     results = list[SearchResult]()
     for end in (stepwise, _from_the_largest)[: 1 + _is_small(problem)]:
         with suppress(NothingAllowedError):
@@ -384,12 +382,10 @@ def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
-    """Stepwise from the largest collection that is allowed."""
     return stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
 
 
 def _preferred(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:
-    """The one of two results that the test prefers."""
     added = _parameters(problem, other) - _parameters(problem, one)
     gained = problem.objective.gain(one.kl_divergence - other.kl_divergence, added)
     return other if gained > LEAST_GAIN else one

@@ -591,6 +591,15 @@ class Domain:
         """The induced attributes except the first step of each attribute."""
         return sum(attribute_mask & (attribute_mask << 1) for attribute_mask in self.attribute_masks)
 
+    def finer_in_each(self, one: Mask, other: Mask) -> tuple[Mask, Mask]:
+        """Of the attributes that both margins show, the first step that one lacks and the other shows: of each margin."""
+        later = self.later_steps
+        return one & ~other & other << 1 & later, other & ~one & one << 1 & later
+
+    def crosses(self, one: Mask, other: Mask) -> bool:
+        """Whether two margins show some two attributes at crossing levels: one is finer here, and the other one there."""
+        return all(self.finer_in_each(one, other))
+
     def all_steps(self, vertex: int) -> Mask:
         """The steps of the attribute of an induced attribute."""
         return self.attribute_masks[self._attribute_of[vertex]]

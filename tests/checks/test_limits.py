@@ -86,6 +86,9 @@ REFUSED = {
         "checks.small_combinations MOST_MARGINS": (1, "more than the 1 tables that can be looked at"),
         "checks.small_combinations _MOST_CELLS": (4, "are too many to be numbered"),
     },
+    "checks/test_impossible::test_pairs_that_a_table_shows_as_empty_add_nothing": {
+        "checks.impossible _MOST_CELLS": (3, "attributes that have too many values")
+    },
 }
 """What is too large is refused: tests whose tables are, below a small limit, with what the error says."""
 
@@ -104,6 +107,7 @@ ELSEWHERE = {
         "checks.population": "_MOST_COLUMNS _MOST_WORK",
     },
     "checks/test_claim": {"checks.claims": "MOST_ROWS"},
+    "marginals/test_surest": {"checks.maxent.surest": "_MOST_SETS"},
 }
 """Limits beyond which other tests go by themselves, or that bound what is said."""
 

@@ -1,6 +1,7 @@
 """Readers with a register, against an enumeration of everything that they can think possible."""
 
 import os
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -11,6 +12,7 @@ import pytest
 from checks import ATTESTED, FULL, Algorithm, MaxentDiversity, Question, Register, Verdict, parse_diversity
 from filled_tables import of_rows
 from models import Collection, DataCube, Domain, Hierarchy
+from privacy_oracles import keeps_odds
 
 MISSING = "missing"
 
@@ -100,10 +102,33 @@ def _keys(domain: Domain, margin: dict[str, int], s: np.ndarray, q: np.ndarray, 
     return keys
 
 
-def passes(diversity: str, shares: dict[str, Fraction]) -> bool:
+HARMFUL: dict[str, tuple[Fraction, Fraction, tuple[str, ...]]] = {
+    "odds:2,20": (Fraction(2), Fraction(20), ("s0", "s1", "s2")),
+    "odds:3/2,30 of s0": (Fraction(3, 2), Fraction(30), ("s0",)),
+    "at-most:60 of s0": (Fraction(1), Fraction(60), ("s0",)),
+}
+"""Times, percent, and what harms."""
+
+
+def passes(diversity: str, shares: dict[str, Fraction], domain: Domain, people: np.ndarray, level: int) -> bool:
     """The criterion of the values that are known; of somebody who is known to have none there is none to learn."""
-    known = [share for label, share in shares.items() if label != MISSING]
-    return not known or parse_diversity(diversity).decide(known)
+    known = {label: share for label, share in shares.items() if label != MISSING}
+    if not known or diversity not in HARMFUL:
+        return not known or parse_diversity(diversity).decide(list(known.values()))
+    rows = domain.hierarchy("S").rows()
+    times, percent, labels = HARMFUL[diversity]
+    whole = Counter(rows[code][level] for code in people[:, 2])
+    del whole[MISSING]
+    own: Counter[str] = Counter()
+    own.update(known)
+    harmful = {row[level] for row in rows if row[0] in labels and row[0] != MISSING}
+    if diversity.startswith("at-most"):
+        return 100 * sum(own[v] for v in harmful) <= percent * sum(own.values())
+    above = [
+        {row[level] for row in rows if row[1] == label and row[0] != MISSING} for label in {row[1] for row in rows}
+    ]
+    groups = [*([v] for v in harmful), harmful, *(group for group in above if group and group <= harmful)]
+    return keeps_odds(times, percent, groups, whole, own)
 
 
 def finest(margins: list[dict[str, int]]) -> int | None:
@@ -145,8 +170,11 @@ def test_what_is_said_is_what_all_worlds_say() -> None:
         held = beliefs(domain, people, margins)
         several = sum(not any(mask != other and not mask & ~other for other in shown) for mask in shown) > 1
         decided["several"] += several
-        for diversity in rng.choice(CRITERIA, 2, replace=False):
-            claim, right = register(str(diversity)), all(passes(str(diversity), own) for own in held)
+        for diversity in rng.choice([*CRITERIA, *HARMFUL], 2, replace=False):
+            claim, right = (
+                register(str(diversity)),
+                all(passes(str(diversity), own, domain, people, finest(margins) or 0) for own in held),
+            )
             by_files = claim.based_on(published(collection), ["S", "Q"]).basis == "verified"
             assert by_files or several
             own, public = (claim.check(Question(each, ("S", "Q"))) for each in (collection, published(collection)))

@@ -5,11 +5,11 @@ one axis an attribute of the domain, of length 1 where no margin shows it.
 """
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import exp, inf, lcm, log, prod
+from math import ceil, exp, inf, lcm, log, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,6 +199,23 @@ def is_diverse(diversity: Diversity, vector: Sequence[Fraction | int]) -> bool:
         case NpdRecursive(positive, negative):
             return is_diverse(positive, counts) and is_diverse(negative, counts)
     raise AssertionError(f"no definition of {diversity}")
+
+
+def keeps_odds(
+    times: Fraction,
+    percent: Fraction,
+    together: Iterable[Iterable[str]],
+    whole: Mapping[str, int],
+    rows: Mapping[str, int | Fraction],
+    most_rows: int = 1,
+) -> bool:
+    """Whether no group of values is surer than design 4.23 allows. whole, rows: of known values. most_rows: of a person."""
+    for group in map(set, together):
+        p = min(Fraction(most_rows * sum(whole[v] for v in group), sum(whole.values())), Fraction(1))
+        most = ceil(100 * max(percent / 100, times * p / (1 - p + times * p)))
+        if most < 100 and 100 * most_rows * sum(rows[v] for v in group) > most * sum(rows.values()):
+            return False
+    return True
 
 
 def base_values(hierarchy: Hierarchy, level: int, vector: Sequence[Fraction]) -> list[Fraction]:

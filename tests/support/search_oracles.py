@@ -4,7 +4,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, reduce
-from itertools import product
+from itertools import combinations, product
 from operator import or_
 
 import numpy as np
@@ -89,18 +89,29 @@ def by_antichains(heights: tuple[int, ...]) -> frozenset[Cliques]:
 
 
 @lru_cache(maxsize=256)
-def by_moves(heights: tuple[int, ...]) -> frozenset[Cliques]:
-    """Everything that allowed moves lead to from nothing."""
-    frontier = [InteractionGraph.of(of_heights(heights), [])]
+def by_moves(heights: tuple[int, ...], *, crossing: bool = True) -> frozenset[Cliques]:
+    """Everything that allowed moves lead to from nothing, where levels may cross, and where they never do on the way."""
+    frontier = [InteractionGraph.of(domain := of_heights(heights), [], crossing=crossing)]
     found = {frozenset[Mask]()}
     while frontier:
         graph = frontier.pop()
         for move in allowed_moves(graph):
             reached = move.apply(graph)
-            if (cliques := frozenset(maximal_cliques(reached))) not in found:
+            cliques = frozenset(maximal_cliques(reached))
+            if cliques not in found and (crossing or not cross(domain, cliques)):
                 found.add(cliques)
                 frontier.append(reached)
     return frozenset(found)
+
+
+def cross(domain: Domain, cliques: Iterable[Mask]) -> bool:
+    """Whether two margins show two attributes so that one is finer in the one margin and one in the other."""
+
+    def finer(one: Mask, other: Mask) -> bool:
+        shared = set(domain.margin(one)) & set(domain.margin(other))
+        return any(domain.margin(one)[name] < domain.margin(other)[name] for name in shared)
+
+    return any(finer(one, other) and finer(other, one) for one, other in combinations(cliques, 2))
 
 
 def all_collections(domain: Domain) -> frozenset[Cliques]:

@@ -83,6 +83,7 @@ def limits(dice: Dice, domain: Domain, then: Constraint | None = None) -> Margin
         dice.between(1, len(domain.attributes)) if dice.yes() else None,
         tuple(mask for mask in (domain.mask(margins.of(dice, domain)) for _ in range(dice.below(3))) if mask),
         then or Unconstrained(),
+        crossing_levels=dice.yes(),
     )
 
 

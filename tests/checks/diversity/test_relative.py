@@ -5,7 +5,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ from checks import (
 from filled_tables import filled, flat_domain, published
 from judged_classes import judged, judged_on, stated
 from models import Collection, Domain, Hierarchy
-from privacy_oracles import conditionals, is_diverse
+from privacy_oracles import conditionals, is_diverse, keeps_odds
 from privacy_strategies import classes, diversities, sensitive_collections, tree_of
 from strategies import hierarchies
 
@@ -144,12 +143,8 @@ def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named
         def no_surer(rows: Rows, whole: Rows) -> bool:
             harmful = [v for v in whole if not some or UNDER[v] & within(some)]
             above = [[v for v in whole if UNDER[v] <= UNDER[label]] for label in LABELS]
-            for together in [*([v] for v in harmful), harmful, *(part for part in above if {*part} <= {*harmful})]:
-                p = Fraction(sum(whole[v] for v in together), sum(whole.values()))
-                most = ceil(100 * max(percent / 100, (1 + c) * p / (1 + c * p)))
-                if 100 * sum(rows[v] for v in together) > most * sum(rows.values()):
-                    return False
-            return True
+            groups = [*([v] for v in harmful), harmful, *(part for part in above if part and {*part} <= {*harmful})]
+            return keeps_odds(1 + c, percent, groups, whole, rows)
 
         return Criterion(
             f"odds:{spelled(1 + c)},{spelled(percent)}" + (f" of {quoted}" if some else ""), no_surer, some
@@ -442,6 +437,90 @@ def test_of_people_with_several_rows_those_with_a_known_value_are_judged() -> No
     criterion = judged(claim.class_diversity, [*VALUES, "cough"], (1, 1, 1, 1, 1))
     assert not criterion.decide([3, 3, 3, 90, 0])
     assert criterion.decide([3, 3, 3, 90, 3])
+
+
+# What harms (design 4.23), with what was wrong in earlier versions of its criterion.
+
+HARMLESS_AND_TEN = ["none", *(f"d{n}" for n in range(10))]
+
+
+def test_a_value_that_is_split_into_finer_ones_is_no_surer() -> None:
+    """Each of ten values has its bound of 10 percent in a class where somebody has one of them for certain."""
+    for text in ("odds:3,10 of " + ", ".join(HARMLESS_AND_TEN[1:]), "at-most:90 of " + ", ".join(HARMLESS_AND_TEN[1:])):
+        criterion = judged(text, HARMLESS_AND_TEN, [500, *[5] * 10])
+        assert not criterion.decide([0, *[1] * 10])
+        assert criterion.decide([90, *[1] * 10])
+
+
+def test_rows_without_a_value_count_on_neither_side() -> None:
+    """90 percent missing and 10 percent HIV: all whose value is known have HIV, so that nothing is left to bound."""
+    for text in ("odds:3,10 of HIV", "at-most:10 of HIV"):
+        claim = MaxentDiversity(parse_diversity(text), "s").leaving_out("missing")
+        assert claim.class_diversity is not None
+        whole = {"HIV": 10, "ok": 90, "missing": 900}
+        criterion = judged(claim.class_diversity, [*whole], [*whole.values()])
+        assert not criterion.decide([10, 0, 90])
+        assert not satisfies(criterion, np.array([[10, 0, 90]])).any()
+        assert criterion.decide([0, 0, 90])
+    everybody = MaxentDiversity(parse_diversity("odds:3,10"), "s").leaving_out("missing").class_diversity
+    assert everybody is not None
+    assert judged(everybody, ["missing", "HIV"], [5, 0]).decide([5, 0])
+
+
+def test_what_is_rare_among_the_rows_can_be_that_of_most_people() -> None:
+    """12 rows of people with at most two each: 5 of 6 people can have HIV, though the healthy have more rows."""
+    for text in ("at-most:50 of HIV", "odds:1,50 of HIV", "at-most:50 of HIV, other"):
+        criterion = judged(demanded_of_people(parse_diversity(text), 2), ["healthy", "HIV", "other"], [600, 5, 1])
+        assert not criterion.decide([6, 5, 1])
+        assert criterion.decide([10, 2, 0])
+
+
+def test_no_can_be_what_harms() -> None:
+    """Of who is insured."""
+    assert not judged("at-most:50 of no", ["no", "yes"], [3, 97]).decide([3, 2])
+    assert judged("at-most:50 of no", ["no", "yes"], [3, 97]).decide([2, 3])
+
+
+@pytest.mark.parametrize(("whole", "bounds"), [((98, 2), {1: 6}), ((97, 3), {0: 99, 1: 9}), ((5, 0), {})])
+def test_a_bound_of_all_rows_is_none(whole: tuple[int, int], bounds: dict[int, int]) -> None:
+    criterion = judged("odds:3,5", ["no", "yes"], whole)
+    assert {min(codes): int(100 * share) for share, codes in vars(criterion)["bounds"]} == bounds
+    assert criterion.decide([1, 0]) is (0 not in bounds)
+    assert satisfies(criterion, np.array([[1, 0], [100, 1]])).tolist() == [0 not in bounds] * 2
+
+
+def test_a_coarse_label_that_mixes_counts_as_harmful() -> None:
+    rows = HIERARCHY.rows()
+    assert {row[1] for row in rows if row[0] in ("HIV", "measles")} == {"infection"}
+    assert not judged("at-most:40 of HIV", HIERARCHY, [5, 5, 5], 1).decide([1, 1, 0])
+    assert stated("at-most:40 of HIV", HIERARCHY, [5, 5, 5], 1) == parse_diversity("at-most:40 of infection")
+
+
+def test_stated_of_a_label_over_rows_without_a_value_it_names_those_with_one() -> None:
+    claim = MaxentDiversity(parse_diversity('at-most:60 of "*"'), "s").leaving_out("missing")
+    own = stated(claim.diversity, ["HIV", "missing", "ok"], [1, 2, 3])
+    assert str(own) == "at-most:60 of HIV, ok leaving out missing"
+
+
+distributions = st.lists(st.sampled_from([0, 1, 1, 2, 5, 20, 500]), min_size=2, max_size=5).filter(any)
+
+
+@given(distributions, st.data(), st.integers(1, 3))
+def test_a_stricter_preset_never_allows_what_a_looser_one_refuses(
+    whole: list[int], data: st.DataObject, most: int
+) -> None:
+    """Nor does any of its bounds exceed the looser one."""
+    labels = [f"v{code}" for code in range(len(whole))]
+    of = data.draw(st.sets(st.sampled_from(labels)).map(lambda drawn: tuple(sorted(drawn))))
+    parts = data.draw(st.lists(st.tuples(*(st.integers(0, count) for count in whole)).filter(any), max_size=4))
+    last, bounds = None, dict[frozenset[int], Fraction]()
+    for preset in ("research", "public", "strict"):
+        of_these = replace(parse_diversity(preset), of=of)
+        criterion = judged(demanded_of_people(of_these, most), labels, whole)
+        own = {codes: share for share, codes in vars(criterion)["bounds"]}
+        assert all(own[codes] <= share for codes, share in bounds.items())
+        assert last is None or all(last.decide(rows) or not criterion.decide(rows) for rows in parts)
+        last, bounds = criterion, own
 
 
 # Diversity of people with several rows: it holds exactly where it holds however the rows are shared among people.

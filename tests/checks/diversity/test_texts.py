@@ -247,6 +247,8 @@ FURTHER = {
     "negative-disclosure": ("40 must protect a",),
     "adjusted-entropy": ("2 may disclose a",),
     "alpha": ("1/2 of a",),
+    "at-most": ("20 of a", "50 of a, b", "90 of a, b, c"),
+    "odds": ("2,5", "3,10 of a", "2,30 of a, b", "1,0"),
 }
 
 

@@ -190,14 +190,16 @@ def test_a_violation_is_named_where_all_combinations_are_too_many() -> None:
         tables = [ContingencyTable.from_cells(domain, {a: 0}, codes, ones) for a in domain.attributes]
         bundles.append((name, tables_content(tables, dict.fromkeys(domain.attributes, Role.QUASI_IDENTIFIER))))
     refined = common_refinement(bundles)
-    findings = refined.content.verify([KCombinatorial(2), KCombinatorial(1)]).checks
-    assert [finding.verdict for finding in findings] == [Verdict.UNDECIDED] * 2
-    named, still_open = refined.with_violations(findings)
+    failing, holding = refined.content.verify([KCombinatorial(2), KCombinatorial(1)]).checks
+    assert (failing.verdict, failing.worst_class.count) == (Verdict.FAILS, 1), "only the ages are tied to each other"
+    assert holding.holds
+    over = [undecided(KCombinatorial(k), "the time was over") for k in (2, 1)]
+    named, still_open = refined.with_violations(over)
     assert (named.verdict, still_open.verdict) == (Verdict.FAILS, Verdict.UNDECIDED)
     assert (named.worst_class.cell, named.worst_class.count) == ({"age": "1"}, 1)
     sensitive = {**refined.content.roles, **dict.fromkeys(refined.parts["age"], Role.SENSITIVE)}
     refined = replace(refined, content=replace(refined.content, roles=sensitive))
-    (aside,) = refined.with_violations(refined.content.verify([KCombinatorial(2)]).checks)
+    (aside,) = refined.with_violations(over[:1])
     (decided,) = refined.content.verify([MinCell(2)]).checks
     assert (decided.verdict, decided.worst_class.count) == (Verdict.FAILS, 1), "only the ages are tied to each other"
     (counted,) = refined.with_violations([undecided(MinCell(2), "the time was over")])

@@ -1,6 +1,7 @@
 """The main job on the real Adult table: published numbers of the papers."""
 
 import json
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import marginals
 from command_line import run
+from models import ContingencyTable
 
 pytestmark = pytest.mark.data
 
@@ -105,13 +107,14 @@ def test_facts_of_the_table(policy: Path) -> None:
     assert len(by_age) == 74
 
 
-def published_codes(table: marginals.Table, release: marginals.Release, name: str) -> np.ndarray:
+def published_codes(table: marginals.Table | ContingencyTable, release: marginals.Release, name: str) -> np.ndarray:
     """The values of the table's distinct rows at the finest published level, as the release numbers them."""
+    counts = table.counts if isinstance(table, marginals.Table) else table
     hierarchy, labels = table.domain.hierarchy(name), release.domain.hierarchy(name).labels[0]
     level = next(level for level, own in enumerate(hierarchy.labels) if set(labels) <= set(own))
     place = {label: code for code, label in enumerate(labels)}
     finest = [place.get(label, -1) for label in hierarchy.labels[level]]
-    codes = np.array(finest)[hierarchy.lift(0, level)][table.counts.column(name, 0)]
+    codes = np.array(finest)[hierarchy.lift(0, level)][counts.column(name, 0)]
     assert codes.min() >= 0, "a value that has rows is published"
     return codes
 
@@ -148,7 +151,8 @@ def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
     """What publish says with another strategy and base table."""
     path = policy.with_name(f"{strategy}.toml")
     path.write_text(
-        f'{policy.read_text()}[base]\ntable = {base}\n[search]\nstrategy = "{strategy}"\nobjective = "kl"\n'
+        f"{policy.read_text()}[base]\ntable = {base}\n"
+        f'[search]\nstrategy = "{strategy}"\nobjective = "kl"\ncrossing_levels = true\n'
     )
     return answer_of("publish", path, "--out", policy.with_name("searched"))
 
@@ -194,3 +198,45 @@ def test_nine_attributes_are_released_with_about_half_the_divergence_of_the_best
     local = searched(nine, "local", '"best"')
     assert local["kl_divergence"] < greedy["kl_divergence"]
     assert local["search"]["evaluated"] < 50_000
+
+
+def certain_small_counts(table: marginals.Table, release: marginals.Release, least: int) -> list[tuple[str, str, int]]:
+    """Small counts of a pair of nonsensitive columns that follow from two tables and from which base cells are empty.
+
+    What some cells of one table have more than the cells of the other inside them: each cell, and each two that touch.
+    """
+    found = set()
+    for pair in combinations(table.quasi_identifiers, 2):
+        possible = table.counts.rolled_up(dict.fromkeys(pair, 0))
+        finest = [published_codes(possible, release, name) for name in pair]
+        sides = []
+        for levels in {tuple(margin[name] for name in pair) for margin in release.margins if set(pair) <= set(margin)}:
+            lifts = [release.domain.hierarchy(name).lift(0, level) for name, level in zip(pair, levels)]
+            codes = np.stack([lift[own] for lift, own in zip(lifts, finest)])
+            cells = np.unique(codes, axis=1, return_inverse=True)[1].ravel()
+            sides.append((cells, np.bincount(cells, weights=possible.counts).astype(int)))
+        for (one, of_one), (other, of_other) in product(sides, repeat=2):
+            touched = {cell: set(other[one == cell]) for cell in range(len(of_one))}
+            holding = {cell: set(one[other == cell]) for cell in range(len(of_other))}
+            for some in {frozenset((a, b)) for cells in holding.values() for a, b in product(cells, repeat=2)}:
+                inside = [cell for cell in set().union(*(touched[a] for a in some)) if holding[cell] <= some]
+                whole = sum(of_one[a] for a in some)
+                differences = [whole - sum(of_other[inside]), *(whole - of_other[cell] for cell in inside)]
+                found |= {(*pair, int(count)) for count in differences if 0 < count < least}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("may_cross", [False, True])
+def test_who_knows_each_empty_combination_computes_no_small_count_unless_levels_cross(
+    tmp_path: Path, shared_data: Path, may_cross: bool
+) -> None:
+    """Adult by default: all pairs of nonsensitive columns, and all pairs of tables that show both."""
+    path = tmp_path / "release.toml"
+    assert run("init", shared_data / "adult" / "adult.csv", "--out", path).exit_code == 0
+    text = path.read_text().replace("\n[search]\n", f"\n[search]\ncrossing_levels = {str(may_cross).lower()}\n")
+    path.write_text(text)
+    configured = marginals.read_config(path)
+    table = configured.read_table()
+    release = marginals.publish(table, configured.policy).release
+    assert bool(certain_small_counts(table, release, 10)) is may_cross
+    assert bool(release.verify().crossing) is may_cross

@@ -1,6 +1,7 @@
 """Reports of a search: frontiers of policies, suggested analyses."""
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import marginals
 from html_pages import Page
 from marginals import Attribute, InputError, Policy, Table
 from marginals.example import table as example
+from models import Hierarchy
 
 PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4}
 
@@ -115,3 +117,21 @@ def test_pairs_that_there_is_no_time_to_try_are_named(lossy: Table, monkeypatch:
     suggestions = marginals.publish(lossy, PAIRS).steward.suggestions
     assert suggestions
     assert not any(suggestion.tried or suggestion.price for suggestion in suggestions)
+
+
+def test_what_must_be_published_at_crossing_levels_is_refused_with_the_key_that_allows_it() -> None:
+    """Further tables keep the rule, too: not both may be fine in one table, and each may be."""
+    fine = Hierarchy.from_rows([(f"{v:02}", f"{v // 4}.", "*") for v in range(16)])
+    column = Attribute("quasi-identifier", hierarchy=fine)
+    a, b = np.random.default_rng(1).integers(0, 16, (2, 640))
+    rows = pd.DataFrame({"a": a, "b": a // 2 + b // 2}).map("{:02}".format)
+    table = marginals.read_table(rows, {"a": column, "b": column})
+    asked = Policy(k_link=2, base="none", must_publish=[{"a": 0, "b": 1}, {"a": 1, "b": 0}])
+    with pytest.raises(
+        marginals.NothingPublishableError, match=r"a and b at crossing levels \(search.crossing_levels\)"
+    ):
+        marginals.publish(table, asked)
+    assert marginals.publish(table, replace(asked, crossing_levels=True)).release.published.everything.crossings
+    further = Policy(k_link=3, base="none", max_attributes=1, further_tables=2)
+    shown = marginals.publish(table, further).release.published.everything
+    assert not any(table.domain.crosses(*pair) for pair in combinations(shown.masks, 2))

@@ -37,7 +37,7 @@ from models import (
     forward,
     from_independence,
 )
-from search_oracles import Countdown, all_collections, is_finer, never, shows
+from search_oracles import Countdown, all_collections, cross, goes_on_from, is_finer, never, shows
 from search_strategies import Refused, limits, private_problems, problems, small_domains
 from strategies import (
     NOT_DECOMPOSABLE,
@@ -322,6 +322,7 @@ def is_within(domain, limit, cliques):
         all(limit.max_attributes is None or len(margin) <= limit.max_attributes for margin in margins)
         and all(limit.max_cells is None or domain.size(margin) <= limit.max_cells for margin in margins)
         and not any(shows(cliques, withheld) for withheld in limit.withheld)
+        and (limit.crossing_levels or not cross(domain, cliques))
     )
 
 
@@ -335,8 +336,10 @@ def test_a_collection_is_allowed_exactly_within_the_limits(drawn):
         refusal = limit(cliques, 0)
         assert (refusal is None) is is_within(domain, limit, cliques)
         if refusal and place % 3 == 0:
-            assert refusal.scope is RefusalScope.FINER
-            assert all(limit(finer, 0) for finer in collections if is_finer(finer, cliques))
+            crosses = "crossing" in refusal.reason
+            assert refusal.scope is (RefusalScope.LONGER if crosses else RefusalScope.FINER)
+            follows = goes_on_from if crosses else is_finer
+            assert all(limit(more, 0) for more in collections if follows(more, cliques))
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,11 @@ from search_oracles import (
     allowed_values,
     by_antichains,
     by_moves,
+    cross,
     equal_pairs,
     is_finer,
     never,
+    of_heights,
     short_walks,
     value,
 )
@@ -125,7 +127,7 @@ def assert_steps_lead_to_the_result(problem, found, *, is_replayed):
     start = MaximumEntropy(Collection.of(problem.cube, problem.initial)).kl_divergence
     ends = (found.steps[0].before, found.steps[-1].after) if found.steps else (start, start)
     assert ends == pytest.approx((start, found.kl_divergence), abs=1e-9)
-    graph = InteractionGraph.of(problem.cube.domain, problem.initial)
+    graph = InteractionGraph.of(problem.cube.domain, problem.initial, crossing=problem.crossing)
     for step in found.steps if is_replayed else ():
         (move,) = (move for move in allowed_moves(graph) if describe(move, graph) == step.move)
         graph = move.apply(graph)
@@ -159,16 +161,16 @@ def is_one_step_off(domain, some, others):
 def assert_says_what_binds(problem, cliques):
     """The collections one step off that are better and not allowed, with the reason, each looked at."""
     domain, here = problem.cube.domain, value(problem.cube, cliques, problem.price)
+    graph = InteractionGraph.of(domain, cliques, crossing=problem.crossing)
+    after = {describe(m, graph): frozenset(maximal_cliques(m.apply(graph))) for m in allowed_moves(graph)}
     refused = {
         other: refusal.reason
         for other in all_collections(domain)
-        if is_one_step_off(domain, cliques, other)
+        if (is_one_step_off(domain, cliques, other) if problem.crossing else other in after.values())
         and value(problem.cube, other, problem.price) < here - 1e-11
         and problem.is_kept(other)
         and (refusal := problem.constraint(other, 0)) is not None
     }
-    graph = InteractionGraph.of(domain, cliques)
-    after = {describe(m, graph): frozenset(maximal_cliques(m.apply(graph))) for m in allowed_moves(graph)}
     binding = problem.binding(cliques, never)
     assert {after[move]: reason for move, reason in binding} == refused
     assert len(dict(binding)) == len(binding)
@@ -393,8 +395,23 @@ HEIGHTS = [(1,), (1, 1), (3, 1), (2, 2), (3, 2), (1, 1, 1), (2, 1, 1), (2, 2, 1)
 
 @pytest.mark.parametrize("heights", HEIGHTS)
 def test_moves_lead_to_exactly_the_sets_of_margins_that_have_a_junction_tree(heights):
-    """Two ways to list the search space: KG06 6.2, and antichains of margins."""
+    """Two ways to list the search space: KG06 6.2, and antichains of margins. Where levels must not cross, too."""
     assert by_moves(heights) == by_antichains(heights)
+    assert by_moves(heights, crossing=False) == {c for c in by_antichains(heights) if not cross(of_heights(heights), c)}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_no_search_shows_two_attributes_at_crossing_levels_unless_it_may(name):
+    """Each of two columns tells more of the other the finer it is; both together need more cells than a margin may have."""
+    quarters = Hierarchy.from_rows([(f"{v}", f"{v // 2 * 2}-", "*") for v in range(4)])
+    domain = Domain.of({"a": quarters, "b": quarters})
+    cube = DataCube([filled(domain, np.array([[90, 24, 3, 1], [24, 30, 9, 3], [3, 9, 20, 14], [1, 3, 14, 40]]))])
+    found = {
+        may_cross: STRATEGIES[name](Problem(cube, MarginLimits(domain, 8, crossing_levels=may_cross)), never)
+        for may_cross in (True, False)
+    }
+    assert [cross(domain, found[may_cross].cliques) for may_cross in (True, False)] == [True, False]
+    assert found[True].value < found[False].value
 
 
 def assert_is_best(problem):

@@ -1,0 +1,155 @@
+"""Pairs of values that everybody knows nobody to have: declared in a config, stated in a release, taken into account."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from checks import Verdict, parse_claim
+from command_line import output, run
+from marginals import Attribute, InputError, Policy, Role, attack, publish, read_config, read_table, verify
+from models import ContingencyTable, Domain, Hierarchy
+from written_bundles import change_descriptor, tables_content, write_bundle
+
+MARITAL = Hierarchy.from_rows(
+    [("civil", "civil", "*"), ("forces", "forces or absent", "*"), ("absent", "forces or absent", "*"),
+     ("single", "single", "*")]
+)  # fmt: skip
+RELATION = Hierarchy.from_rows(
+    [("husband", "husband", "*"), ("wife", "other", "*"), ("child", "other", "*"), ("alone", "alone", "*")]
+)
+PAIR = {"marital": ["absent"], "relation": ["wife"]}
+
+
+def spouses(folder: Path, **stated: object) -> Path:
+    """Two tables at crossing levels: 20 - 18 = 2 people of the forces are children, if no absent spouse is a wife."""
+    domain = Domain.of({"marital": MARITAL, "relation": RELATION})
+
+    def table(levels: tuple[int, int], counts: dict[tuple[int, int], int]) -> ContingencyTable:
+        codes = np.array(list(counts)).T
+        return ContingencyTable.from_cells(
+            domain, dict(zip(domain.attributes, levels)), dict(zip(domain.attributes, codes)), list(counts.values())
+        )
+
+    # of the second table: civil, forces or absent, single; of the first: husband, other, alone
+    first = {
+        (0, 0): 400,
+        (0, 1): 105,
+        (0, 2): 12,
+        (1, 0): 11,
+        (1, 1): 20,
+        (2, 1): 70,
+        (2, 2): 50,
+        (3, 1): 390,
+        (3, 2): 350,
+    }
+    second = {(0, 0): 400, (0, 1): 60, (0, 2): 45, (0, 3): 12, (1, 0): 11, (1, 1): 18, (1, 2): 72, (1, 3): 50, (2, 2): 390,
+              (2, 3): 350}  # fmt: skip
+    claims = [parse_claim({"criterion": name, "k": k}) for name, k in (("k-combinatorial", 10), ("min-cell", 3))]
+    roles = dict.fromkeys(domain.attributes, Role.QUASI_IDENTIFIER)
+    write_bundle(
+        tables_content([table((0, 1), first), table((1, 0), second)], roles, claims, labels={}, **stated), folder
+    )
+    return folder
+
+
+def test_a_count_that_follows_from_a_declared_pair_fails_what_is_claimed(tmp_path: Path) -> None:
+    assert verify(spouses(tmp_path / "silent")).ok
+    told = verify(spouses(tmp_path / "told", impossible=(PAIR,)))
+    assert [finding.verdict for finding in told.checks if finding.criterion != "integrity"] == [Verdict.FAILS] * 2
+    assert [finding.worst.count for finding in told.checks[1:] if finding.worst] == [2, 2]
+    assert "forces" in str(attack(tmp_path / "told").nonsensitive)
+    assert "marital absent with relation wife" in output("attack", tmp_path / "told")
+    # whoever holds both releases knows what one of them says
+    assert not verify(tmp_path / "silent", tmp_path / "told").ok
+
+
+@pytest.mark.parametrize(
+    ("stated", "problem"),
+    [
+        ("x", "must list"),
+        ([{"marital": "absent", "relation": ["wife"]}], "lists of labels"),
+        ([["marital"]], "must list"),
+        ([{"marital": ["absent"]}], "labels of two attributes"),
+        ([{"marital": ["absent"], "town": ["a"]}], "two quasi-identifiers"),
+        ([{"marital": ["nobody"], "relation": ["wife"]}], "no value or label"),
+        ([PAIR] * 1001, "at most 1,000"),
+    ],
+)
+def test_a_release_that_states_no_pair_is_refused(tmp_path: Path, stated: object, problem: str) -> None:
+    folder = spouses(tmp_path / "release")
+    change_descriptor(folder, lambda release: release.update(impossible=stated))
+    with pytest.raises(marginals.BundleError, match=problem):
+        marginals.open_release(folder)
+
+
+def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
+    """Spouses are married, and nobody else is."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], rows)
+    marital = rng.choice(["single", "married", "absent", "widowed"], rows, p=[0.4, 0.4, 0.05, 0.15])
+    others = rng.choice(["child", "other", "alone"], rows, p=[0.5, 0.1, 0.4])
+    relation = np.where(marital == "married", np.where(sex == "f", "wife", "husband"), others)
+    columns = {"town": rng.choice(list("abcde"), rows), "income": rng.choice(["low", "high"], rows)}
+    return pd.DataFrame({"sex": sex, "marital": marital, "relation": relation, **columns})
+
+
+ROLES = dict.fromkeys(["sex", "marital", "relation", "town"], "quasi-identifier") | {"income": "sensitive"}
+SPOUSES = {"marital": ["absent", "widowed", "single"], "relation": ["wife", "husband"], "confirmed": True}
+POLICY = Policy(k_link=10, k_combinatorial=10, min_cell=3, diversity="distinct:2", time_limit=2.0)
+
+
+@pytest.mark.parametrize("must_not", [[], [{"marital": 0, "relation": 0}], [{"marital": 0, "relation": 1}]])
+def test_what_is_published_holds_given_the_pairs(tmp_path: Path, must_not: list[dict[str, int]]) -> None:
+    """Where no table may show the two at base values, one of them is shown coarser, or not at all."""
+    groups = Hierarchy.from_rows(
+        [("wife", "family", "*"), ("husband", "family", "*"), ("child", "family", "*"), ("other", "else", "*"),
+         ("alone", "else", "*")]
+    )  # fmt: skip
+    roles = ROLES | {"relation": Attribute("quasi-identifier", hierarchy=groups)}
+    table = read_table(people(), roles, impossible=[SPOUSES, {"sex": ["m"], "relation": ["wife"], "confirmed": True}])
+    policy = Policy(**{**vars(POLICY), "must_not_publish": must_not})
+    release = publish(table, policy).write(tmp_path / "release").release
+    assert verify(tmp_path / "release").ok
+    assert bool(json.loads((tmp_path / "release/datapackage.json").read_text())["release"].get("impossible")) != bool(
+        must_not[1:]
+    )
+    margins = [dict(margin) for margin in release.margins]
+    assert ({"marital": 0, "relation": 0} in margins) == (not must_not)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"marital": ["absent"], "relation": ["child"], "confirmed": True}, "has rows with these labels"),
+        ({"marital": ["none"], "relation": ["wife"], "confirmed": True}, "no value or label 'none'"),
+        ({"marital": ["absent"], "income": ["low"], "confirmed": True}, "'income', a column of the role 'sensitive'"),
+        ({"marital": ["absent"], "nothing": ["low"]}, "'nothing', no column with a role"),
+        ({"marital": ["absent"], "confirmed": True}, "names 1 columns, not two"),
+        ({"marital": ["absent"], "relation": "wife"}, "must be a list of texts"),
+        ({"marital": ["absent"], "relation": []}, "has no label"),
+        ({"marital": ["absent"], "relation": ["wife"], "confirmed": "yes"}, "must be true or false"),
+    ],
+)
+def test_what_cannot_be_declared_is_refused_with_its_key(entry: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=f"data.impossible.*{message}"):
+        read_table(people(), ROLES, impossible=[entry])
+
+
+def test_unconfirmed_pairs_count_for_nothing_and_are_counted(tmp_path: Path) -> None:
+    """What `init` proposes waits for somebody to confirm it; pairs are not judged beside a ledger."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    config = tmp_path / "release.toml"
+    output("init", tmp_path / "people.csv", "--out", config)
+    text = config.read_text()
+    assert text.count("[[data.impossible]]") == text.count("confirmed = false") >= 5
+    assert read_config(config).read_table().impossible == ()
+    said = run("publish", config, "--out", tmp_path / "release").output
+    assert f"{text.count('confirmed = false')} impossible pairs wait" in said
+    config.write_text(text.replace("confirmed = false", "confirmed = true"))
+    assert len(read_config(config).read_table().impossible) == text.count("confirmed = false")
+    with pytest.raises(InputError, match=r"data\.impossible cannot be judged beside the other releases of a ledger"):
+        publish(read_config(config).read_table(), POLICY, ledger=tmp_path / "ledger")
