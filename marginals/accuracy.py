@@ -401,13 +401,15 @@ class _Comparing:
             known = {table: self.errors[table][name] for table in ordered if table in self.errors}
             return TableErrors(known, number - len(known), drawn)
 
-        every = comb(len(attributes), 2)
+        every, relative = comb(len(attributes), 2), {name: np.concatenate(e) for name, e in self.relative.items()}
         asked = {tuple(sorted(names, key=index)) for names in wanted}
         accuracies = {
             name: Accuracy(
                 errors(name, combinations(attributes, 1), len(attributes)),
                 errors(name, pairs, every, drawn=0 < len(pairs) < every),
-                _count_errors(self.relative.get(name, ())),
+                CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
+                if (known := relative.get(name)) is not None
+                else CountErrors(),
                 errors(name, asked, len(asked)),
             )
             for name in self.models
@@ -475,13 +477,6 @@ class _Comparing:
         if rows[first] < LEAST_GROUP and len(label) > _SHORT:
             return f"{name} in its highest {100 * rows[first:].sum() / rows.sum():.0f} percent"
         return f"{name}>={label}"
-
-
-def _count_errors(relative: Sequence[FloatArray]) -> CountErrors:
-    if not relative:
-        return CountErrors()
-    known = np.concatenate(relative)
-    return CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
 
 
 def _places(hierarchy: Hierarchy) -> IndexArray | None:
