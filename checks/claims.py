@@ -89,7 +89,7 @@ class Claim(ABC):
 
     @property
     def failure_lasts_to(self) -> float:
-        """The coarsest level of the attribute it is about at which a failure lasts, whatever continues the junction tree."""
+        """The coarsest level of its attribute at which a failure lasts, whatever continues the junction tree."""
         return -inf
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:

@@ -339,7 +339,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
 
 
 def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in the others.
+    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in others.
     domain = collection.domain
     aside = sum(mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive)
     findings = []
@@ -506,7 +506,7 @@ def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> l
     return outside
 
 
-# Labels: of m values that a label tells to occur, with n rows together, none can have more than n - m + 1 (design 4.17).
+# Labels: of m values that a label tells to occur, with n rows together, none can have more than n - m + 1 (4.17).
 
 
 ToldByLabels = Mapping[str, Mapping[str, int]]

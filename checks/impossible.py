@@ -1,8 +1,8 @@
 """Impossible combinations: pairs of values that readers know nobody to have, and the tables that are possible given them.
 
-Two one-way tables with 3 and 4 rows each give a count of 1 where the first values exclude each other. So claims are decided
-over the tables that are 0 there. Where published tables show each pair as 0, the knowledge adds nothing. A published value
-stands for any of the values below it, of which readers may know pairs.
+Two one-way tables with 3 and 4 rows each give a count of 1 where the first values exclude each other. So claims are
+decided over the tables that are 0 there. Where published tables show each pair as 0, the knowledge adds nothing. A
+published value stands for any of the values below it, of which readers may know pairs.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -148,7 +148,7 @@ def _support(domain: Domain, excluded: ExcludedCells) -> Support:
 
 
 def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least: int) -> bool:
-    # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: the others need one each.
+    # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: others need one.
     domain, shown = collection.domain, collection.finest_level(name)
     (other,) = (attribute for attribute in excluded.levels if attribute != name)
     levels = {name: shown, other: excluded.levels[other]}

@@ -218,7 +218,7 @@ class Witnesses(NamedTuple):
         return not self.waiting
 
     def blamed(self, domain: Domain, gains: Mapping[Mask, float]) -> Mask | None:
-        """The further table to leave out first: it shows two attributes of the most open combinations for what it gains."""
+        """The further table to leave out first: it shows two attributes of the most open cells for what it gains."""
         waiting = Counter[frozenset[str]]()
         for some in self.waiting:
             waiting[frozenset(some.levels)] += len(some.keys)
@@ -329,7 +329,7 @@ class Witnessing:
         return is_any
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
-        """Go on beside some of the tables alone. What is cleared stays so; what a table showed that is left out is new."""
+        """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
         self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:
@@ -365,7 +365,7 @@ def _moves(domain: Domain, finest: Mapping[str, int], tables: Sequence[Mapping[s
 
 
 class _Rows:
-    """Rows that are counted, and whose values, at the finest levels of any table, may be exchanged so that tables stay."""
+    """Rows that are counted, and whose values, at the finest levels of any table, may be exchanged."""
 
     def __init__(
         self, domain: Domain, levels: Mapping[str, int], codes: _Codes, tables: Sequence[Mapping[str, int]] = ()
@@ -422,7 +422,7 @@ class _Rows:
             self._columns.pop((move.attribute, level), None)
 
     def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
-        """The finest levels that tables show together with the attribute, and with `beside`, finer than rows agree on it."""
+        """The finest levels that tables show with the attribute, and with `beside`, finer than rows agree on it."""
         finest: dict[str, int] = {}
         for table in self._tables:
             if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
@@ -513,8 +513,8 @@ class OpenCells:
     """The open cells of some attributes at some of their levels: of one margin, or of several that are counted together.
 
     levels: of each attribute, one for a margin. keys: of the cells, ascending, in a block with an axis for each attribute
-    and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of which the
-    rows counted have any other value than the cell's; the last one of a margin.
+    and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of which
+    the rows counted have any other value than the cell's; the last one of a margin.
     """
 
     levels: Mapping[str, tuple[int, ...]]

@@ -82,9 +82,9 @@ if TYPE_CHECKING:
 class SurestGuesses:
     """The `number` rows that are guessed surest to have a value, or one of several.
 
-    overall: share of everybody that has it. expected: share of these rows by the maximum-entropy model. right: share that
-    has it, by attackers who know all nonsensitive values: definetti learns across classes, naive_bayes is one round of
-    that, maxent guesses by the shares of each class. None without the truth.
+    overall: share of everybody that has it. expected: share of these rows by the maximum-entropy model. right: share
+    that has it, by attackers who know all nonsensitive values: definetti learns across classes, naive_bayes is one
+    round of that, maxent guesses by the shares of each class. None without the truth.
     """
 
     values: str
@@ -195,7 +195,7 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 
 @dataclass(frozen=True)
 class View:
-    """What the holder of some releases concludes about a margin. smallest: most rows that its smallest class can have."""
+    """What some releases together tell of a margin. smallest: most rows that its smallest class can have."""
 
     releases: tuple[str, ...]
     reconstruction: Reconstruction
@@ -306,8 +306,8 @@ def small_below(published: BundleContent) -> int:
 class TableChange:
     """What the releases of two tables that cannot be put together tell of the change between them.
 
-    least: of how many rows a difference is no longer small, if a least count is claimed. unclear: attributes whose labels
-    do not tell how values overlap. assumption, parts: as of `TablePair`.
+    least: of how many rows a difference is no longer small, if a least count is claimed. unclear: attributes whose
+    labels do not tell how values overlap. assumption, parts: as of `TablePair`.
     """
 
     earlier: str
@@ -344,8 +344,8 @@ def _change(pair: TablePair) -> TableChange:
 class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
-    readers_knowing_quasi_identifiers: know all nonsensitive values. ladders: what fitted levels tell. Both are None without
-    the truth. refusals: what is not published tells. note: why it was not examined.
+    readers_knowing_quasi_identifiers: know all nonsensitive values. ladders: what fitted levels tell. Both are None
+    without the truth. refusals: what is not published tells. note: why it was not examined.
     """
 
     readers: tuple[Refinement, ...] = ()
@@ -373,10 +373,10 @@ class NonsensitiveSmall:
 class Attacks:
     """All measures of one release, or of several together.
 
-    left_out: why, by sensitive attribute. certain: by sensitive attribute. compositions: of several releases. apart: the
-    measures of each release, if they cannot be put together for the reason that `note` gives; published, nonsensitive and
-    likely are None then. changes: of releases of a table that changed; the rest is apart. unmeasured: the parts for which
-    the time was over. impossible: pairs of labels that readers are taken to know nobody to have.
+    left_out: why, by sensitive attribute. certain: by sensitive attribute. compositions: of several releases. apart:
+    the measures of each release, if they cannot be put together for the reason that `note` gives; published,
+    nonsensitive and likely are None then. changes: of releases of a table that changed; the rest is apart. unmeasured:
+    the parts for which the time was over. impossible: pairs of labels that readers are taken to know nobody to have.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()

@@ -1,7 +1,7 @@
 """What readers conclude who know the algorithm: margins that a release lacks were refused, or would have told too little.
 
-The possible worlds are the tables with the published marginals; those in which a margin that is not published would have
-been allowed and paid for are excluded (Wong et al., VLDB 2007). There are two kinds of such margins.
+The possible worlds are the tables with the published marginals; those in which a margin that is not published would
+have been allowed and paid for are excluded (Wong et al., VLDB 2007). There are two kinds of such margins.
 
 A *step* is a published margin, one level finer in one attribute (`refinements`):
 
@@ -20,8 +20,8 @@ Two tables with margins of 100/100 and 3/197 are not shown together under a leas
 - Where the possible worlds are few, those are kept in which no addition would have been taken, and what these have in
   common is what the reader knows. Else each addition is examined by itself; by the bounds of its counts if need be.
 - Tables are excluded only where an addition is allowed for certain and gains for certain. So more may follow for somebody
-  who runs the search itself on every table. Less may follow where a search stops at a level that tells nothing on the way
-  to one that does; only the hierarchies of the table name such levels.
+  who runs the search itself on every table. Less may follow where a search stops at a level that tells nothing on the
+  way to one that does; only the hierarchies of the table name such levels.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    """The rules by which the publisher judged margins. least: counts below are small to the reader. left: work, by kind."""
+    """The rules of the publisher. least: counts below are small to the reader. left: work, by kind."""
 
     collection: Collection
     sensitive: tuple[str, ...]
@@ -163,7 +163,7 @@ class _Rules:
         return "the time was over" if deadline.is_over else ""
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
-        # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
+        # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3; design 4.5).
         shown = self.shown(clique)
         return tuple(
             claim
@@ -278,8 +278,8 @@ def refinements(
 class _Split:
     """The classes of a margin, and the parts that each splits into at the next finer level, class by class.
 
-    held: the classes with their sensitive values, in the same order, if the margin shows some. class_of, lower, upper: the
-    class and bounds on the rows of each part, shape (parts,).
+    held: the classes with their sensitive values, in the same order, if the margin shows some. class_of, lower, upper:
+    the class and bounds on the rows of each part, shape (parts,).
     """
 
     classes: ContingencyTable
@@ -379,7 +379,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
 
 
 def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tuple[int, ...]]]:
-    # The draw that takes the most frequent values first is majorized by none, and the fewer it takes the less even it is.
+    # The draw that takes the most frequent values first is majorized by none; the fewer it takes, the less even it is.
     if split.held is None:
         return
     by_value = split.held.counts[split.class_of]
@@ -443,9 +443,10 @@ def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[St
     return [step for step in steps if step[2] in diverse]
 
 
-# Fitted levels: values are merged for ascending sizes t, and a level is noted at the first that gives it. Then each of its
-# groups has t rows or more, and each that was merged holds a value with 1 to t - 1 rows (`models.tables.fitted_levels`).
-# Who knows that, but not t, knows that it is at most the rows of the smallest group, which is published.
+# Fitted levels: values are merged for ascending sizes t, and a level is noted at the first that gives it. Then each of
+# its groups has t rows or more, and each that was merged holds a value with 1 to t - 1 rows
+# (`models.tables.fitted_levels`). Who knows that, but not t, knows that it is at most the rows of the smallest group,
+# which is published.
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,9 @@ def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> Equival
 
 
 # The deFinetti attack (Kifer, SIGMOD 2009): that classes with many smokers have more cancer tells of each smoker in a
-# mixed class. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, learns a naive Bayes model
-# from the guesses, guesses anew so that every published count is kept, and so on. There is something to learn only of
-# attributes that are published coarser than they are known, or not with the sensitive one.
+# mixed class. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, learns a naive Bayes
+# model from the guesses, guesses anew so that every published count is kept, and so on. There is something to learn
+# only of attributes that are published coarser than they are known, or not with the sensitive one.
 
 
 _ROUNDS = 10

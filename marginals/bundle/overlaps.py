@@ -40,9 +40,10 @@ def value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
     return counts
 
 
-# Which values of two releases overlap: a label stands for what the other release has under the same label, at any level.
-# Numbers, intervals, prefixes (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels that do not
-# tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has no rows there.
+# Which values of two releases overlap: a label stands for what the other release has under the same label, at any
+# level. Numbers, intervals, prefixes (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels
+# that do not tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has no
+# rows there.
 
 THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
 """Labels of what the other values of a level leave, as fitted levels have them."""
@@ -131,9 +132,10 @@ def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range
     return None
 
 
-# Columns that may be one under two names: of the same people, one column has the same counts in both releases, or counts
-# that fit by what labels say. If it is another column after all, the joint verdict is undecided for nothing; to take it for
-# another column could be a wrong "holds". A name of both releases is one column, unless its counts contradict that.
+# Columns that may be one under two names: of the same people, one column has the same counts in both releases, or
+# counts that fit by what labels say. If it is another column after all, the joint verdict is undecided for nothing; to
+# take it for another column could be a wrong "holds". A name of both releases is one column, unless its counts
+# contradict that.
 
 
 def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:

@@ -52,8 +52,8 @@ Bundles = Sequence[tuple[str, BundleContent]]
 def union(bundles: Bundles) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
-    Raises IncompatibleReleasesError if they differ in a hierarchy, a role, the name of a column, or the rows of a person,
-    and BundleError if they count different numbers of rows, or contradict each other.
+    Raises IncompatibleReleasesError if they differ in a hierarchy, a role, the name of a column, or the rows of a
+    person, and BundleError if they count different numbers of rows, or contradict each other.
     """
     bundles = [(name, published.as_one()) for name, published in bundles]
     together = _union(bundles)
@@ -219,8 +219,8 @@ def _named_as(published: Published, truth: "Table") -> "Table":
     return replace(truth.with_hierarchies(renamed), naming=truth.naming) if renamed else truth
 
 
-# Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them. Of 20-29
-# and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms.
+# Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them. Of
+# 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms.
 
 Grouping = tuple[Hierarchy, int]
 """How a release generalizes the attribute, and the finest level that it publishes."""
@@ -333,7 +333,7 @@ def _weights_cancel(codes: IndexArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CommonRefinement:
-    """Several bundles as one, in which each attribute that is generalized differently stands once for each way (`parts`)."""
+    """Several bundles as one, in which an attribute stands once for each way to generalize it (`parts`)."""
 
     content: BundleContent
     parts: Mapping[str, tuple[str, ...]]
@@ -560,7 +560,7 @@ def _one_table(bundles: Bundles) -> OneTable | None:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """Two tables. least: people of a difference; None where no release claims any. claimed: the most that one claims."""
+    """Two tables. least: people of a difference, None if no release claims any. claimed: the most of any claim."""
 
     earlier: OneTable
     later: OneTable
@@ -628,7 +628,7 @@ class TablePair:
 
 
 def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Iterator[TablePair]:
-    """Each two tables, in their order. least: of how many people; None for the largest that any of the bundles claims."""
+    """Each two tables, in their order. least: of how many people; None for the largest that is claimed."""
     claims = [claim for table in tables for _, bundle in table.bundles for claim in bundle.claims]
     claimed = max((claim.k for claim in claims if isinstance(claim, CountClaim)), default=None)
     for earlier, later in combinations(tables, 2):
@@ -692,8 +692,9 @@ class ReleasedLadder:
     def __call__(self, given: Hierarchy) -> Hierarchy:
         """The base values of a hierarchy, in their order, and above them the levels of the release.
 
-        A base value is part of the label of the release that is called like it or like one of its generalizations, of the
-        interval or list that it is in, or of the one label that means all others; else it stands by itself below `*`.
+        A base value is part of the label of the release that is called like it or like one of its generalizations, of
+        the interval or list that it is in, or of the one label that means all others; else it stands by itself below
+        `*`.
 
         >>> rows = [("1", "under 3", "*"), ("2", "under 3", "*"), ("3 and over", "3 and over", "*")]
         >>> ladder = ReleasedLadder(Hierarchy.from_rows(rows))
@@ -756,7 +757,7 @@ def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:
-    """The ladders of the release in a folder, for attributes of these roles. Raises InputError if it has none, or others."""
+    """The ladders of the release in a folder, for attributes of these roles; raises InputError without any."""
     try:
         published = read_bundle(folder)
     except BundleError as error:

@@ -131,7 +131,8 @@ def _meaning_for_readers(claim: Claim) -> str:
         )
     sentence = (
         "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
-        f"class, unless they assume how {claim.about} varies within classes or reason from why these tables were chosen. "
+        f"class, unless they assume how {claim.about} varies within classes or reason from why these tables were "
+        "chosen. "
         f"In these shares, {clause}."
     )
     if isinstance(claim, Register) and claim.basis == VERIFIED:
