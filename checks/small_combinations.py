@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
-from math import prod
+from math import inf, prod
 from operator import or_
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -99,7 +99,7 @@ def _cleared_by_possible_tables(
         witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
     except (TimeOverError, TooManyCellsError):
         return None
-    witnesses = witnessing.look(_MOST_ROUNDS, deadline.share(2))
+    witnesses = witnessing.look(inf, deadline.share(2))
     return witnesses.small if witnesses.clear_all else None
 
 
@@ -185,9 +185,6 @@ _MOVES = 256
 
 _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves between two looks empty or fill."""
-
-_MOST_ROUNDS = 10_000
-"""Of exchanges; long before there is nothing open, or nothing is cleared any more."""
 
 _IDLE, _ANEW = 10, 3
 """Rounds in a row that find no witness, after which others will seldom find one, and after which tables are made anew."""
@@ -290,7 +287,7 @@ class Witnessing:
             chains.append(({a: codes.astype(np.intp) for a, codes in table.items()}, np.random.default_rng(seed)))
         self._chains, self._seed = chains, self._seed + CHAINS
 
-    def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
+    def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
         last, idle = self._made + rounds, 0
         while self._waiting and self._made < last and idle < _IDLE and not deadline.is_over:

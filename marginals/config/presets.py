@@ -12,10 +12,7 @@ from marginals.tables.people import RowsPerPerson
 
 @dataclass(frozen=True)
 class Preset:
-    """Demands that fit together. promises, costs: in words, what they give and what that takes, each as sentences.
-
-    of_all, of_cells: the keys of [privacy] that demand something of combinations and of cells. search: keys of [search].
-    """
+    """Demands that fit together: what they give and cost, in words, and the keys of [privacy] and [search] for it."""
 
     name: str
     promises: str
@@ -52,9 +49,9 @@ MORE_PAIRS = Preset(
     "more-pairs",
     "Further tables of pairs of nonsensitive columns stand beside those with a junction tree, so that many more cross "
     "tables are exact.",
-    "That nobody can be certain that a combination has fewer than k rows is your word, which readers can refute but not "
-    "prove; small counts are ruled out among those that are published, not among those that can be worked out; and one "
-    "table at most shows a sensitive column.",
+    "Anybody can check less: that no combination that is looked at is certain to have fewer than k rows; small counts "
+    "are ruled out among those that are published, not among those that can be worked out; and one table at most shows a "
+    "sensitive column.",
     "no_small_certain",
     "min_published_cell",
     MappingProxyType({"max_sensitive_margins": 1, "further_tables": PAIRS}),

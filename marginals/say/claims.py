@@ -390,7 +390,8 @@ def _told_together(findings: Sequence[Finding], harmful: AnyCollection[str]) -> 
     detail = [f"{diversity}: {', '.join(names)}" for diversity, names in attributes.items()] + [weakest.note]
     if _slack(weakest) < inf and (worst := _worst(weakest, harmful)):
         detail.append(f"of {weakest.parameters['sensitive']}, {worst}")
-    several = f"{len(findings)} sensitive attributes"
+    about = {str(finding.parameters["sensitive"]) for finding in findings}
+    several = f"{len(about)} sensitive attributes" if len(about) > 1 else next(iter(about))
     return _sentence(weakest, f"{weakest.criterion} of {several}", several, detail)
 
 

@@ -35,8 +35,7 @@ COUNTED = {
     "k_combinatorial": "For all tables together: every combination of nonsensitive values that they leave possible could "
     "be shared by at least so many. In the data it can be rarer.",
     "min_cell": "No published cell has a smaller count other than 0, sensitive values included, and none follows.",
-    "no_small_certain": "Nobody can be certain that a combination of nonsensitive values has fewer. You attest it; readers "
-    "can refute it, and not prove it.",
+    "no_small_certain": "Nobody can be certain that a combination of nonsensitive values that is looked at has fewer.",
     "min_published_cell": "No published cell has a smaller count other than 0, sensitive values included; one can follow.",
 }
 """Demands that are a least count, each with its sentence."""
