@@ -151,9 +151,6 @@ def upper_bounds(tree: SensitiveTree, limits: FloatArray) -> FloatArray:
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-# One search and one recursion over class combinations: classes leave limits, and only how many rows fit below them differs.
-
-
 _PARTIAL, _PARTIALS = 5, 1_000_000
 """Work for a partial combination, in those of branch and bound that the budget has, and how many are looked at, at most."""
 
@@ -313,7 +310,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
     if not link.holds:
-        return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+        return replace(link, criterion="k-combinatorial", parameters=parameters)
     if not collection.is_decomposable:
         return _of_cyclic_parts(collection, sensitive, k, budget)
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
@@ -331,7 +328,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
             return finding
         findings.append(finding)
     if not findings:
-        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+        return replace(link, criterion="k-combinatorial", parameters=parameters)
     decisive = min(findings, key=lambda finding: DECISIVE.index(finding.verdict))
     if not decisive.holds:
         return decisive
@@ -342,7 +339,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
 
 
 def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in the others.
+    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in others.
     domain = collection.domain
     aside = sum(mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive)
     findings = []
@@ -400,9 +397,6 @@ _NEAREST_PROGRAMS = 50
 # Rows that fit surely settle most cells, flows and integer programs the others. Linear programs alone would pass what
 # fails: the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and
 # 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
-
-
-# k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
 
 
 def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
@@ -512,9 +506,7 @@ def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> l
     return outside
 
 
-# Labels: what they tell of the values that they stand for. A label that names values which occur says of each that it has a
-# row. Of m such values with n rows together none can then have more than n - m + 1, so with n - m + 1 below the least count
-# each of them certainly has a small one (design 4.17).
+# Labels: of m values that a label tells to occur, with n rows together, none can have more than n - m + 1 (4.17).
 
 
 ToldByLabels = Mapping[str, Mapping[str, int]]
@@ -552,11 +544,10 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
 
 def crowded(collection: Collection, least: int) -> tuple[str, ...]:
     """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
-    result = []
-    for attribute in filter(collection.shows, collection.domain.attributes):
-        hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
-        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
-        below = hierarchy.leaf_counts(finest)[counted.codes[0]]
-        if ((below > 1) & (counted.counts - below + 1 < least)).any():
-            result.append(attribute)
+    result = list[str]()
+    for name, hierarchy in collection.domain.items():
+        finest = collection.finest_level(name)
+        below = zip(hierarchy.labels[finest], hierarchy.leaf_counts(finest).tolist())
+        occurring = {label: number for label, number in below if number > 1}
+        result += [] if label_counts(collection, {name: occurring}, least).holds else [name]
     return tuple(result)

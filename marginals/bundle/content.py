@@ -1,6 +1,5 @@
 """What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
 
-from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -51,8 +50,7 @@ class Verification:
 
     warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
     the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
-    smallest published count that includes it; it decides nothing either. crossing: attributes that two tables show at
-    crossing levels. published: the content of the one bundle whose
+    smallest published count that includes it; it decides nothing either. published: the content of the one bundle whose
     files can be trusted, if there is one.
     """
 
@@ -140,14 +138,11 @@ class BundleContent:
     def given(
         self, claim: Claim | None = None, pairs: Sequence[ImpossiblePair] = (), collection: Collection | None = None
     ) -> Collection:
-        """All published marginals given the impossible pairs, as a claim is judged by. May raise CriterionError.
-
-        pairs, collection: instead, pairs as a table has them, and the margins of the table that are published.
-        """
-        listed: AnyCollection[str] = ()
-        if isinstance(claim, MinCell):  # which is about values behind labels, too
-            told = {name: max(numbers.values()) > 1 for name, numbers in self.known_labels.items()}
-            listed = [name for name in self.domain.attributes if self.labels is None or told.get(name)]
+        """All published marginals, or a collection, given the impossible pairs, or others. May raise CriterionError."""
+        told = {name for name, numbers in self.known_labels.items() if max(numbers.values()) > 1}
+        listed = [name for name in self.domain.attributes if self.labels is None or name in told]
+        if not isinstance(claim, MinCell):  # which is about values behind labels, too
+            listed = []
         least = claim.least_count if isinstance(claim, CountClaim) else 1
         return given_pairs(collection or self.everything, pairs or self.impossible, listed, least)
 
@@ -193,16 +188,13 @@ class BundleContent:
     @property
     def least_count(self) -> int:
         """The largest count of rows that is claimed of anything; 1 where none is."""
-        people = self.most_rows_of_a_person
-        counted = (replace(claim, rows_per_person=people) for claim in self.claims if isinstance(claim, CountClaim))
-        return max((claim.least_count for claim in counted), default=1)
+        return max((claim.least_count for claim in self.claims if isinstance(claim, CountClaim)), default=1)
 
     @cached_property
     def information(self) -> float | None:
-        """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
+        """Nats by which the maximum-entropy distribution of the core differs from independence, rounded as in a bundle.
 
-        It follows from the marginals alone; of further tables it counts nothing, so with them it is the least that all tell.
-        None where the core has no junction tree: it would have to be fitted.
+        With further tables it is the least that all tell. None where the core has no junction tree.
         """
         if not self.collection.is_decomposable:
             return None
