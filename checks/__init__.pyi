@@ -42,7 +42,6 @@ from checks.finding import WorstClass as WorstClass
 from checks.maxent.hull import by_hull as by_hull
 from checks.maxent.maxent_diversity import by_join as by_join
 from checks.maxent.maxent_diversity import maxent_diversity as maxent_diversity
-from checks.maxent.maxent_diversity import relaxed_maxent_diversity as relaxed_maxent_diversity
 from checks.maxent.sensitive_tree import SensitiveTree as SensitiveTree
 from checks.maxent.sensitive_tree import sensitive_tree as sensitive_tree
 from checks.privacy_constraint import PrivacyConstraint as PrivacyConstraint

@@ -54,7 +54,6 @@ class Algorithm(Enum):
         "branch and bound",
         "by branch and bound, which skips only combinations that are proven unable to break the claim",
     )
-    MARKS = "marks", "by the values that each table shows nearly as often as its most frequent one (marks)"
     MAXIMUM_FLOW = "maximum flow", "by the most rows that each combination in question can have (maximum flow)"
     INTEGER_PROGRAMMING = "integer programming", "by the most rows that any combination can have (integer programming)"
     POSSIBLE_TABLES = (

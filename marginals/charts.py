@@ -4,7 +4,7 @@ A picture is a dictionary that says its `height` and `description`. The same num
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AnySet
 from functools import partial
 from itertools import combinations, product
@@ -71,11 +71,8 @@ def lengths(values: Sequence[float]) -> list[float]:
 
 def levels_shown(margins: Sequence[Margin]) -> dict[str, list[int]]:
     """For each attribute that some margin shows, the levels at which one does, finest first."""
-    levels_of: dict[str, set[int]] = {}
-    for margin in margins:
-        for attribute, level in margin.items():
-            levels_of.setdefault(attribute, set()).add(level)
-    return {attribute: sorted(levels) for attribute, levels in levels_of.items()}
+    attributes = dict.fromkeys(attribute for margin in margins for attribute in margin)
+    return {a: sorted({margin[a] for margin in margins if a in margin}) for a in attributes}
 
 
 def finest_pairs(margins: Sequence[Margin]) -> list[tuple[str, int, str, int]]:
@@ -354,7 +351,9 @@ def risk_frontier(edge: Frontier, points: Sequence[Named]) -> Shape | None:
     edge_points, finite = _finite(edge), [point for point in points if isfinite(point[2])]
     if not edge_points:
         return None
-    x = Axis(*_ends([u for u, _ in edge_points] + [u for _, u, _ in finite]), _LEFT, _RIGHT)
+    utilities = [u for u, _ in edge_points] + [u for _, u, _ in finite]
+    low, high = min(utilities), max(utilities)
+    x = Axis(low, high, _LEFT, _RIGHT) if high > low else Axis(low - 0.5, high + 0.5, _LEFT, _RIGHT)
     highest = max([r for _, r in edge_points] + [r for _, _, r in finite])
     y = Axis(0.0, highest * 1.05 or 1.0, _BOTTOM, _TOP)
     description = "least risk by mean utility: " + "; ".join(
@@ -383,12 +382,6 @@ def _dots(points: Sequence[Named], x: Axis, y: Axis) -> list[Shape]:
         anchor = "start" if fits else "end"
         dots.append({"x": place[0], "y": place[1], "name": name, "anchor": anchor, "colour": number % 10, **text})
     return dots
-
-
-def _ends(values: Iterable[float]) -> Point:
-    numbers = list(values)
-    low, high = min(numbers), max(numbers)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 # Small pictures of a table: how values are distributed, and how they merge.

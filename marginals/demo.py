@@ -160,15 +160,12 @@ def simulate_hospital(rng: np.random.Generator, rows: int, months: int) -> Itera
         yield patients
 
 
-def _corrected(
-    rng: np.random.Generator, patients: pd.DataFrame, wrong: "np.ndarray[tuple[int], np.dtype[np.intp]]"
-) -> pd.DataFrame:
+def _corrected(rng: np.random.Generator, patients: pd.DataFrame, wrong: IndexArray) -> pd.DataFrame:
     column = rng.integers(len(CORRECTABLE), size=len(wrong))
     other = rng.integers(len(patients), size=len(wrong))
     corrected = patients.copy()
     for number, name in enumerate(CORRECTABLE):
-        values = patients[name].to_numpy()
-        changed = values.copy()
-        changed[wrong[column == number]] = values[other[column == number]]
-        corrected[name] = changed
+        values, these = patients[name].to_numpy(copy=True), column == number
+        values[wrong[these]] = values[other[these]]
+        corrected[name] = values
     return corrected

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,23 +54,13 @@ class AppliedRule:
 
     def as_json(self) -> dict[str, Any]:
         """The rule as a bundle states it."""
-        demands = [{"says": d.says, "claims": plain(d.claims)} for d in self.demands]
-        return {
-            "name": self.name,
-            "title": self.title,
-            "source": self.source,
-            "demands": demands,
-            **({"unchecked": plain(self.unchecked)} if self.unchecked else {}),
-        }
+        stated = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        return {key: value for key, value in stated.items() if value or key != "unchecked"}
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims of all demands."""
         return tuple(claim for demand in self.demands for claim in demand.claims)
-
-    def counting(self, rows_per_person: int | None) -> "AppliedRule":
-        """The same rule about people with at most so many rows each; about rows for None."""
-        return self.stating(lambda claim: replace(claim, rows_per_person=rows_per_person))
 
     def stating(self, stated: Callable[[Claim], Claim]) -> "AppliedRule":
         """The same rule with each claim put in another way."""
@@ -79,11 +69,8 @@ class AppliedRule:
 
     def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "JudgedRule":
         """The rule with what was found of its claims, all of which are among those given."""
-        result = list(zip(claims, findings))
-        demands = (
-            JudgedDemand(d.says, tuple((c, next(f for claim, f in result if claim == c)) for c in d.claims))
-            for d in self.demands
-        )
+        of = claims.index
+        demands = (JudgedDemand(d.says, tuple((c, findings[of(c)]) for c in d.claims)) for d in self.demands)
         return JudgedRule(self, tuple(demands))
 
 
@@ -251,27 +238,21 @@ def read_rule(path: str | Path) -> NamedRule:
     return rule
 
 
-def rule_of(given: object, folder: Path = Path()) -> NamedRule:
-    """The rule that a name, a path to a TOML file, or a rule itself stands for. folder: what paths start from.
-
-    Raises InputError where there is none.
-    """
-    if isinstance(given, NamedRule):
-        return given
-    if not isinstance(given, str):
-        raise InputError(f'rules is the name of a rule such as "cms-11", or a list of them, not {given!r}')
-    return read_rule(folder / given) if given.endswith(".toml") else named_rule(given)
-
-
 def rules_of(given: object, folder: Path = Path()) -> tuple[NamedRule, ...]:
-    """The rules that one of what `rule_of` takes stands for, or several in a list. Raises InputError, also for two alike."""
-    several = given if isinstance(given, list | tuple) else [given]
-    rules = tuple(rule_of(spelling, folder) for spelling in several)
-    names = [rule.name for rule in rules]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"rules has the rule {name!r} twice")
-    return rules
+    """The rules that a name, a path to a TOML file, or a rule itself stands for, or several in a list.
+
+    folder: what paths start from. Raises InputError where there is none, also for two alike.
+    """
+    rules: dict[str, NamedRule] = {}
+    for each in given if isinstance(given, list | tuple) else [given]:
+        if not isinstance(each, NamedRule | str):
+            raise InputError(f'rules is the name of a rule such as "cms-11", or a list of them, not {each!r}')
+        is_file = isinstance(each, str) and each.endswith(".toml")
+        rule = each if isinstance(each, NamedRule) else read_rule(folder / each) if is_file else named_rule(each)
+        if rule.name in rules:
+            raise InputError(f"rules has the rule {rule.name!r} twice")
+        rules[rule.name] = rule
+    return tuple(rules.values())
 
 
 _RULE = {

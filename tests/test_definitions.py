@@ -82,7 +82,7 @@ def test_each_item_stands_once_and_agreement_is_said_of_each() -> None:
         for item in rows:
             is_built = not re.match("not built|nothing to build|a proof", item.agreement)
             assert bool(item.code) == bool(item.held) == is_built, item.item
-            assert item.reached or paper != "KG06", item.item
+            assert item.reached or not is_built or paper != "KG06", item.item
 
 
 KINDS = {

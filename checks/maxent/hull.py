@@ -1,7 +1,7 @@
 """Maxent diversity by sets of vectors that are worked up the junction tree, and by ratios of two values."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import count
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criterion import BOUNDARY, Diversity, ShareBound
-from checks.diversity.text import spelled
 from checks.finding import FULL, Budget, Verdict, verdict_of
 from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, LogTree, Outcome, SensitiveTree, paired
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -231,17 +230,10 @@ def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet 
         return None
 
 
-# Fewest marks: maxent diversity where values count, or do not (KG06 section 7).
+# Supports: maxent diversity where values are counted (KG06 section 7).
 #
-# Each clique marks some values of each class, and a class combination has those that all of its cliques mark: the values
-# with rows, for a demand of so many different ones. For relaxed diversity, with a relaxation epsilon and p cliques, these
-# are the values at least (1 - epsilon) times as frequent as the most frequent one. A combination in which l values are
-# marked by all has l values at least (1 - epsilon)^p times as frequent as its most frequent one. That is what holding means
-# there; failing is no proof of the contrary. Vectors of marks that include another's are dropped, since fewer are worse.
-
-
-_UNMARKED = 1e-300
-"""Stands for a mark of 0 where a combination without a mark is the worst there is and may not be dropped as empty."""
+# Each clique marks the values that a class has rows of, and a class combination has those that all of its cliques mark.
+# Vectors of marks that include another's are dropped, since fewer are worse.
 
 
 def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> Outcome:
@@ -249,64 +241,14 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
 
     Undecided when a step would make more than `limit` vectors.
     """
-    return _fewest_marks(tree, [(factor > 0).astype(np.float64) for factor in tree.conditional_factors], least, limit)
-
-
-def relaxed_diversity(tree: SensitiveTree, least: int, epsilon: Fraction, limit: int = FULL.vectors) -> Outcome:
-    """Decide whether every combination of classes has `least` values marked by all cliques; only holding is a proof.
-
-    epsilon: at least 0 and below 1. Undecided when a step would make more than `limit` vectors.
-    """
-    marked = []
-    for clique, factor in enumerate(tree.conditional_factors):
-        bound = float(1 - epsilon) * factor.max(axis=1, keepdims=True)
-        near = factor >= bound
-        for position, value in np.argwhere(np.abs(factor - bound) <= BOUNDARY * bound).tolist():
-            exact = tree.exact_factor(clique, position)
-            near[position, value] = exact[value] >= (1 - epsilon) * max(exact)
-        marked.append(np.where(near, 1.0, _UNMARKED))
-    return _fewest_marks(tree, marked, least, limit)
-
-
-def _fewest_marks(tree: SensitiveTree, marks: Sequence[FloatArray], least: int, limit: int) -> Outcome:
+    marks = [(factor > 0).astype(np.float64) for factor in tree.conditional_factors]
     try:
         worked_up = work_up(tree, marks, np.minimum, partial(minimal_within, deadline=tree.deadline), limit)
     except TooManyVectorsError:
         return Outcome(Verdict.UNDECIDED, None, limit, proven_worst=False)
-    numbers = (worked_up.vectors > _UNMARKED).sum(axis=1)
+    numbers = worked_up.vectors.sum(axis=1)
     lowest = tuple(worked_up.chosen[int(numbers.argmin())].tolist()) if len(numbers) else None
-    holds = bool((numbers >= least).all())
-    return Outcome(verdict_of(holds), lowest, worked_up.examined, proven_worst=True)
-
-
-@dataclass(frozen=True)
-class NearTheTop(Diversity):
-    """At least l values are `share` times as frequent as the most frequent one, or more. Reached: the share of the l-th.
-
-    Merging classes does not keep it: it is no demand of a policy.
-    """
-
-    l: int
-    share: Fraction
-
-    def __str__(self) -> str:
-        return f"{self.l} values at least {spelled(self.share)} times as frequent as the most frequent one"
-
-    def slack(self, vectors: FloatArray) -> FloatArray:
-        """The share reached less that demanded."""
-        return self.reached(vectors) - float(self.share)
-
-    def reached(self, vectors: FloatArray) -> FloatArray:
-        """How frequent the l-th most frequent value is beside the first; 0 where there are not so many."""
-        if vectors.shape[1] < self.l:
-            return np.zeros(len(vectors))
-        ordered = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
-        return np.asarray(ordered[:, self.l - 1] / ordered[:, 0])
-
-    def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        least = self.share * max(vector)
-        return sum(value >= least for value in vector) >= self.l
+    return Outcome(verdict_of(bool((numbers >= least).all())), lowest, worked_up.examined, proven_worst=True)
 
 
 # Pairwise ratios: maxent diversity where the tail is a single value (KG06 section 7).

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 
 from checks.diversity.criterion import Diversity
 from checks.diversity.known import Projected
-from checks.diversity.text import spelled
-from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import NearTheTop, by_hull, by_supports, pairwise_ratios, relaxed_diversity
+from checks.maxent.hull import by_hull, by_supports, pairwise_ratios
 from checks.maxent.sensitive_tree import (
     ClassSource,
     Judge,
@@ -168,45 +166,6 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
     worst = None if outcome.combination is None else describe_worst(tree, diversity, outcome.combination)
     note = "" if outcome.proven_worst else "the class shown is the worst found, not proven to be the worst"
     return Finding("maxent-diversity", outcome.verdict, parameters, worst, (algorithm,), outcome.examined, note)
-
-
-# Relaxed maxent diversity (KG06 section 7): of p tables that show the attribute, each combination has l values that are
-# at least (1 - epsilon)^p times as probable as its most probable one.
-#
-# The paper's check marks in each table the values near its most frequent one. What all tables mark is near the top of the
-# whole, so marks prove that it holds, and never that it fails; the join decides it where it can be enumerated.
-
-
-def relaxed_maxent_diversity(
-    collection: Collection, sensitive: str, least: int, epsilon: Fraction, budget: Budget = FULL
-) -> Finding:
-    """Whether each combination that a decomposable collection leaves possible has `least` values near its most probable one.
-
-    By the join where that is small, else by marks, else by the join again while it can be enumerated; undecided otherwise.
-    Merging classes does not keep it, so it is a question of readers and no claim of a release. Raises TimeOverError, and
-    CriterionError for an epsilon below 0 or of at least 1 and for a least number below 2.
-    """
-    if least < 2 or not 0 <= epsilon < 1:
-        raise CriterionError(f"nothing is left by epsilon = {spelled(epsilon)} and {least} values")
-    parameters = {"epsilon": spelled(epsilon), "l": least, "sensitive": sensitive}
-    tree = sensitive_tree(collection, sensitive)
-    if tree is None:
-        return Finding(RELAXED, Verdict.HOLDS, parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
-    near = NearTheTop(least, (1 - epsilon) ** len(tree.classes))
-    tree = tree.until(budget.deadline)
-    algorithm, outcome = Algorithm.JOIN, by_join(tree, near, SMALL_JOIN)
-    if outcome.verdict is Verdict.UNDECIDED:
-        marked = relaxed_diversity(tree, least, epsilon, budget.vectors)
-        if marked.verdict is Verdict.HOLDS:
-            return Finding(RELAXED, Verdict.HOLDS, parameters, None, (Algorithm.MARKS,), marked.examined)
-        outcome = by_join(tree, near, JOINED * budget.branches)
-    worst = None if outcome.combination is None else describe_worst(tree, near, outcome.combination)
-    note = "" if outcome.verdict is not Verdict.UNDECIDED else "marks prove that it holds, and never that it does not"
-    return Finding(RELAXED, outcome.verdict, parameters, worst, (algorithm,), outcome.examined, note)
-
-
-RELAXED = "relaxed-diversity"
-"""The name of the criterion."""
 
 
 # Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.

@@ -3,7 +3,7 @@
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -123,7 +123,7 @@ class BundleContent:
     def __post_init__(self) -> None:
         if fault := further_fault(self):
             raise InputError(fault)
-        rules = tuple(rule.counting(self.most_rows_of_a_person) for rule in self.rules)
+        rules = tuple(rule.stating(partial(replace, rows_per_person=self.most_rows_of_a_person)) for rule in self.rules)
         claims = [replace(claim, rows_per_person=self.most_rows_of_a_person) for claim in self.claims]
         for rule in rules:
             claims += [claim for claim in rule.claims if claim not in claims]

@@ -8,6 +8,7 @@ from marginals.bundle.snapshot import Snapshot
 from marginals.errors import BundleError, InputError
 from marginals.files import open_regular, replace_file, resolved
 from marginals.messages import printable
+from models.errors import MarginalsError
 
 _MOST_BYTES = 10_000
 
@@ -65,6 +66,17 @@ def replacement_of(folder: Path, identity: str) -> Replacement | str | None:
         return f"{printable(note.name)} beside it, which says what replaces it, cannot be read"
     mark = Replacement(*(stated[key] for key in keys))
     return mark if mark.old == identity else None
+
+
+def replacement_beside(folder: Path) -> Replacement | None:
+    """What replaces the release in a folder; None where no note that can be read says so, or nothing can be read there."""
+    if not note_beside(folder).is_file():
+        return None
+    try:
+        mark = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
+    except (MarginalsError, OSError):
+        return None
+    return mark if isinstance(mark, Replacement) else None
 
 
 def replacement_warning(folder: Path, identity: str) -> str | None:

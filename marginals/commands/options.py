@@ -149,21 +149,6 @@ _PAUSE = 0.1
 """Seconds between lines about the same task."""
 
 
-class _ProgressLines:
-    """Progress, and the best that a search has found so far, as lines of JSON."""
-
-    def __init__(self) -> None:
-        self._said = ("", 0.0)
-
-    def __call__(self, task: str, done: int, total: int) -> None:
-        ENDING.heed()
-        now = time.monotonic()
-        if self._said[0] == task and now < self._said[1] + _PAUSE:
-            return
-        self._said = (task, now)
-        print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
-
-
 class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
@@ -175,18 +160,26 @@ class ProgressBars:
         self._in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
         self._are_shown = wanted and sys.stderr.isatty()
         self._bar: "tqdm[Any] | None" = None
+        self._said = ("", 0.0)
 
     def __enter__(self) -> "Progress":
         if self._in_lines:
             if ENOUGH is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
-            return _ProgressLines()
+            return self._print_line
         return self._advance if self._are_shown else lambda *_: ENDING.heed()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close()
         if kind is None:
             ENDING.heed()
+
+    def _print_line(self, task: str, done: int, total: int) -> None:
+        ENDING.heed()
+        now = time.monotonic()
+        if self._said[0] != task or now >= self._said[1] + _PAUSE:
+            self._said = (task, now)
+            print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
 
     def _advance(self, task: str, done: int, total: int) -> None:
         from tqdm import tqdm

@@ -36,12 +36,9 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
-    from marginals.bundle.replacement import Replacement
     from marginals.config.release_toml import Config
-    from marginals.ledger import Entry
     from marginals.publishing.publishing import Publication
     from marginals.steward import StewardFile
-    from marginals.tables.attribute import Role
     from marginals.tables.table import Table
 
 
@@ -113,7 +110,8 @@ def publish(
             raise
     from marginals.say.table import kept_out_by_role, whose_lines
 
-    by_role = kept_out_by_role(_roles(configured), config.name)
+    roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
+    by_role = kept_out_by_role(roles, config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     warnings = list(whose_lines(table))
     hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed), warnings)
@@ -136,10 +134,6 @@ def _page_apart(
 
         Ledger.read(ledger).require_apart(out, reads)
     return page
-
-
-def _roles(configured: "Config") -> "dict[str, Role]":
-    return {name: attribute.role for name, attribute in configured.source.attributes.items()}
 
 
 def _before_searching(
@@ -538,6 +532,7 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
       marginals ledger ledger
       marginals ledger ledger --retract 1
     """
+    from marginals.bundle.replacement import replacement_beside
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 
     account = Ledger.read(folder)
@@ -548,7 +543,7 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     if retract is not None:
         account = account.retracted(retract, _today())
     told = list(pairs(account))
-    replaced = {entry.number: _replacement(entry) for entry in account.entries}
+    replaced = {entry.number: replacement_beside(Path(entry.folder)) for entry in account.entries}
     if as_json:
         by = {number: {"replaced_by": mark.new if mark else None} for number, mark in replaced.items()}
         print_json({"releases": [plain(entry) | by[entry.number] for entry in account.entries], "pairs": told})
@@ -560,20 +555,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
             print_lines(pair_lines(pair))
     if not all(pair.ok for pair in told):
         click.get_current_context().exit(FAILED)
-
-
-def _replacement(entry: "Entry") -> "Replacement | None":
-    from marginals.bundle.replacement import Replacement, note_beside, replacement_of
-    from marginals.bundle.snapshot import Snapshot
-
-    folder = Path(entry.folder)
-    if not note_beside(folder).is_file():
-        return None
-    try:
-        mark = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
-    except (BundleError, InputError, OSError):
-        return None
-    return mark if isinstance(mark, Replacement) else None
 
 
 @click.command()

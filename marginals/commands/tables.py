@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -133,14 +132,14 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     """
     from marginals.say.table import written_table_lines
 
-    asked = _Asked(**chosen)
+    _require_compatible(**chosen)
     configured = marginals.read_config(config)
     configured.require_collections()
     out = target.opened(configured.reads)
     with ProgressBars(not as_json) as progress:
         table = configured.read_table()
         _require_demands(table, configured.policy, out)
-        made = _made(configured, table, progress, asked)
+        made = _made(configured, table, progress, **chosen)
     if as_json:
         print_json(made.answer | ({} if out is None else {"out": str(out.path), "written": made.best}))
     else:
@@ -152,22 +151,13 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
         print_lines([] if as_json else lines)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What single table is asked for. Raises InputError for options that do not go together."""
-
-    method: str
-    suppression: float
-    left_out: float | None
-    levels: str | None
-
-    def __post_init__(self) -> None:
-        if self.left_out is not None and (self.suppression or self.levels is not None):
-            raise InputError("--leave-out stands without --suppression and --levels")
-        is_given = (self.suppression, self.left_out is not None, self.levels is not None)
-        for option, given in zip(("--suppression", "--leave-out", "--levels"), is_given):
-            if given and self.method != "lattice":
-                raise InputError(f"{option} goes with the method lattice only")
+def _require_compatible(method: str, suppression: float, left_out: float | None, levels: str | None) -> None:
+    if left_out is not None and (suppression or levels is not None):
+        raise InputError("--leave-out stands without --suppression and --levels")
+    is_given = {"--suppression": suppression, "--leave-out": left_out is not None, "--levels": levels is not None}
+    for option in filter(is_given.get, is_given):
+        if method != "lattice":
+            raise InputError(f"{option} goes with the method lattice only")
 
 
 _BEST = 10
@@ -183,7 +173,15 @@ class _Made(NamedTuple):
     written: "Callable[[], tuple[LocalRecoding, int]]"
 
 
-def _made(configured: "Config", table: "Table", progress: "Progress", asked: _Asked) -> _Made:
+def _made(
+    configured: "Config",
+    table: "Table",
+    progress: "Progress",
+    method: str,
+    suppression: float,
+    left_out: float | None,
+    levels: str | None,
+) -> _Made:
     """The single tables that are asked for. Raises NothingPublishableError where there is none."""
     from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
@@ -191,22 +189,22 @@ def _made(configured: "Config", table: "Table", progress: "Progress", asked: _As
     from marginals.say.table import single_table_lines
 
     policy, domain = configured.policy, table.domain
-    if asked.method != "lattice":
-        return _recoded_locally(configured, table, asked.method)
-    if asked.left_out is not None:
-        thinned = marginals.thin(table, policy, asked.left_out, progress)
+    if method != "lattice":
+        return _recoded_locally(configured, table, method)
+    if left_out is not None:
+        thinned = marginals.thin(table, policy, left_out, progress)
         if not thinned:
             raise NothingPublishableError(
-                f"no single table satisfies the policy with at most {asked.left_out:.1%} of its rows left out"
+                f"no single table satisfies the policy with at most {left_out:.1%} of its rows left out"
             )
         best_thinned = thinned[0]
         lines = partial(single_table_lines, thinned, domain)
         return _Made({"minimal": thinned}, best_thinned, lines, lambda: (best_thinned.recoding, 0))
     requirements = policy.requirements_of(table)
-    if asked.levels is None:
-        result = marginals.anonymize(table, policy, progress, asked.suppression)
+    if levels is None:
+        result = marginals.anonymize(table, policy, progress, suppression)
     else:
-        result = LatticeResult(1, (chosen_table(table, policy, parse_levels(asked.levels), asked.suppression),))
+        result = LatticeResult(1, (chosen_table(table, policy, parse_levels(levels), suppression),))
     best = result.best()
     if best is None:
         raise NothingPublishableError(no_single_table([suppressed(table)], [requirements]))

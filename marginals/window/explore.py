@@ -3,9 +3,10 @@
 import contextlib
 import json
 import math
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -41,9 +42,6 @@ _VIEWS = {
     "python": "The same in Python",
 }
 """Tabs of the page, by what the address calls each."""
-
-_opened: dict[str, tuple[float, Release]] = {}
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -116,15 +114,12 @@ def _query(name: str, margin: Mapping[str, int]) -> str:
 def opened(window: Window, name: str) -> Release:
     """A release of the folder; kept until its files change."""
     folder = window.project.release or window.project.inside(name)
-    changed = (folder / "datapackage.json").stat().st_mtime_ns
-    with _lock:
-        cached = _opened.get(str(folder))
-        if cached is None or cached[0] != changed:
-            cached = (changed, open_release(folder))
-            _opened[str(folder)] = cached
-            for old in list(_opened)[:-4]:
-                del _opened[old]
-    return cached[1]
+    return _opened(folder, (folder / "datapackage.json").stat().st_mtime_ns)
+
+
+@lru_cache(4)
+def _opened(folder: Path, _changed: int) -> Release:
+    return open_release(folder)
 
 
 def warm(window: Window) -> None:

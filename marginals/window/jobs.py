@@ -1,42 +1,31 @@
 """Work in processes beside the window, which can be watched, ended with the best so far, and stopped."""
 
 import json
-import multiprocessing
 import os
-import runpy
 import shlex
 import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import connection
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
 
-_FORKS = sys.platform == "linux"
-"""Whether processes are forked from one that has imported. Not on macOS, whose own libraries may fail in a fork."""
-
-_CONTEXT: Any = multiprocessing.get_context("forkserver" if _FORKS else "spawn")
-
-_IMPORTED = (
-    "marginals.commands.main",
-    "marginals.publishing.publishing",
-    "marginals.config.release_toml",
-    "marginals.release.release",
-    "marginals.release.verification",
-    "checks.maxent.maxent_diversity",
-    "models.inference.iterative_fitting",
-    "pandas",
-    "scipy.optimize",
-    "networkx",
-    "jinja2",
-)
-"""Modules that a fresh Python takes a second or more to import."""
+WORKER = """
+import json, runpy, sys
+import marginals.commands.main, marginals.publishing.publishing, marginals.config.release_toml
+import marginals.release.release, marginals.release.verification, checks.maxent.maxent_diversity
+import models.inference.iterative_fitting, pandas, scipy.optimize, networkx, jinja2
+if line := sys.stdin.readline():
+    sys.argv = ["marginals", *json.loads(line)]
+    runpy.run_module("marginals", run_name="__main__")
+"""
+"""Program of a process: imports, which takes a second or more, then waits for the arguments of its command."""
 
 SEARCH = "search"
 """The kind of job that looks for a release."""
@@ -142,37 +131,46 @@ class JobList:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._jobs: dict[int, Job] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._waiting: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def prepare(self) -> None:
+        """Start a process that waits for the next command, if none does; it reads no file of a project before."""
+        with self._lock, suppress(OSError):  # the next command says why
+            if self._waiting is None and not self._is_over:
+                self._waiting = self._process()
+
+    def _process(self) -> "subprocess.Popen[bytes]":
+        name, value = PROGRESS_IN_LINES
+        return subprocess.Popen(
+            [sys.executable, "-P", "-c", WORKER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env={**os.environ, name: value, "PYTHONIOENCODING": "utf-8"},
+            start_new_session=True,  # Ctrl-C is for the window, which stops its jobs
+            umask=0o077,
+        )
+
+    def _end_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.kill()
+            self._waiting.communicate()
+            self._waiting = None
 
     def command(self, kind: str, arguments: Sequence[str], then: Callable[[Job], None] | None = None) -> Job:
         """Start a command of this project with --json. then: is called with the job when it is done."""
-        shown = shlex.join(["marginals", *arguments])
-        return self.start(kind, shown, run_command, [*arguments, "--json"], then=then)
-
-    def start(
-        self,
-        kind: str,
-        shown: str,
-        work: Callable[..., object],
-        *arguments: object,
-        then: Callable[[Job], None] | None = None,
-    ) -> Job:
-        """Start a function, which prints one JSON object, in a process of its own. work, arguments: can be pickled."""
-        with self._lock, _apart():
-            pipes = [_CONTEXT.Pipe(duplex=False) for _ in range(2)]
-            streams = [writer for _, writer in pipes]
-            process = _CONTEXT.Process(target=_work, args=(work, arguments, self.folder, streams))
-            try:
-                process.start()
-            except (EOFError, OSError):  # the process that forks was just killed, and the next one is not there yet
-                time.sleep(1)
-                process.start()
-            job = Job(len(self._jobs) + 1, kind, shown, process)
+        with self._lock:
+            if self._waiting is not None and self._waiting.poll() is not None:
+                self._end_waiting()
+            process, self._waiting = self._waiting or self._process(), None
+            job = Job(len(self._jobs) + 1, kind, shlex.join(["marginals", *arguments]), process)
             self._jobs[job.number] = job
-        for writer in streams:
-            writer.close()
-        read = [reader for reader, _ in pipes]
-        threading.Thread(target=self._watch, args=(job, *read, then), daemon=True).start()
+        with suppress(OSError), process.stdin as stream:  # type: ignore[union-attr] # it may have ended
+            stream.write(json.dumps([*arguments, "--json"]).encode())
+        threading.Thread(target=self._watch, args=(job, then), daemon=True).start()
         return job
 
     def get(self, number: int) -> Job | None:
@@ -185,30 +183,30 @@ class JobList:
 
     def stop(self) -> None:
         """End all, and wait until they have ended."""
+        with self._lock:
+            self._is_over = True
+            self._end_waiting()
         running = [job for job in list(self._jobs.values()) if job.runs]
         for job in running:
             job.stop()
         for job in running:
             job.done.wait(_PATIENCE + 1)
 
-    def _watch(self, job: Job, output: Any, errors: Any, then: Callable[[Job], None] | None) -> None:
+    def _watch(self, job: Job, then: Callable[[Job], None] | None) -> None:
         printed: list[bytes] = []
 
         def read() -> None:
-            with _opened(output) as stream:
+            with job.process.stdout as stream:
                 printed.append(stream.read(_MOST_TEXT))
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         said = ""
-        with _opened(errors) as stream:
+        with job.process.stderr as stream:
             for line in stream:
                 said = _heard(job, line.decode("utf-8", "replace").strip()) or said
         reader.join()
-        connection.wait([job.process.sentinel])
-        with self._lock:  # starting another process asks all of them for their status, too
-            job.process.join()
-            job.status = job.process.exitcode
+        job.status = job.process.wait()
         job.seconds = time.monotonic() - job.begun
         with suppress(ValueError):
             answer = json.loads(b"".join(printed))
@@ -221,6 +219,7 @@ class JobList:
                 then(job)
         finally:
             job.done.set()
+            self.prepare()
 
 
 def _heard(job: Job, line: str) -> str:
@@ -230,72 +229,3 @@ def _heard(job: Job, line: str) -> str:
     except (ValueError, KeyError, TypeError, AttributeError):
         return line
     return ""
-
-
-def run_command(arguments: list[str]) -> None:
-    """Run a command of this project."""
-    sys.argv = ["marginals", *arguments]
-    runpy.run_module("marginals", run_name="__main__")
-
-
-def import_ahead() -> None:
-    """Start the process that is forked, which imports before the first command comes and reads no file of a project."""
-    if _FORKS:
-        from multiprocessing import forkserver
-
-        _CONTEXT.set_forkserver_preload(list(_IMPORTED))
-        with _apart(), suppress(OSError):  # the first command says why
-            forkserver.ensure_running()
-
-
-_STARTING = threading.RLock()
-
-
-@contextmanager
-def _apart() -> Iterator[None]:
-    """Have a process that begins take no module from the folder where it begins, and leave Ctrl-C to the window."""
-    with _STARTING:
-        before = os.environ.get("PYTHONSAFEPATH")
-        os.environ["PYTHONSAFEPATH"] = "1"
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if _FORKS else set()
-        try:
-            yield
-        finally:
-            if _FORKS:
-                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-            if before is None:
-                del os.environ["PYTHONSAFEPATH"]
-            else:
-                os.environ["PYTHONSAFEPATH"] = before
-
-
-def _work(work: Callable[..., object], arguments: Sequence[object], folder: Path, streams: Sequence[Any]) -> None:
-    if hasattr(os, "setsid"):
-        os.setsid()
-    for number, stream in enumerate(streams, start=1):
-        os.dup2(_descriptor(stream, os.O_WRONLY), number)
-        stream.close()
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - until the process ends
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
-    os.chdir(folder)
-    os.umask(0o077)
-    name, value = PROGRESS_IN_LINES
-    os.environ[name] = value
-    if _FORKS:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    work(*arguments)
-
-
-def _opened(stream: Any) -> IO[bytes]:
-    descriptor = os.dup(_descriptor(stream, os.O_RDONLY))
-    stream.close()
-    return os.fdopen(descriptor, "rb")
-
-
-def _descriptor(stream: Any, flags: int) -> int:
-    """Return the file descriptor of an end of a pipe, of which Windows has a handle."""
-    if sys.platform != "win32":
-        return int(stream.fileno())
-    import msvcrt
-
-    return msvcrt.open_osfhandle(stream.fileno(), flags)

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from decimal import Decimal
-from typing import Any
+from itertools import count
 from urllib.parse import urlencode
 
 import numpy as np
@@ -16,7 +16,7 @@ from marginals.files import csv_text
 from marginals.names import level_names
 from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
-from marginals.window.project import put, section
+from marginals.window.project import attribute_in, put
 from marginals.window.rendering import FieldError
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
@@ -66,7 +66,7 @@ def save(window: Window, request: Request) -> Response:
     kind, back = form.get("kind", "none"), _address(name, 0)
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        attribute_toml = _own(document, name)
+        attribute_toml = attribute_in(document, name)
         if kind != "hierarchy":
             for key in ("intervals", "start", "prefixes", "dates", "hierarchy", "labels"):
                 if key != kind or not form.get(kind, "").strip():
@@ -145,29 +145,17 @@ def _write(window: Window, request: Request, name: str, rows: list[list[str]], l
     if attribute is not None and attribute.counts_missing:
         rows = [row for row in rows if row[0] != MISSING]  # it stays apart, whatever the file says
     _ = Hierarchy.from_rows(rows)
-    path = (
-        _file_of(window, name)
-        or f"hierarchies/{re.sub(r'[^a-z0-9._-]+', '_', name.lower()).strip('._-') or 'column'}.csv"
-    )
-    if not _file_of(window, name):
-        stem, number = path.removesuffix(".csv"), 2
-        while window.project.inside(path).exists():
-            path, number = f"{stem}_{number}.csv", number + 1
+    stem = re.sub(r"[^a-z0-9._-]+", "_", name.lower()).strip("._-") or "column"
+    free = (f"hierarchies/{stem}{f'_{number}' if number > 1 else ''}.csv" for number in count(1))
+    path = _file_of(window, name) or next(path for path in free if not window.project.inside(path).exists())
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        attribute_toml = _own(document, name)
+        attribute_toml = attribute_in(document, name)
         for key in ("intervals", "start", "prefixes", "dates", "ladder"):
             attribute_toml.pop(key, None)
         put(attribute_toml, "hierarchy", path)
 
     return window.edit(request, change, _address(name, level), {path: csv_text(rows, ";").encode()}, sentence)
-
-
-def _own(document: tomlkit.TOMLDocument, name: str) -> Any:
-    attributes = section(document, "attributes")
-    if name not in attributes:
-        raise InputError("there is no such attribute in the config")
-    return attributes[name]
 
 
 def _hierarchy(window: Window, name: str) -> Hierarchy:

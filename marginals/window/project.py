@@ -350,6 +350,14 @@ def section(document: Any, *names: str) -> Any:
     return inner
 
 
+def attribute_in(document: Any, name: str) -> Any:
+    """The section of an attribute that a config has. Raises InputError where it has none of this name."""
+    attributes = section(document, "attributes")
+    if name not in attributes:
+        raise InputError("there is no such attribute in the config")
+    return attributes[name]
+
+
 def put(table: Any, key: str, value: object) -> None:
     """Set a key, keeping the comment behind it; None, or an empty list, removes it. A mapping stands on one line."""
     if value is None or value in ([], {}):

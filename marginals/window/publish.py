@@ -12,9 +12,8 @@ import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
-from marginals.bundle.replacement import Replacement, replacement_of
+from marginals.bundle.replacement import replacement_beside
 from marginals.bundle.signature import SIGNATURE, secret_key_at
-from marginals.bundle.snapshot import Snapshot
 from marginals.errors import InputError
 from marginals.files import PRIVATE, PUBLIC, allowed, replace_file
 from marginals.named_rules import rules_of
@@ -28,7 +27,6 @@ from marginals.tables.table import Table
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.window import Window, sensitive_of
-from models.errors import MarginalsError
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
 """Questions to a release, with the titles of the answers."""
@@ -101,7 +99,7 @@ def show(window: Window, request: Request) -> Response:
         jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
-        replaced=_replacement(window, chosen) if chosen else "",
+        replaced=replacement_beside(folder / chosen) if chosen else None,
         changed=changed_since(window.project, window.config(), chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
@@ -267,15 +265,6 @@ def verify(window: Window, request: Request) -> Response:
     window.say("The release is checked from its files alone.", job.shown)
     job.done.wait(8)
     return window.back(f"/publish?release={quote(name)}")
-
-
-def _replacement(window: Window, name: str) -> str:
-    folder = window.project.folder / name
-    try:
-        said = replacement_of(folder, Snapshot.of(folder).descriptor.identity)
-    except MarginalsError:
-        return ""
-    return str(said) if isinstance(said, Replacement) else ""
 
 
 def attack(window: Window, request: Request) -> Response:

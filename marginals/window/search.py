@@ -15,7 +15,7 @@ from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.policy import want
-from marginals.window.project import put, section
+from marginals.window.project import attribute_in, put, section
 from marginals.window.rendering import NOTHING, TIMES
 from marginals.window.window import Window
 from models.search.problem import too_many_attributes
@@ -182,29 +182,26 @@ def mend(window: Window, request: Request) -> Response:
             raise InputError("there is no such attribute in the config")
         added = {"attributes": list(pair), "weight": form.get("weight", WEIGHT, type=float)}
         return want(window, request, lambda now: [*(e for e in now if {*e["attributes"]} != {*pair}), added], "/search")
-    name = form.get("attribute", "")
-    limits: dict[str, tuple[str, str, object]] = {
-        "sensitive": ("search", "max_sensitive_margins", form.get("most", 3, type=int)),
-        "attributes": ("search", "max_attributes", form.get("most", 3, type=int)),
-        "base": ("base", "table", "none"),
-        "time": ("search", "time_limit", form.get("seconds", 60.0, type=float)),
+    name, demand, most = form.get("attribute", ""), form.get("demand", ""), form.get("most", 3, type=int)
+    settings: dict[str, tuple[tuple[str, ...], object]] = {
+        "fit": (("attributes", name, "ladder"), "fitted"),
+        "ignore": (("attributes", name, "role"), "ignored"),
+        "diversity": (("privacy", "diversity", name) if name else ("privacy", "diversity"), demand),
+        "sensitive": (("search", "max_sensitive_margins"), most),
+        "attributes": (("search", "max_attributes"), most),
+        "base": (("base", "table"), "none"),
+        "time": (("search", "time_limit"), form.get("seconds", 60.0, type=float)),
     }
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        if kind in ("fit", "ignore"):
-            attributes = section(document, "attributes")
-            if name not in attributes:
-                raise InputError("there is no such attribute in the config")
-            put(attributes[name], *(("ladder", "fitted") if kind == "fit" else ("role", "ignored")))
-        elif kind == "diversity":
-            _ = parse_diversity(form.get("demand", ""))
-            place = section(document, "privacy", "diversity") if name else section(document, "privacy")
-            put(place, name or "diversity", form["demand"])
-        elif kind in limits:
-            above, key, value = limits[kind]
-            put(section(document, above), key, value)
-        else:
+        if kind not in settings:
             raise InputError("there is no such remedy")
+        (*above, key), value = settings[kind]
+        if kind in ("fit", "ignore"):
+            attribute_in(document, name)
+        elif kind == "diversity":
+            _ = parse_diversity(demand)
+        put(section(document, *above), key, value)
 
     return window.edit(request, change, "/search", sentence="The remedy is written. Search again to see what it does.")
 

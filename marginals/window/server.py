@@ -233,6 +233,12 @@ class _Arriving(io.RawIOBase):
         return size
 
 
+def _log_failures(_self: object, type: str, _message: str, *_args: Any) -> None:  # noqa: A002 - as Werkzeug calls it
+    # what was asked may be about people, and a traceback may hold it
+    if type == "error":
+        print("failed: a request could not be answered", file=sys.stderr)
+
+
 class _QuietHandler(WSGIRequestHandler):
     """Logs nothing: an address may hold the token, and what was asked about people."""
 
@@ -258,10 +264,7 @@ class _QuietHandler(WSGIRequestHandler):
         if self.server.idle.pop(self.connection, False) is None:
             super().run_wsgi()
 
-    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it
-        """Say nothing of requests; that one failed, without what it was about."""
-        if type == "error":
-            print("failed: a request could not be answered", file=sys.stderr)
+    log = _log_failures
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """Answer what is no request; without repeating what was sent."""
@@ -303,10 +306,7 @@ class _Server(ThreadedWSGIServer):
             self.idle.pop(request, None)
             self._room.release()
 
-    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG002 - as Werkzeug calls it
-        """Say that a request failed, without its traceback, which may hold what was sent."""
-        if type == "error":
-            print("failed: a request could not be answered", file=sys.stderr)
+    log = _log_failures
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that went away is nothing to speak of."""

@@ -4,8 +4,8 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
@@ -13,9 +13,7 @@ from typing import Any, Generic, TypeVar
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
-from marginals.config import RARE
 from marginals.config.release_toml import Config
-from marginals.errors import InputError
 from marginals.names import number_of
 from marginals.publishing.single_tables import Assessed, assess
 from marginals.tables.attribute import Role
@@ -23,7 +21,7 @@ from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
 from marginals.window.candidates import Candidate, Candidates
 from marginals.window.gate import Gate
-from marginals.window.jobs import JobList, import_ahead
+from marginals.window.jobs import JobList
 from marginals.window.project import Change, ConfigFile, OlderVersionError, Project, changed_since, releases_in
 from marginals.window.rendering import Form, rendered
 from models.errors import MarginalsError
@@ -61,23 +59,14 @@ class ColumnCounts:
     kind: str
 
 
-@dataclass
-class _Kept:
-    """The latest result, by the key of what it was made of, and the key of the one that is being worked out."""
-
-    key: str = ""
-    result: CountingResult[Any] = CountingResult()
-    coming: str = ""
-    future: "Future[None] | None" = None
-
-
 class Counting:
     """Counts of the table that a config names, for the config as it is now."""
 
     def __init__(self, config: ConfigFile) -> None:
         self._config = config
         self._pool = ThreadPoolExecutor(1, "counting")
-        self._kept: dict[str, _Kept] = {kind: _Kept() for kind in ("table", "columns", "assess")}
+        self._latest: dict[str, tuple[str, Future[CountingResult[Any]]]] = {}
+        self._values: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     def warm(self) -> None:
@@ -95,10 +84,14 @@ class Counting:
 
     def assessed(self, wait: float = 0.0) -> CountingResult[Assessed]:
         """Risks of the table itself, as `marginals assess` tells them."""
+        self.table(0)  # which is counted before, in the one thread
 
         def work(config: Config) -> Assessed:
-            table = self._kept["table"].result.value or config.read_table()
-            return assess(table, config.policy, None, config.read_population())
+            counted = self._counted("table", _key(config, "table"))
+            table = None if counted is None else counted.value
+            return assess(
+                config.read_table() if table is None else table, config.policy, None, config.read_population()
+            )
 
         return self._asked(work, wait, "assess")
 
@@ -107,33 +100,36 @@ class Counting:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _asked(self, work: Callable[[Config], Any], wait: float, kind: str) -> CountingResult[Any]:
-        kept = self._kept[kind]
         try:
             config = self._config.read()
         except MarginalsError as error:
-            return CountingResult(kept.result.value, False, str(error))
+            return CountingResult(self._values.get(kind), False, str(error))
         key = _key(config, kind)
         with self._lock:
-            if key not in (kept.key, kept.coming):
-                kept.coming = key
-                kept.future = self._pool.submit(self._work, kept, key, config, work)
-            future = kept.future
-        if future is not None and wait:
-            with contextlib.suppress(TimeoutError):
+            asked, future = self._latest.get(kind, ("", None))
+            if future is None or asked != key:
+                if future is not None:
+                    future.cancel()
+                future = self._pool.submit(self._work, kind, config, work)
+                self._latest[kind] = key, future
+        if wait:
+            with contextlib.suppress(TimeoutError, CancelledError):
                 future.result(timeout=wait)
-        return kept.result if kept.key == key else CountingResult(kept.result.value, False)
+        return self._counted(kind, key) or CountingResult(self._values.get(kind), False)
 
-    def _work(self, kept: _Kept, key: str, config: Config, work: Callable[[Config], Any]) -> None:
-        if kept.coming != key:  # the config has changed since
-            return
+    def _counted(self, kind: str, key: str) -> CountingResult[Any] | None:
+        asked, future = self._latest.get(kind, ("", None))
+        is_there = future is not None and asked == key and future.done() and not future.cancelled()
+        return future.result() if future is not None and is_there else None
+
+    def _work(self, kind: str, config: Config, work: Callable[[Config], Any]) -> CountingResult[Any]:
         try:
-            result = CountingResult(work(config))
+            self._values[kind] = value = work(config)
         except MarginalsError as error:
-            result = CountingResult(problem=str(error))
+            return CountingResult(problem=str(error))
         except MemoryError:
-            result = CountingResult(problem="counting the table needs more memory than there is")
-        with self._lock:
-            kept.result, kept.key = result, key
+            return CountingResult(problem="counting the table needs more memory than there is")
+        return CountingResult(value)
 
 
 def _key(config: Config, kind: str) -> str:
@@ -151,25 +147,18 @@ def _key(config: Config, kind: str) -> str:
 
 
 def _columns(config: Config) -> dict[str, ColumnCounts]:
-    from marginals.tables.distinct_rows import text_of
-    from marginals.tables.values import NumberFormat, missing_among
+    from marginals.config.facts import Facts
 
     source, counts = config.source, {}
     frame = frame_of(source.files())
     for name in map(str, frame.columns):
-        try:
-            texts = frame[name].map(text_of, na_action="ignore")
-            occurring = texts.value_counts(dropna=True)
-        except (TypeError, InputError):
+        facts = Facts.read(frame, name)
+        if not facts.values and frame[name].notna().any():
             counts[name] = ColumnCounts(len(frame), 0, 0, "values that cannot be counted")
             continue
-        occurring = occurring[~occurring.index.isin(missing_among(occurring.index, source.missing, source.decimal))]
-        rows, distinct = int(occurring.sum()), len(occurring)
-        written = NumberFormat.of(list(occurring.index[:5000]), source.decimal)
-        numbers = [] if written is None else list(map(written.number, occurring.index[:5000]))
-        are_numbers = bool(numbers) and all(number is not None for number in numbers)
-        rare, kind = int((occurring < RARE).sum()), "numbers" if are_numbers else "texts"
-        counts[name] = ColumnCounts(len(frame) - rows, distinct, rare, kind)
+        facts = replace(facts, decimal=source.decimal).without(source.missing)
+        kind = "texts" if facts.numbers is None else "numbers"
+        counts[name] = ColumnCounts(facts.missing, facts.distinct, facts.uncommon, kind)
     return counts
 
 
@@ -183,11 +172,7 @@ def protection_of(config: Config) -> dict[str, Any]:
     policy, sensitive = config.policy, sensitive_of(config)
     silent = policy.silent_on(sensitive)
     exposed = [name for name in policy.undemanded(sensitive) if name not in silent]
-    return {"sentence": " ".join(_sentences(config, sensitive)), "silent": silent, "exposed": exposed}
-
-
-def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
-    policy, counted = config.policy, ("row", "rows") if config.source.rows_per_person == "any" else ("person", "people")
+    counted = ("row", "rows") if config.source.rows_per_person == "any" else ("person", "people")
     sentences = []
     if (least := policy.least("k_link")) is not None:
         sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
@@ -199,7 +184,8 @@ def _sentences(config: Config, sensitive: Sequence[str]) -> list[str]:
     hidden = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.IDENTIFIER]
     if hidden:
         sentences.append(f"Never published: {', '.join(hidden)}.")
-    return sentences or ["Nothing is demanded yet, so nothing can be published."]
+    sentence = " ".join(sentences) or "Nothing is demanded yet, so nothing can be published."
+    return {"sentence": sentence, "silent": silent, "exposed": exposed}
 
 
 class State(Enum):
@@ -283,7 +269,8 @@ class Window:
 
     def begin(self) -> None:
         """Prepare for the first page and the first click: both are worked at while the browser opens."""
-        import_ahead()
+        if self.project.config is not None:
+            self.jobs.prepare()
         if self.has_config:
             self.candidates.clear_leftovers()
             self.counting.warm()

@@ -202,7 +202,14 @@ def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def never_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands of the window run until they are stopped."""
-    monkeypatch.setattr(jobs.JobList, "command", lambda own, kind, *_: own.start(kind, "a command", time.sleep, 600))
+    monkeypatch.setattr(jobs, "WORKER", "import time; time.sleep(600)")
+    command = jobs.JobList.command
+
+    def begin(own: jobs.JobList, *arguments: Any) -> jobs.Job:
+        own._end_waiting()  # it would do what it is asked
+        return command(own, *arguments)
+
+    monkeypatch.setattr(jobs.JobList, "command", begin)
 
 
 def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +218,7 @@ def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise InputError("no command is run here")
 
-    monkeypatch.setattr(jobs.JobList, "start", refuse)
+    monkeypatch.setattr(jobs.JobList, "command", refuse)
 
 
 def run_here(monkeypatch: pytest.MonkeyPatch) -> None:

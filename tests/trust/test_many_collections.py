@@ -39,7 +39,7 @@ from checks import (
 from checks.classes import table_diversity
 from checks.combinatorial import by_programming, by_search, by_vector_sets
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_supports, pairwise_ratios, relaxed_diversity
+from checks.maxent.hull import by_supports, pairwise_ratios
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
 from checks.maxent.sensitive_tree import Outcome
 from filled_tables import filled
@@ -209,13 +209,6 @@ def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator
         for algorithm, outcome in forced(rng, tree, asked):
             if outcome is not None:
                 yield Answer(kind, algorithm, outcome.verdict, expected)
-    if rng.random() < 0.2:
-        least, epsilon = int(rng.integers(1, len(tree.labels) + 1)), Fraction(int(rng.integers(0, 10)), 10)
-        verdict = relaxed_diversity(tree, least, epsilon).verdict
-        kept = (1 - epsilon) ** len(tree.classes)
-        promised = all(sum(v > 0 and v >= kept * max(vector) for v in vector) >= least for vector in vectors)
-        # Failing is no proof of the contrary; holding is a promise.
-        yield Answer("relaxed", "relaxed", verdict, promised if verdict is Verdict.HOLDS else False)
 
 
 def fitted_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:

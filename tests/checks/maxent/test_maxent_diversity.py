@@ -20,7 +20,6 @@ from checks import (
     FULL,
     Algorithm,
     Budget,
-    CriterionError,
     Distinct,
     Diversity,
     Entropy,
@@ -38,7 +37,6 @@ from checks import (
     k_combinatorial,
     maxent_diversity,
     parse_diversity,
-    relaxed_maxent_diversity,
     satisfies,
     sensitive_tree,
 )
@@ -348,56 +346,6 @@ def test_hull_pruning_hides_no_hair() -> None:
     tree = tree_of_classes((2, 2, 1), (2, 1, 1), (4 * 10**13 + 1, 3 * 10**13, 2 * 10**13))
     assert by_hull(tree, Recursive(Fraction(2), 3, strict=False)).verdict is Verdict.FAILS
     assert by_hull(tree, Recursive(2 + Fraction(1, 10**13), 3, strict=False)).verdict is Verdict.HOLDS
-
-
-# Relaxed: each combination has l values at least (1 - epsilon)^p times as probable as its most probable one.
-
-
-@given(sensitive_collections(), st.integers(2, 4), st.fractions(0, Fraction(9, 10), max_denominator=10))
-def test_relaxed_maxent_diversity_is_what_the_join_says(
-    drawn: tuple[Collection, str], least: int, epsilon: Fraction
-) -> None:
-    """By marks alone it is never said to hold where it does not, nor to fail; they hold where each table marks enough."""
-    collection, sensitive = drawn
-    tree = tree_of(collection, sensitive)
-    share, fewest, truth = (1 - epsilon) ** len(tree.classes), len(tree.labels), True
-    near = [
-        factor >= float(1 - epsilon) * factor.max(axis=1)[:, None] * (1 - 1e-12) for factor in tree.conditional_factors
-    ]
-    for chosen, _ in tree.combinations([np.ones_like(f) for f in tree.conditional_factors], np.multiply):
-        for row in chosen.tolist():
-            fewest = min(fewest, int(np.all([marked[i] for marked, i in zip(near, row)], axis=0).sum()))
-            vector = tree.exact_vector(row)
-            truth &= not any(vector) or sum(value >= share * max(vector) for value in vector) >= least
-    assert relaxed_maxent_diversity(collection, sensitive, least, epsilon).holds is truth
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
-        patch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
-        by_marks = relaxed_maxent_diversity(collection, sensitive, least, epsilon)
-    assert by_marks.verdict is (Verdict.HOLDS if fewest >= least else Verdict.UNDECIDED)
-    assert truth or by_marks.verdict is Verdict.UNDECIDED
-
-
-@pytest.mark.parametrize(
-    ("most", "second"), [(10, 3), (765_513_224_102, 403_112_886_201), (624_347_347_957, 245_755_908_032)]
-)
-def test_relaxed_diversity_is_decided_exactly_on_its_boundary(
-    most: int, second: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In floating point 1 - 0.7 is above 3/10, and the others' shares times the total are above and below the counts."""
-    collection = published(filled(flat_domain(q=1, s=2), [most, second]), "qs")
-    epsilon = 1 - Fraction(second, most)
-    monkeypatch.setattr("checks.maxent.maxent_diversity.JOINED", 0)
-    for small_join, fails in ((20_000, Verdict.FAILS), (0, Verdict.UNDECIDED)):
-        monkeypatch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", small_join)
-        assert relaxed_maxent_diversity(collection, "s", 2, epsilon).verdict is Verdict.HOLDS
-        assert relaxed_maxent_diversity(collection, "s", 2, epsilon - Fraction(1, 10**12)).verdict is fails
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(-1, 10), Fraction(1), Fraction(3, 2)])
-def test_a_relaxation_that_leaves_nothing_is_refused(epsilon: Fraction) -> None:
-    with pytest.raises(CriterionError):
-        relaxed_maxent_diversity(published(filled(flat_domain(q=1, s=2), [10, 3]), "qs"), "s", 2, epsilon)
 
 
 # Collections without a junction tree: verified against the full joint's maximum entropy and integer programming.

@@ -274,6 +274,13 @@ def test_a_search_is_stopped_and_the_best_so_far_kept(browser: Browser) -> None:
     assert "Nothing is found yet" in browser.send("/jobs/2/keep", {"back": "/search"})
 
 
+@pytest.fixture
+def running_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands of the window run the program that is their first argument."""
+    monkeypatch.setattr("marginals.window.jobs.WORKER", "import json, sys; exec(json.loads(sys.stdin.readline())[0])")
+
+
+@pytest.mark.usefixtures("running_programs")
 def test_a_job_ends_with_its_answer_or_its_reason(browser: Browser) -> None:
     jobs, folder = browser.window.jobs, str(browser.window.project.folder)
     for program, state, answer, said in (
@@ -283,25 +290,40 @@ def test_a_job_ends_with_its_answer_or_its_reason(browser: Browser) -> None:
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "stopped", {}, "it ended with status -9"),
         ("print('no JSON')", "done", {}, ""),
     ):
-        job = jobs.start("other", "other", exec, program)
+        job = jobs.command("other", [program])
         assert job.done.wait(60)
         assert (job.state, job.answer, job.sentence) == (state, answer, said)
 
 
+@pytest.mark.usefixtures("running_programs")
 def test_a_stop_ends_all_processes_of_a_job(browser: Browser) -> None:
-    """Its streams end when the last of them does. Another job has its answer meanwhile."""
+    """Its streams end when the last of them does. Another job has its answer meanwhile, and one after it."""
     jobs = browser.window.jobs
-    long = jobs.start("long", "long", exec, "import os, time; os.fork(); time.sleep(600)")
-    short = jobs.start("short", "short", exec, "import json, os; print(json.dumps({'parent': os.getppid()}))")
-    assert short.done.wait(60)
+    long = jobs.command("long", ["import os, time; os.fork(); time.sleep(600)"])
+    for _ in range(2):
+        short = jobs.command("short", ["import json, os; print(json.dumps({'own': os.getpgrp() == os.getpid()}))"])
+        assert short.done.wait(60)
+        assert short.answer == {"own": True}
     long.stop()
     assert long.done.wait(20)
     assert long.state == "stopped"
-    if short.answer["parent"] != os.getpid():  # the process that forks is replaced when it is gone
-        os.kill(short.answer["parent"], signal.SIGKILL)
-        again = jobs.start("short", "short", exec, "print('{\"is\": 1}')")
-        assert again.done.wait(60)
-        assert again.answer == {"is": 1}
+
+
+def test_a_process_that_waits_takes_the_next_command_or_is_replaced_when_it_is_gone(browser: Browser) -> None:
+    """It is there before anybody asks, and imports nothing from the folder of the project."""
+    jobs, folder = browser.window.jobs, browser.window.project.folder
+    (folder / "pandas.py").write_text("raise SystemExit(9)")
+    for is_gone in (False, True):
+        jobs.prepare()
+        waiting = jobs._waiting
+        assert waiting is not None
+        if is_gone:
+            os.kill(waiting.pid, signal.SIGKILL)
+            waiting.wait()
+        job = jobs.command("other", ["query", "--help"])
+        assert (job.process is waiting) is not is_gone
+        assert job.done.wait(60)
+        assert job.state == "done"
 
 
 def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:
@@ -334,6 +356,18 @@ def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_pr
     browser.post("/search", {})
     browser.until("/search", "Smallest sensitive count")
     assert "The smallest count with a sensitive value is" in browser.until("/publish", "in what was found")
+
+
+def test_risks_are_those_of_the_table_with_the_roles_that_it_has_now(browser: Browser) -> None:
+    """They were of the table as it was counted before, where nobody had asked for its rows since."""
+    counting, path = browser.window.counting, browser.window.file.path
+    before = counting.assessed(60).value
+    path.write_text(
+        CONFIG.replace('[attributes.town]\nrole = "quasi-identifier"', '[attributes.town]\nrole = "ignored"')
+    )
+    config = browser.window.config()
+    expected = marginals.assess(config.read_table(), config.policy, None, config.read_population())
+    assert repr(counting.assessed(60).value) == repr(expected) != repr(before)
 
 
 def step_states(page: str) -> dict[str, str]:
