@@ -88,7 +88,6 @@ class GroupTree(FittingClasses[ContingencyTable]):
         tree = JunctionTree.of(domain, group.cliques)
 
         def table_of(mask: Mask) -> ContingencyTable:
-            """The classes of a margin."""
             return cube.table(nonsensitive_part(domain, mask, attributes))
 
         classes = tuple(map(table_of, tree.cliques))
@@ -129,7 +128,6 @@ Part: TypeAlias = SensitiveTree | GroupTree
 
 
 def _level_begins(tree: SensitiveTree) -> dict[int, int]:
-    """Where the limits of each published level of the sensitive attribute begin, finest first."""
     levels = sorted({classes.level for classes in tree.classes})
     sizes = [tree.domain.hierarchy(tree.sensitive).size(level) for level in levels]
     return dict(zip(levels, np.cumsum([0, *sizes]).tolist()))
@@ -179,12 +177,10 @@ class _RoomCheck:
 
     @cached_property
     def effort(self) -> Effort:
-        """The programs that the budget has."""
         return Effort(self.budget.seconds, self.budget.nodes, self.budget.programs, self.part.deadline)
 
     @cached_property
     def limits(self) -> tuple[FloatArray, ...]:
-        """For each clique the limits of each class, at most k."""
         cap = float(self.k)
         return level_limits(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
 
@@ -195,17 +191,13 @@ class _RoomCheck:
         return upper_bounds(self.part, limits)
 
     def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
-        """Those that some row fits into, but surely fewer than k below the lowest limits that they can end with.
-
-        Those into which the fewest fit surely come first.
-        """
+        """Those that some row fits into, but surely fewer than k below `lowest`; those with the fewest first."""
         surely = self.screened(lowest, float(self.k))
         possible = surely if lowest is limits else self.screened(limits)
         places = np.flatnonzero((possible > 0) & (surely < self.k))
         return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
 
     def spend(self, work: int) -> None:
-        """Raise TooManyVectorsError where that is more than the budget has."""
         self.examined += work
         if self.examined > min(self.budget.branches // _PARTIAL, _PARTIALS):
             raise TooManyVectorsError
@@ -239,7 +231,6 @@ class _RoomCheck:
         return replace(worst, count_between=(max(least, 1), most))
 
     def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
-        """The finding of a verdict; nothing holds where some cell is undecided."""
         if verdict is Verdict.UNDECIDED or (verdict is Verdict.HOLDS and self.undecided is not None):
             verdict, worst = Verdict.UNDECIDED, self.undecided
         algorithms = (algorithm, *self.algorithms)
@@ -351,10 +342,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
 
 
 def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    """The decisive finding on the cyclic parts of a collection, in whose margins each class has k rows.
-
-    The other margins can be glued to them: U is the least of what it is in each part, and of the counts in the others.
-    """
+    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in the others.
     domain = collection.domain
     aside = sum(mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive)
     findings = []
@@ -374,10 +362,7 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
 
 
 def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget: Budget) -> Finding:
-    """A claim that holds, with the cell nearest to failing: from the smallest class of k-link down, by search.
-
-    budget: its proof limits the partial combinations; the smallest cell met is shown if that ends the search.
-    """
+    # Shown is the smallest cell met where the proof of the budget ends the search.
     nearest, examined = link, 0
     limited = replace(budget, programs=min(budget.programs, _NEAREST_PROGRAMS))
     for part in parts:
@@ -435,7 +420,6 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     unknowns = sums_of_cells(cells, groups, len(places))
 
     def is_below(block: Unknowns) -> BoolArray:
-        """Cells that are proven to have rows in some table, and in none k rows."""
         return np.asarray(block.attained[1] & (block.upper > 0) & (block.upper < k))
 
     def open_bounds(block: Unknowns) -> BoolArray:

@@ -153,11 +153,7 @@ def _support(domain: Domain, excluded: ExcludedCells) -> Support:
 
 
 def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least: int) -> bool:
-    """Whether each value behind a published one can have `least` rows in any cell that it can be in, if all occur.
-
-    So it is where m values stand behind one if each fits least + m - 1 of its rows: of these the others need one each,
-    outside of the cell as long as there are such.
-    """
+    # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: the others need one each.
     domain, shown = collection.domain, collection.finest_level(name)
     (other,) = (attribute for attribute in excluded.levels if attribute != name)
     levels = {name: shown, other: excluded.levels[other]}

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
-from math import prod
+from math import inf, prod
 from operator import or_
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -99,16 +99,12 @@ def _cleared_by_possible_tables(
         witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
     except (TimeOverError, TooManyCellsError):
         return None
-    witnesses = witnessing.look(_MOST_ROUNDS, deadline.share(2))
+    witnesses = witnessing.look(inf, deadline.share(2))
     return witnesses.small if witnesses.clear_all else None
 
 
 def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, Mask] | None]:
-    """Margins of each three attributes, those of few values first: by all that is shown no finer, then by all that is shown.
-
-    The first are small, and the usual cycle, three tables of two attributes each, is of that kind. most: cells that some
-    tables leave possible; None stands for questions about more.
-    """
+    """Margins of each three attributes by few tables, then by all; None for those of more than `most` cells."""
     domain = public.domain
 
     def of_few_values(margins: Iterable[Mask]) -> list[Mask]:
@@ -138,10 +134,7 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
 
 
 def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort) -> tuple[WorstClass | None, int, bool]:
-    """A cell of a margin that surely has 1 .. k-1 rows, or None; the cells, and whether nothing is open of any of them.
-
-    A cell is cleared by a table in which it has no row, or k; of many cells by a table of any numbers, which proves less.
-    """
+    """A cell that surely has 1 .. k-1 rows, or None; the cells; whether nothing is open of any of them."""
     levels = cells.cells.domain.margin(margin)
     places, groups = cells.grouped(levels)
     unknowns = sums_of_cells(cells, groups, len(places), is_whole=len(cells) <= _FEW_CELLS)
@@ -194,9 +187,6 @@ _MOVES = 256
 
 _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves between two looks empty or fill."""
-
-_MOST_ROUNDS = 10_000
-"""Of exchanges; long before there is nothing open, or nothing is cleared any more."""
 
 _IDLE, _ANEW = 10, 3
 """Rounds in a row that find no witness, after which others will seldom find one, and after which tables are made anew."""
@@ -298,7 +288,6 @@ class Witnessing:
         self._open(public)
 
     def _begin(self, deadline: Deadline) -> None:
-        """Let each chain begin with a new possible table. Raises TimeOverError where none is found."""
         chains = list[tuple[_Codes, np.random.Generator]]()
         for seed in range(self._seed, self._seed + CHAINS):
             table = possible_table(self._published, seed, deadline)
@@ -307,7 +296,7 @@ class Witnessing:
             chains.append(({a: codes.astype(np.intp) for a, codes in table.items()}, np.random.default_rng(seed)))
         self._chains, self._seed = chains, self._seed + CHAINS
 
-    def look(self, rounds: int, deadline: Deadline = NEVER) -> Witnesses:
+    def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
         """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes.
 
         Chains that find nothing any more begin anew with other tables, which exchanges may not lead to.
@@ -339,7 +328,6 @@ class Witnessing:
         return rows.codes, rng, [_small(some.counts_in(rows), self._k) for some in waiting[:_LOOKS]]
 
     def _clear(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
-        """Whether rows clear anything of what has waited the longest; what none of them clears waits again."""
         is_any = False
         for of_chains in zip(*stays):
             some = self._waiting.popleft()
@@ -356,7 +344,6 @@ class Witnessing:
         self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:
-        """All small combinations of which tables tell wait, but for those of margins that were looked at."""
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
         self._looked_at.update(new)
         opened = list(_opened(self._base, new, self._k))
@@ -381,7 +368,6 @@ class _Move(NamedTuple):
 
 
 def _moves(domain: Domain, finest: Mapping[str, int], tables: Sequence[Mapping[str, int]]) -> list[_Move]:
-    """All moves that keep the counts of tables: those of one attribute alone, then those against another one."""
     alone, against = [], []
     for a in finest:
         levels_told = {table[a] for table in tables if a in table and len(table) > 1}
@@ -408,7 +394,6 @@ class _Rows:
         self._dense: tuple[Sequence[str], _ExactFloats] | None = None
 
     def lift(self, attribute: str, level: int) -> CodeArray:
-        """Of each value of an attribute at its finest level the one above it at another."""
         return self.domain.hierarchy(attribute).lift(self.levels[attribute], level)
 
     def _column(self, attribute: str, level: int) -> CodeArray:
@@ -424,12 +409,10 @@ class _Rows:
         return pack([self._column(a, level) for a, level in levels.items()], radices, self._rows)[0]
 
     def cells(self, levels: Mapping[str, int], keys: CodeArray) -> CountArray:
-        """Counts of some cells of a margin: shape (len(keys),)."""
         places, is_known = look_up(self.keys(levels), keys)
         return np.bincount(places[is_known], minlength=len(keys))
 
     def dense(self, names: Sequence[str]) -> "_ExactFloats":
-        """Counts of attributes at their finest levels, an axis each; of those asked about last they are kept."""
         if self._dense is None or self._dense[0] != names:
             levels = {a: self.levels[a] for a in names}
             shape = [self.domain.hierarchy(a).size(level) for a, level in levels.items()]
@@ -439,7 +422,6 @@ class _Rows:
         return self._dense[1]
 
     def make(self, move: _Move, rng: np.random.Generator, pulls: "Sequence[_Pull]") -> None:
-        """Make a move at random, without the exchanges, or two opposite ones together, that lose by the pulls."""
         values = self.codes[move.attribute]
         rows = self._partners(move, rng)
         rows = rows.compress(values[rows[0]] != values[rows[1]], axis=1)
@@ -458,10 +440,7 @@ class _Rows:
             self._columns.pop((move.attribute, level), None)
 
     def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
-        """The finest levels that tables show together with the attribute, finer than rows agree on it.
-
-        beside: an attribute that these tables show, too.
-        """
+        """The finest levels that tables show together with the attribute, and with `beside`, finer than rows agree on it."""
         finest: dict[str, int] = {}
         for table in self._tables:
             if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
@@ -470,7 +449,6 @@ class _Rows:
         return finest
 
     def _partners(self, move: _Move, rng: np.random.Generator) -> IndexArray:
-        """Pairs of rows at random that agree on all but the values that the move changes: shape (2, pairs)."""
         agreed = {a: level for a, level in self._finest(move).items() if a != move.against}
         keys = self.keys({**agreed, move.attribute: move.within})
         order = grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
@@ -480,7 +458,6 @@ class _Rows:
         return np.stack([order[first], order[first + 1]])
 
     def _balanced(self, move: _Move, other: str, rows: IndexArray, gains: CountArray) -> BoolArray:
-        """Which exchanges are made: those that change no table, and two that change it in opposite ways."""
         both = self._finest(move, beside=other)
         codes, beside = (self._column(a, both[a])[rows] for a in (move.attribute, other))
         changes = np.flatnonzero((codes[0] != codes[1]) & (beside[0] != beside[1]))
@@ -535,12 +512,10 @@ class _Pull:
         self.numbers: CodeArray = reduce(np.add, [part[codes[a]] for a, part in self.parts.items()])
 
     def steps(self, attribute: str, codes: CodeArray) -> CodeArray:
-        """What the numbers of rows grow by that exchange these codes: shape (2, pairs)."""
         parts = self.parts[attribute][codes]
         return parts[::-1] - parts
 
     def gains(self, rows: IndexArray, steps: CodeArray) -> CountArray:
-        """How many rows more are where more are better: shape (pairs,)."""
         numbers = self.numbers[rows]
         gains = self._worth(numbers + steps) - self._worth(numbers)
         return np.asarray(gains[0] + gains[1])
@@ -666,7 +641,6 @@ def _without_last(levels: Mapping[str, int]) -> dict[str, int]:
 
 
 def _opened(base: _Rows, masks: Sequence[Mask], k: int) -> Iterator[OpenCells]:
-    """The small cells of some margins, which are all open. Margins of the same attributes stand together."""
     domain = base.domain
     for places, same in groupby(masks, key=lambda mask: tuple(domain.places(mask))):
         names = [domain.attributes[place] for place in places]

@@ -48,8 +48,8 @@ _MOST_PARTS = 30
 class LabelReading:
     """Totals and groups among the labels of an attribute in one table. doubts: other labels that may be some, and why.
 
-    left_out: labels of which nothing is read. numbers: those that are numbers, or ranges of these, so no totals.
-    may_be_totals: labels that no count shows to be none. adds_up_shown: whether totals leave out what is not printed.
+    numbers: labels that are no totals. left_out: of which nothing is read. may_be_totals: that no count shows to be none.
+    adds_up_shown: whether totals leave out what is not printed.
     """
 
     labels: Sequence[str]
@@ -68,14 +68,18 @@ class LabelReading:
         known = {*self.totals, *self.left_out}.union(*self.groups.values())
         return [label for label in self.labels if label not in known]
 
+    def evidence_of_total(self, label: str) -> float | None:
+        """`_evidence` that a label is the sum of all other values."""
+        return _evidence(self.lines, label, [other for other in self.values if other != label])
+
     @property
     def exceeds(self) -> bool:
         """Whether a total is surely larger than what is listed beside it."""
-        for line in self.lines:
-            most = [line[label][1] for label in self.values if label in line]
-            if len(most) > 1 and any(sum(most) < line[total][0] for total in self.totals if total in line):
-                return True
-        return False
+        limits = [(line, [line[label][1] for label in self.values if label in line]) for line in self.lines]
+        return any(
+            len(most) > 1 and any(sum(most) < line[total][0] for total in self.totals if total in line)
+            for line, most in limits
+        )
 
     def shown(self) -> Iterator[bool]:
         """Whether a total is the sum of the counts that are printed, for each line that prints it and not all of these."""
@@ -88,10 +92,7 @@ class LabelReading:
 
 @dataclass(frozen=True)
 class Hints:
-    """What else a table says of labels. parents: of indented ones. numbers: labels that are some, or ranges.
-
-    groups: of these. totals: labels that are marked as such.
-    """
+    """What else a table says of labels. parents: of indented ones. numbers: labels that are some, or ranges; with groups."""
 
     parents: Mapping[str, str] = field(default_factory=dict)
     numbers: Collection[str] = ()
@@ -137,10 +138,7 @@ def is_sum(lines: Sequence[Line], label: str, parts: Sequence[str]) -> bool:
 
 
 def _evidence(lines: Sequence[Line], label: str, parts: Sequence[str]) -> float | None:
-    """Product of the counts of a label that are printed as the sum of its parts; 0 where some are more than that.
-
-    None where its parts are more than the label.
-    """
+    # Product of the counts of a label that are printed as the sum of its parts; 0 where some are more, None where less.
     product, is_more = 1, False
     for line in lines:
         ranges = [line[part] for part in parts if part in line]
@@ -213,7 +211,6 @@ def _exact(reading: LabelReading) -> set[str]:
 
 
 def _all_parts(wholes: Groups) -> Iterator[set[str]]:
-    """All labels below each group, whatever levels are between."""
     for label in wholes:
         below: set[str] = set()
         parts = [*wholes[label]]
@@ -224,12 +221,11 @@ def _all_parts(wholes: Groups) -> Iterator[set[str]]:
 
 
 def _read_named_total(reading: LabelReading) -> None:
-    """Read a label as total that is called like one, and is not below the sum of the others."""
     values = reading.values
     named = [label for label in values if not reading.totals and _LIKE_TOTAL.fullmatch(label.strip())]
     weak = [label for label in values if not reading.totals and _MAY_BE_TOTAL.fullmatch(label.strip())]
     for label in (*named, *weak) if len(values) > 1 else ():
-        value = _evidence(reading.lines, label, [other for other in values if other != label])
+        value = reading.evidence_of_total(label)
         if value is not None and (value >= _HINT or [label] == named):
             reading.totals.append(label)
             return
@@ -237,10 +233,9 @@ def _read_named_total(reading: LabelReading) -> None:
 
 
 def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
-    """The label that is the sum of all others, and what speaks for that."""
     values, found = reading.values, []
     for label in values if len(values) > 2 and not reading.totals else ():
-        value = _evidence(reading.lines, label, [other for other in values if other != label])
+        value = reading.evidence_of_total(label)
         if value and label not in reading.numbers:
             found.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
     evidence, label = max(found, default=(0, ""))
@@ -248,17 +243,15 @@ def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
 
 
 def _possible_totals(reading: LabelReading) -> Iterator[str]:
-    values = reading.values
-    for label in values:
-        others = [other for other in values if other != label]
-        lines = [[line[n] for n in (label, *others) if n in line] for line in reading.lines if label in line]
+    for label in (values := reading.values):
+        lines = [[line[n] for n in values if n in line] for line in reading.lines if label in line]
         is_useful = any(len(ranges) > 2 and any(low < high for low, high in ranges) for ranges in lines)
-        if label not in reading.numbers and is_useful and _evidence(reading.lines, label, others):
+        if label not in reading.numbers and is_useful and reading.evidence_of_total(label):
             yield label
 
 
 def _read_summed_groups(reading: LabelReading) -> None:
-    """Read labels as groups that are the sum of those that stand right after them, or right before, too often for chance."""
+    # Groups are the sum of those that stand right after them, or right before, too often for chance.
     values, lines = reading.values, reading.lines
     total = reading.totals[0] if reading.totals else ""
     for order in (values, values[::-1]):
@@ -290,7 +283,7 @@ def _read_summed_groups(reading: LabelReading) -> None:
 
 
 def _codes_of_groups(order: Sequence[str]) -> dict[str, list[str]]:
-    """Labels that others begin with, as codes of groups do (DE, DE1, DE11), or lie in (A00-B99), with those right below."""
+    # Labels that others begin with, as codes of groups do (DE, DE1, DE11), or lie in (A00-B99), with those right below.
     inner: dict[str, list[str]] = {}
     order = [label for label in order if whole_ends(label) is None]  # what a range covers is no matter of its letters
     for label in order:

@@ -71,12 +71,12 @@ class FurtherBeside:
 
     def as_json(self, domain: Domain) -> dict[str, Any]:
         """As plain values. domain: that of the table, whose levels the margins are at."""
-        tables = {"tables": self.tables, "left_out": self.left_out}
-        told = {
-            name: [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in each]
-            for name, each in tables.items()
-        }
-        return told | {"small": self.small, "rounds": self.rounds, "least": self.least}
+        tables, left_out = (
+            [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in each]
+            for each in (self.tables, self.left_out)
+        )
+        numbers = {"small": self.small, "rounds": self.rounds, "least": self.least}
+        return {"tables": tables, "left_out": left_out, **numbers}
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,7 @@ class StewardFile:
 
     @property
     def is_of_another_release(self) -> bool:
-        """Whether the page that is there names a release that its folder does not hold.
-
-        So it is where a run was killed after it had put the page in place, and before the release.
-        """
+        """Whether the page there names a release that its folder does not hold, as after a run that was killed."""
         if (named := _OF_RELEASE.search(_head(self.path))) is None:
             return False
         descriptor = _descriptor(self.release)
@@ -131,10 +128,9 @@ class StewardFile:
 
     @contextmanager
     def around(self, page: bytes) -> Iterator[None]:
-        """The page, in its place and on the disk before the release is written meanwhile, which comes last: both or neither.
+        """Put the page in its place before the release is written meanwhile: both or neither. Raises InputError.
 
-        page: in HTML, with the mark of such pages. It is for its owner alone to read. Where the release does not come about
-        an older page is there again. Raises InputError where it cannot be written.
+        Where the release does not come about an older page is there again.
         """
         with ExitStack() as held:
             with refusals(self.path):
@@ -156,7 +152,6 @@ def _descriptor(release: Path) -> bytes | None:
 
 
 def _head(path: Path, otherwise: bytes = b"") -> bytes:
-    """How a file begins; otherwise: where there is none, or another run is just replacing it."""
     try:
         with path.open("rb") as stream:
             return stream.read(_HEAD)

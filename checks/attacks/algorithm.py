@@ -137,14 +137,12 @@ class _Rules:
 
     @cached_property
     def crossing(self) -> bool:
-        """Whether two margins show two attributes at crossing levels; if none do, the search refused that, as by default."""
         return any(self.domain.crosses(*pair) for pair in combinations(self.cliques, 2))
 
     def keeps_levels(self, margin: Mask) -> bool:
         return self.crossing or not any(self.domain.crosses(margin, clique) for clique in self.cliques)
 
     def spend(self, kind: str, amount: int) -> bool:
-        """Whether so much work of a kind was left."""
         self.left[kind] -= amount
         return self.left[kind] >= 0
 
@@ -158,7 +156,6 @@ class _Rules:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
     def obstacle(self, clique: Mask, deadline: Deadline) -> str:
-        """Why it cannot be judged whether an addition would be allowed; empty if it can."""
         after = maximal_masks([*self.cliques, clique])
         for name in self.shown(clique):
             attribute = self.attribute(name)
@@ -176,10 +173,7 @@ class _Rules:
         return "the time was over" if deadline.is_over else ""
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
-        """The claims that an addition can break though all of its classes and cells are large enough.
-
-        Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
-        """
+        # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
         shown = self.shown(clique)
         return tuple(
             claim
@@ -189,7 +183,6 @@ class _Rules:
         )
 
     def allows(self, clique: Mask, table: ContingencyTable, claims: Sequence[Claim]) -> bool:
-        """Whether claims are proven to hold of the release with one more table, as a search proves them."""
         cube = DataCube([table, *self.collection.tables])
         collection = Collection.of(cube, maximal_masks([*self.cliques, clique]))
         question = Question(collection, self.sensitive, SEARCHING)
@@ -397,11 +390,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
 
 
 def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tuple[int, ...]]]:
-    """Diversities, with the classes of parts that can miss them though all parts are large enough.
-
-    Of all draws of a number of rows from a class, the one that takes the most frequent values first is majorized by
-    none; and the fewer it takes, the less even it is. So one draw a part decides.
-    """
+    # The draw that takes the most frequent values first is majorized by none, and the fewer it takes the less even it is.
     if split.held is None:
         return
     by_value = split.held.counts[split.class_of]
@@ -420,7 +409,6 @@ def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tup
 
 
 def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
-    """The step with its probability to be accepted, and the largest change of a belief, where these are known."""
     if not suspects:
         return replace(step, acceptance_probability=1.0)
     diversities = [claim.class_diversity for claim in suspects if isinstance(claim, AttributeClaim)]
@@ -436,10 +424,7 @@ def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement
 def _all_diverse(
     split: _Split, held: EquivalenceClasses, candidates: Sequence[int], diversities: Sequence[Diversity]
 ) -> tuple[float, PosteriorChange] | None:
-    """The probability that all parts are diverse if each row of a class is as likely to have each of its values.
-
-    With the part whose distribution changes most if not all are. The rows of parts are known. None for too many ways.
-    """
+    # Each row of a class is as likely to have each of its values; the rows of parts are known. None for too many ways.
     accepted, most = Fraction(1), _MOST_STEPS
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
     for position in candidates:
@@ -693,7 +678,6 @@ def refusals(
 
 
 def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
-    """What an addition tells by itself: from its own tables, or from bounds where these are too many."""
     if note := rules.obstacle(one.clique, deadline):
         return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
@@ -729,7 +713,6 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
 
 
 def _worlds_of(rules: _Rules, cells: Cells, masks: Iterable[Mask], most: int) -> Cells | None:
-    """The tables that have rows in some cells only, of which these margins are known; None where they are too many."""
     keys, totals = [], []
     for table in map(rules.collection.cube.table, sorted(masks)):
         places, key = np.unique(cells.positions_in(table), return_inverse=True)
@@ -808,10 +791,7 @@ _Common = tuple[tuple[CertainRange, ...], tuple[CertainValue, ...], int]
 
 
 def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list[_Common]:
-    """For each set of tables what all of these have in common, and not all tables do.
-
-    whole: margins that are looked at however many attributes they have, as is that of all attributes.
-    """
+    # whole: margins that are looked at however many attributes they have, as is that of all attributes
     domain, finest = rules.domain, worlds.margin
     examined = {mask: domain.margin(mask) for mask in (*whole, domain.mask(finest))}
     margins = (
@@ -860,7 +840,6 @@ def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[
     class_of = worlds.positions_in(worlds.rolled_up(shared))
 
     def certain(lower: CountArray, upper: CountArray) -> BoolArray:
-        """The cells that have all rows of their class."""
         return np.asarray((lower >= 1) & (np.bincount(class_of, upper > 0)[class_of] == 1))
 
     lower, upper = _range(worlds.counts[:, kept])
@@ -873,7 +852,6 @@ def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[
 def _laid_out(
     domain: Domain, one: _Possible, judged: tuple[BoolArray, BoolArray, BoolArray, str], common: _Common
 ) -> Addition:
-    """What an addition tells by itself, of tables that are laid out. common: to those in which it is not taken."""
     (refused, small, nothing, note), (ranges, values, unexamined) = judged, common
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))

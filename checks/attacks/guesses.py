@@ -227,10 +227,7 @@ def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
 
 
 def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
-    """The combinations that come first of all margins; none if fewer were ranked.
-
-    firsts: of each margin the chances of the first ones, and whether they are small if that was counted: shape (2, n).
-    """
+    # firsts: of each margin the chances of the first ones, and whether they are small if that was counted: shape (2, n)
     if not firsts:
         return ()
     chances, right = np.concatenate(firsts, axis=1)

@@ -122,7 +122,6 @@ def _bounds(
 
 
 def _labels(values: SensitiveValues, places: Sequence[int], codes: frozenset[int]) -> tuple[str, ...]:
-    """The label of a value at any level that holds just these, or theirs one by one."""
     own = frozenset(places[code] for code in codes)
     for level in range(values.level, values.hierarchy.height):
         above = values.hierarchy.lift(values.level, level)

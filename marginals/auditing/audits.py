@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,20 +42,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Reasons(NamedTuple):
-    """Why a cell has at least, and at most, the counts that are proven; None where nothing was to be explained."""
-
-    lower: Explanation | None
-    upper: Explanation | None
-
-
 @dataclass(frozen=True, eq=False)
 class AuditedTables:
     """What tables about the same people tell together. bounds: None where they contradict each other.
 
-    unlisted: of each table the combinations of its values that it does not list and of which nothing is known.
-    reasons: of as many facts as time was left for, by their place in `facts`. estimates: shape (cells,), NaN for none.
-    together: tables that contradict each other where no two of them do.
+    unlisted: of each table, the unknown combinations of its values. reasons: of some facts, by their place in `facts`.
+    estimates: shape (cells,), NaN for none. together: tables that contradict each other where no two of them do.
     """
 
     people: str
@@ -64,7 +56,7 @@ class AuditedTables:
     bounds: ProvenBounds | None
     facts: tuple[Fact, ...]
     disagreements: tuple[Disagreement, ...]
-    reasons: dict[int, Reasons]
+    reasons: dict[int, list[str]]
     estimates: FloatArray | None
     together: JointContradiction | None = None
 
@@ -81,7 +73,7 @@ class AuditedTables:
 
     @property
     def is_undecided(self) -> BoolArray:
-        """Cells of which more may follow than was found: shape (cells,)."""
+        """Cells of which more may follow: shape (cells,)."""
         return np.zeros(len(self.linked), dtype=np.bool_) if self.bounds is None else ~self.bounds.decided
 
     @property
@@ -91,13 +83,7 @@ class AuditedTables:
 
     def because(self, number: int) -> list[str]:
         """Why a fact is certain: a sentence for each of its bounds that has a reason of its own."""
-        return self._because(self.facts[number].proven, self.reasons.get(number, Reasons(None, None)))
-
-    def _because(self, proven: tuple[int, int], reasons: Reasons) -> list[str]:
-        (least, most), (lower, upper) = proven, reasons
-        exactly = least == most and upper is None
-        of_lower = [] if lower is None else [_because(self.linked, lower, least, "" if exactly else "at least ")]
-        return of_lower + ([] if upper is None else [_because(self.linked, upper, most, "at most ")])
+        return self.reasons.get(number, [])
 
     def bounds_of_withheld(self) -> Iterator[dict[str, Any]]:
         """A row for each withheld cell: its labels, what is published, its bounds, the verdict, and how it follows."""
@@ -111,7 +97,7 @@ class AuditedTables:
             if number is not None and number in self.reasons:
                 because = self.because(number)
             elif place < _EXPLAINED_ROWS:
-                because = self._because(proven, _reasons(self.linked, self.bounds, cell, published, proven))
+                because = _reasons(self.linked, self.bounds, cell, published, proven)
             else:
                 because = ["by the sums of all tables together"] if proven != published else []
             yield {
@@ -192,10 +178,9 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether no more is certain than that people exist, all is decided, and no tables contradict each other.
+        """Whether no more is certain than that people exist, and all is understood, decided and without contradiction.
 
-        Joint tables that are too large count as undecided. It is false, too, where something was not understood; what else
-        was not examined, `not_examined` says.
+        Joint tables that are too large count as undecided.
         """
         told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
         unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
@@ -317,7 +302,7 @@ def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
 
 
 def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
-    """The spec by which each table is read by itself, where two disagree that are guessed to be about the same people."""
+    # The spec by which each table is read by itself, where two disagree that are guessed to be about the same people.
     for part in parts:
         for pair in part.disagreements:
             one, other = (part.linked.names[table] for table in pair.tables)
@@ -368,7 +353,7 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
     sensitive = tuple(name for name in spec.sensitive if name in known)
     facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))
     estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
-    reasons: dict[int, Reasons] = {}
+    reasons: dict[int, list[str]] = {}
     seen: Counter[FactKind] = Counter()
     for place, fact in enumerate(facts):
         seen[fact.kind] += 1
@@ -380,11 +365,13 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
 
 def _reasons(
     linked: LinkedTables, bounds: ProvenBounds, cell: int, published: tuple[int, int], proven: tuple[int, int]
-) -> Reasons:
+) -> list[str]:
     lower = explained(linked, bounds, cell, upper=False) if proven[0] > published[0] else None
     tells_both = lower is not None and lower.is_whole and all(term.lower == term.upper for term in lower.terms)
     upper = explained(linked, bounds, cell, upper=True) if proven[1] < published[1] and not tells_both else None
-    return Reasons(lower, upper)
+    exactly = proven[0] == proven[1] and upper is None
+    of_lower = [] if lower is None else [_because(linked, lower, proven[0], "" if exactly else "at least ")]
+    return of_lower + ([] if upper is None else [_because(linked, upper, proven[1], "at most ")])
 
 
 _TERMS = 12

@@ -59,7 +59,7 @@ def tables_in(folder: Path) -> Iterator[Path | Skipped]:
 
 
 def _acro_outputs(results: Path) -> list[tuple[Path, str, bool]]:
-    """Of each output its file, its type, and whether counts of it are suppressed."""
+    # Of each output its file, its type, and whether counts of it are suppressed.
     try:
         outputs = json.loads(_text(results))["results"].values()
         return [
@@ -202,7 +202,7 @@ def _named_by_batch(path: Path, width: int) -> list[str]:
 
 
 def _named_by_codes(columns: Sequence[Sequence[str]], variables: Sequence[_Variable]) -> list[str]:
-    """The only variables that may have the codes of the columns; none where that is not certain."""
+    # Those of the only variables that may have the codes of the columns.
     ways = permutations(variables, len(columns)) if len(variables) < _VARIABLES else ()
     fitting = [way for way in ways if all(each.may_have({*codes}) for each, codes in zip(way, columns))]
     return [each.name for each in fitting[0]] if len(fitting) == 1 else []

@@ -111,7 +111,7 @@ def _key(text: str) -> str:
 
 
 def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
-    """A spec for some tables, which its text names as seen from a folder: files, folders, frames, and lists of these.
+    """A spec for files, folders, frames, and lists of these. folder: where its text is to lie.
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
@@ -120,9 +120,7 @@ def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSp
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
     known: dict[str, set[str]] = {}
-    for file in sorted(
-        files, key=lambda listed: not count_column(_columns_of(listed))
-    ):  # long ones name what they show
+    for file in sorted(files, key=lambda each: not count_column(_columns_of(each))):  # long ones name what they show
         guess = _complete_table(file, marginals[file.path]) if file.path in marginals else _guessed_table(file, known)
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
@@ -214,7 +212,7 @@ def _doubt(file: PublishedFile, code: str, key: str, what: str) -> NotExamined:
 
 
 def _is_nested(file: PublishedFile, outer: str, inner: str, readings: Mapping[str, LabelReading]) -> bool:
-    """Whether a column has groups, such as states of counties, in a table with totals: cells not listed may be empty."""
+    # Groups, such as states of counties, in a table with totals: cells not listed may be empty.
     rows = {*zip(file.column(file.header.index(outer)), file.column(file.header.index(inner)))}
     pairs = {pair for pair in rows if pair[1] not in readings[inner].totals}
     groups, values = {group for group, _ in pairs}, {value for _, value in pairs}
@@ -230,7 +228,7 @@ _Levels = Mapping[str, tuple[Hierarchy, int]]
 
 
 def _marginals(files: Sequence[PublishedFile]) -> dict[Path, _Levels]:
-    """The files that are marginals in the folder of an intact release, with what it says of their values."""
+    # The files that are marginals in the folder of an intact release.
     marginals: dict[Path, _Levels] = {}
     for folder in dict.fromkeys(resolved(file.path).parent for file in files):
         if folder.name != "marginals" or not (folder.parent / DESCRIPTOR).is_file():
@@ -249,27 +247,23 @@ def _marginals(files: Sequence[PublishedFile]) -> dict[Path, _Levels]:
 
 def _complete_table(file: PublishedFile, levels: _Levels) -> tuple[TableSpec, list[str]]:
     is_small = prod(hierarchy.size(level) + 1 for hierarchy, level in levels.values()) <= MOST_UNLISTED
-    why = "a marginal of a release of this program: what it does not list has nobody"
-    if not is_small:
-        why = "a marginal of a release with too many cells to list, so nothing is concluded from what it does not list"
+    many = "a marginal of a release with too many cells to list, so nothing is concluded from what it does not list"
+    why = "a marginal of a release of this program: what it does not list has nobody" if is_small else many
     return TableSpec(file.header[:-1], count=file.header[-1], complete=is_small), [why]
 
 
 def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Of each attribute the groups of its finest values, at all levels that are shown.
-
-    Raises InputError where a label stands for different values.
-    """
+    """Of each attribute the groups of its finest values. Raises InputError where a label stands for different values."""
     result: dict[str, dict[str, tuple[str, ...]]] = {}
     for path, levels in marginals.items():
         for name, (hierarchy, level) in levels.items():
-            members: dict[str, list[str]] = {}
-            for base, *above in hierarchy.rows():
-                members.setdefault([base, *above][level].strip(), []).append(base.strip())
+            members: dict[str, tuple[str, ...]] = {}
+            for row in hierarchy.rows():
+                label = row[level].strip()
+                members[label] = (*members.get(label, ()), row[0].strip())
             bases = {label.strip() for label in hierarchy.labels[0]}
             groups = result.setdefault(name, {})
-            for label, values in members.items():
-                given = tuple(values)
+            for label, given in members.items():
                 if (label in bases and given != (label,)) or groups.get(label, given) != given:
                     raise InputError(
                         f"{path.name}: the label {label!r} of {name!r} stands for different values at two levels; audit "
@@ -366,7 +360,6 @@ def _lines(cells: Iterable[LabelledCell], attributes: Sequence[str]) -> dict[str
 
 
 def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
-    """What indentation, ranges of numbers, and columns that mark totals say of labels."""
     marking = [file.column(file.header.index(name)) for name, why in table.why_ignored.items() if why == _MARKS]
     columns = {name: file.column(file.header.index(name)) for name in table.attributes}
     across = [file.header[n] for n in columns_of_counts(file, table)] if table.across else []
@@ -447,13 +440,11 @@ _SUPPRESSED = 15
 
 @dataclass(frozen=True)
 class _Column:
-    """What the texts of a column show. has_counts: whether any column of its table shows a count."""
-
     number: int
     name: str
     texts: Sequence[str]
     decimal: str
-    has_counts: bool
+    has_counts: bool  # any column of its table
 
     @cached_property
     def counts(self) -> list[int | None]:
@@ -548,13 +539,10 @@ def _crossed_columns(columns: Sequence[_Column]) -> list[_Column]:
 
 
 def _is_summed(columns: Sequence[_Column]) -> bool:
-    """Whether one of three or more columns is the sum of the others, too often for chance."""
-    if len(columns) < 3:
-        return False
     names = [column.name for column in columns]
     ranges = [[UNKNOWN if count is None else (count, count) for count in column.counts] for column in columns]
     lines = [dict(zip(names, row)) for row in zip(*ranges)]
-    return any(is_sum(lines, name, [other for other in names if other != name]) for name in names)
+    return len(names) > 2 and any(is_sum(lines, name, [other for other in names if other != name]) for name in names)
 
 
 _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
@@ -571,7 +559,7 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
 def _beside_counts(
     columns: Sequence[_Column], counts: Sequence[_Column]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Columns that are neither counts nor attributes, and what each does; and those that withhold counts, by which texts."""
+    # What each column does that is neither counts nor an attribute; and the texts by which columns withhold counts.
     left_out: dict[str, str] = {}
     kept: list[_Column] = []
     others = [column for column in columns if column not in counts]
@@ -642,10 +630,7 @@ _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
 def _withheld(
     statuses: Sequence[_Column], counts: Sequence[_Column], left_out: dict[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """The texts of each column by which it withholds counts; what other columns of statuses do goes to the left out ones.
-
-    A column of the last step is asked alone, if there is one: earlier steps say why.
-    """
+    # A column of the last step is asked alone, if there is one: earlier steps say why.
     is_hidden = [all(count is None for count in row) for row in zip(*(column.counts for column in counts))]
     by_rank = {
         column.name: 0 if _FINAL.fullmatch(column.name) else 1 + bool(_STEP.fullmatch(column.name))
@@ -669,7 +654,7 @@ def _withheld(
 
 
 def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
-    """The texts that withhold a count, and whether that is known; if not, all that may."""
+    # The texts that withhold a count, and whether that is known; if not, all that may.
     texts = dict.fromkeys(column.texts)
     hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
     shown = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}

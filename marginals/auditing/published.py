@@ -48,11 +48,10 @@ _LONG = 60
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A table as it is published. header: names of its columns; rows: texts, as many as the header has.
+    """A table as it is published: the names of its columns, and rows of as many texts.
 
-    parents: of each column the label that each indented one stands under. indented: a label that is indented so that it is
-    not known what it is a part of; else empty. groups: of a column, the parts of labels that are sums, as files beside the
-    table say.
+    parents: of each column the label that each indented one stands under. indented: a label of which that is not known; else
+    empty. groups: of a column, the parts of labels that are sums, by files beside the table.
     """
 
     path: Path
@@ -105,12 +104,9 @@ def read_all(tables: Iterable[Any]) -> tuple[list[PublishedFile], list[Skipped]]
 
 
 def read_published(path: Path) -> PublishedFile:
-    """A published table. Lines of a title above the header, notes below the rows, and what is empty are left out.
+    """A published table, without title, notes and empty lines; of a spreadsheet the first sheet that has rows with numbers.
 
-    Of a spreadsheet the first sheet is read that has rows with numbers, so none with a cover or with notes.
-
-    Raises InputError for files that cannot be read, without a header, with a column name twice, and for rows that are longer
-    than the header.
+    Raises InputError for a file that cannot be read, without a header, with a column name twice, or too long a row.
     """
     try:
         is_sheet = path.suffix.lower() in _SPREADSHEETS
@@ -169,7 +165,7 @@ def _with_one_header(lines: Sequence[list[str]], begin: int) -> list[list[str]]:
 
 
 def _filled_down(columns: list[list[str]]) -> list[list[str]]:
-    """The columns with the labels of merged cells in each of their rows, where that tells all rows apart."""
+    # The labels of merged cells stand for each of their rows, where that tells all rows apart.
     filled = [[*column] for column in columns]
     for column in filled:
         for row in range(1, len(column)):
@@ -182,11 +178,9 @@ def _filled_down(columns: list[list[str]]) -> list[list[str]]:
 
 
 class _Stub(NamedTuple):
-    """The texts of a column without blanks, and the label above each. repeated: one under several, named with these."""
-
     texts: Sequence[str]
     parents: Mapping[str, str]
-    repeated: str = ""
+    repeated: str = ""  # a label under several others, named with these
 
 
 def _stub(column: Sequence[str]) -> _Stub:
@@ -218,10 +212,7 @@ def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
-    """Lines with something in them, without what is written below the table: single texts that are no row without counts.
-
-    The first of them begins like a note or a source, is long, or stands below an empty line; no row with a number follows.
-    """
+    # Notes are single texts below the last number. The first begins like a note or is long, or an empty line is above it.
     last = max((n for n, line in enumerate(lines) if any(map(figure_in, line[1:]))), default=len(lines))
     for number, line in enumerate(lines[last + 1 :], start=last + 1):
         is_single = bool(line) and bool(line[0]) and not any(line[1:])
@@ -307,10 +298,7 @@ class Rounding(Enum):
 
 @dataclass(frozen=True)
 class CellTexts:
-    """What the texts of a table's cells mean. markers: ranges of counts. base: of rounding; 1 for exact counts.
-
-    decimal: the sign before fractions, where the table shows it. noise: how far counts may be changed.
-    """
+    """What the texts of a table's cells mean. base: of rounding; 1 for exact counts. noise: how far they may be changed."""
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
     base: int = 1
@@ -336,11 +324,7 @@ class CellTexts:
 
 
 def below(text: str) -> int | None:
-    """The largest count that a text such as "<5" means; None for another text.
-
-    >>> below("<5"), below("<= 5"), below("5")
-    (4, 5, None)
-    """
+    """The largest count that a text such as "<5" means; None for another text."""
     first, last = whole_ends(text) or (None, None)
     return last if first is None else None
 

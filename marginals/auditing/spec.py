@@ -55,15 +55,11 @@ class AttributeSpec:
 
 @dataclass(frozen=True)
 class TableSpec:
-    """How a table is read.
+    """How a table is read; `TABLE_KEYS` say what each key takes.
 
-    attributes: columns with values. count: the column of counts, of a long table. across: what the header's values are
-    values of, in a crossed one. ignore: columns to leave out. scope: values that all of the table's people have. base,
-    rounding: of counts. noise: how far these may be changed. withheld: the texts of a column that withhold the counts of
-    their rows. without: labels of an attribute that are left out. percent_of: the total, or the column with it, whose
-    percentages the cells are. complete: whether it counts everybody, with whatever values, and leaves out only cells without
-    people. people: whom it counts; tables of other people are not combined. why_ignored: what each column does that is
-    guessed to be none of counts or values.
+    count: the column of counts of a long table. across: the attribute whose values a crossed one has in its header. scope:
+    values that all of the table's people have. without: labels that are left out. percent_of: the total, or its column,
+    whose percentages the cells are. complete: whether it counts everybody and leaves out only cells without people.
     """
 
     attributes: tuple[str, ...] = ()
@@ -89,10 +85,9 @@ class TableSpec:
 
 @dataclass(frozen=True)
 class NotExamined:
-    """Something of which nothing was concluded.
+    """Something of which nothing was concluded. key: the column, label or text of the table (both empty: of all).
 
-    code: its kind. table: the name of its file. key: the column, label or text that it is about. Both are empty where it is
-    about all. is_doubt: whether it was not understood, so that there is no all-clear.
+    is_doubt: whether it was not understood, so that there is no all-clear.
     """
 
     code: str
@@ -260,10 +255,9 @@ def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class PublishedTables:
-    """Tables that are about the same people, and what the values of their attributes are.
+    """Tables about the same people. unlisted: of each table, the number of unknown combinations of its values.
 
-    unlisted: of each table the combinations of its values that it does not list and of which nothing is known. revealed: the
-    tables that print counts which they withhold.
+    revealed: the tables that print counts which they withhold.
     """
 
     people: str
@@ -310,13 +304,7 @@ def revealed(table: str, column: str, number: int) -> NotExamined:
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
     """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
-    left_out = {(name, label) for name, labels in table.without.items() for label in labels}
-    cells = _labelled_cells(file, table, markers)
-    return [cell for cell in cells if left_out.isdisjoint(zip(table.every_attribute, cell.labels))]
-
-
-def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> Iterator[LabelledCell]:
-    counts = columns_of_counts(file, table)
+    counts, cells = columns_of_counts(file, table), list[LabelledCell]()
     texts = CellTexts(markers, table.base, table.rounding, file.decimal, table.noise)
     places = [file.header.index(name) for name in table.attributes]
     has_total, scope = isinstance(table.percent_of, str), (*table.scope.values(),)
@@ -328,7 +316,7 @@ def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str,
         if isinstance(table.percent_of, str):
             total = texts.interval(row[file.header.index(table.percent_of)]) or UNKNOWN
         if has_total and table.across:  # the total of a row is a cell, too
-            yield LabelledCell((*labels, "", *scope), total)
+            cells.append(LabelledCell((*labels, "", *scope), total))
         for number in counts:
             name = file.header[number]
             is_share = table.percent_of is not None and row[number].strip() not in markers
@@ -341,7 +329,9 @@ def _labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str,
                     "means under [markers]"
                 )
             across = ((name if table.percent_of is None else without_percent(name)),) if table.across else ()
-            yield LabelledCell((*labels, *across, *scope), interval)
+            cells.append(LabelledCell((*labels, *across, *scope), interval))
+    left_out = {(name, label) for name, labels in table.without.items() for label in labels}
+    return [cell for cell in cells if left_out.isdisjoint(zip(table.every_attribute, cell.labels))]
 
 
 def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
@@ -404,7 +394,6 @@ def _table(
     spec: AuditSpec,
     found: list[NotExamined],
 ) -> tuple[IntervalTable, int]:
-    """A table, and how many combinations of its values it says nothing of. found: what it reveals goes there."""
     sets: list[dict[str, Members]] = []
     for place, name in enumerate(table.every_attribute):
         classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
@@ -444,6 +433,6 @@ def _table(
 
 
 def _all_values(member_sets: Iterable[Members], classification: Classification) -> list[Members]:
-    """Disjoint values that are all there are: those that a table shows, as finely as it does, and all others together."""
+    # Disjoint: those that a table shows, as finely as it does, and all others together.
     finest = parts(member_sets)
     return [members for members in (*finest, classification.everything & ~reduce(or_, finest, 0)) if members]

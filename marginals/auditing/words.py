@@ -46,10 +46,18 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         for kind in KINDS:
             yield from _fact_lines(part, kind, [n for n, fact in enumerate(part.facts) if fact.kind is kind])
         yield from undecided_lines(part)
+    spec = audit.spec
     if audit.ok:
-        yield from _nothing_certain(audit)
+        yield (
+            "Of the counts examined, no suppressed or rounded one can be computed, and none that no table prints is "
+            f"certainly from 1 to {spec.small:,}."
+        )
+    if audit.ok and spec.protection:
+        yield f"No suppressed or rounded count is left a range of less than {spec.protection:,}."
+    if audit.ok and spec.sensitive:
+        yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
     if printed := sum(map(audit.printed_small, audit.parts)):
-        yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {audit.spec.small:,}."
+        yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {spec.small:,}."
     yield from (each.sentence for each in audit.not_examined if each.code != REVEALED)
 
 
@@ -64,18 +72,6 @@ def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> 
         yield from (f"      {reason}" for reason in part.because(number))
     if len(numbers) > _LISTED[kind]:
         yield f"  and {len(numbers) - _LISTED[kind]:,} more (--json and --report list all)"
-
-
-def _nothing_certain(audit: Audit) -> Iterator[str]:
-    spec = audit.spec
-    yield (
-        "Of the counts examined, no suppressed or rounded one can be computed, and none that no table prints is certainly "
-        f"from 1 to {spec.small:,}."
-    )
-    if spec.protection:
-        yield f"No suppressed or rounded count is left a range of less than {spec.protection:,}."
-    if spec.sensitive:
-        yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
 
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:

@@ -182,7 +182,6 @@ def _column(collection: Collection, attribute: str) -> _Column:
 
 
 def _may_be_one(one: _Column, other: _Column) -> bool:
-    """Whether two columns of the same people may be one, by their counts alone or by what their labels have in common."""
     (counted, levels), (twin, twin_levels) = one, other
     if len(levels[0]) < 2 or len(twin_levels[0]) < 2:
         return False
@@ -211,7 +210,6 @@ def _is_rare(sizes: Sequence[int]) -> bool:
 
 
 def _is_like(one: _Column, other: _Column) -> bool:
-    """Whether two columns of other people have labels in common, and about the same shares."""
     shares, twin_shares = (
         [{_folded(label): count / counted.counts.sum() for label, count in counts.items()} for counts in levels]
         for counted, levels in (one, other)
@@ -228,7 +226,6 @@ _LIKE = 0.2
 
 
 def _can_be_dealt(pairs: IndexArray, counts: CountArray, others: CountArray) -> bool:
-    """Whether the rows of some values can be those of others, each of a value that overlaps."""
     first, second = 1 + np.arange(len(counts)), 1 + len(counts) + np.arange(len(others))
     sink = len(counts) + len(others) + 1
     edges = [

@@ -55,7 +55,6 @@ def _like_sensitive_ones(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _numbered_along(guessed: GuessedTable) -> dict[str, str]:
-    """Why columns are sensitive that are called as a sensitive one, but for figures or a last letter: `readk`, `read1`."""
     stems = {name: "".join(guessed.facts[name].words_in_order) for name in guessed.guesses}
     secret = reversed(guessed.of_role(Role.SENSITIVE))
     of_stem = {stems[name]: name for name in secret if len(stems[name]) >= _SHORTEST_STEM}
@@ -115,7 +114,6 @@ def _open(guessed: GuessedTable) -> list[str]:
 def _together(
     guessed: GuessedTable, names: Sequence[str], what: str, role: Role, others: Sequence[str] = ()
 ) -> dict[str, Guess]:
-    """The guesses on columns that say something together with others, but for those of which somebody chose the role."""
     result = {}
     for name in names:
         if name not in guessed.chosen.roles and guessed.guesses[name].role.is_used:
@@ -254,9 +252,7 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
 def _set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Guess:
     """Make a column that gives a sensitive one away sensitive too, with a table of its own only.
 
-    Such a table has everybody in one class. Whoever knows how the two columns go together concludes of a class of another
-    table what the shares of the other column say there. What follows from the other column is as uncertain as its values;
-    what determines it splits their shares, which leaves no criterion of shares worse.
+    Such a table has everybody in one class, and what it tells of the other column leaves no criterion of shares worse.
     """
     apart = guessed.protected(name, f"{guessed.guesses[name].why}; {why}", question)
     return replace(apart, is_alone=apart.role.is_used)
@@ -278,9 +274,7 @@ def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
-    """First stay columns that are wanted, then sensitive ones, then those by which people are recognized, such as their age
-    or town, and of others those that go together with most columns.
-    """
+    """Wanted columns stay, then sensitive ones, then recognizable ones, then those that go together with most."""
     used = guessed.used
     if len(used) <= MOST_COLUMNS:
         return {}
@@ -339,11 +333,7 @@ def by_the_others(guessed: GuessedTable) -> GuessedTable:
 
 
 def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable:
-    """Change columns that lack a value exactly where another one says so. by: that one.
-
-    If that is sensitive, the column would give it away in every class and has a table of its own only, unless somebody chose
-    it. One that is sensitive only since most others are becomes a quasi-identifier, and is asked about.
-    """
+    """Change columns that lack a value exactly where another one (by) says so, which they would give away."""
     for name, other in by.items():
         guess, telling = guessed.guesses[name], guessed.guesses[other]
         lacks = f"it lacks a value exactly where {other} says so"

@@ -128,10 +128,7 @@ class DecimalSign:
 
 
 def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
-    """The comma where some columns hold numbers with one and no column holds numbers with a point, else the point.
-
-    1,234 and 5,678 may be whole numbers: columns in which every fraction has three digits say nothing.
-    """
+    """The comma if some columns hold numbers with one, other than 1,234, and no column holds any with a point."""
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):
         return DecimalSign()

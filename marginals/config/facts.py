@@ -51,10 +51,7 @@ _SINGLE_VALUES = 200
 
 
 def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) -> tuple[int | Decimal, ...]:
-    """The width of the bands that a fitted ladder of numbers begins with; none for single whole values.
-
-    A round one, of which a hundred or so hold most rows; of ages with decimals whole years.
-    """
+    """The width of the finest bands of numbers, of which about a hundred hold most rows; none for single values."""
     unit = last_decimal(numbers)
     numbers, counts = without_spike(numbers, counts)
     are_whole = all(number == number.to_integral_value() for number in numbers)
@@ -73,8 +70,7 @@ _LARGE_ENOUGH = 0.5
 
 
 def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tuple[int, ...]:
-    """Falling lengths at which codes branch: the longest one at which half of the rows are in groups that are not rare, then
-    such as halve the number of groups; none where no prefix puts some codes together and keeps others apart.
+    """Falling lengths at which codes branch: first where half of the rows are in groups that are not rare, then halving.
 
     codes: distinct, of one length. counts: rows of each, shape (codes,). rare: rows, fewer of which are rare.
     """

@@ -65,7 +65,6 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _path(source: Path, beside: Path) -> str:
-    """The path of a file seen from the folder of another one, or from the root where no other path leads there."""
     folder = beside.absolute().parent
     try:
         path = Path(os.path.relpath(source.absolute(), folder))
@@ -94,10 +93,7 @@ class InitialConfig:
         return self.guessed.guesses
 
     def write(self, path: Path) -> None:
-        """Write the config to `path`, for its owner alone, since it may name values of the table.
-
-        Raises InputError if it cannot be written.
-        """
+        """Write the config for its owner alone, since it may name values of the table. Raises InputError."""
         try:
             replace_file(path, self.text.encode(), PRIVATE)
         except OSError as error:
@@ -114,7 +110,6 @@ class InitialConfig:
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
-        """The lines that ask about values that look as if they harm nobody, by sensitive column."""
         table = self.counted.table
         asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
         return {name: lines for name, lines in asked.items() if lines}
@@ -292,10 +287,9 @@ def initial_config(
 ) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
-    rare: values that fewer rows have are named nowhere, and merged with others. wanted: columns that an analysis needs.
-    chosen: what somebody says beforehand, which no guess replaces. preset: demands that fit together. Raises InputError
-    where the file is no table, no column of it can be published, a column that is named is not there, or the preset
-    promises nothing of the table.
+    rare: values that fewer rows have are named nowhere. wanted: columns that an analysis needs. chosen: what somebody
+    says beforehand. Raises InputError for no table, a column that is not there, and where nothing can be published or
+    promised.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form_of(source, chosen.header, chosen.sheet)

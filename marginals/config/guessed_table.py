@@ -60,10 +60,9 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What somebody says of a table before anything is guessed: the roles of some columns, and whose the rows are.
+    """What somebody says of a table before anything is guessed: roles, and the columns that say whose row it is.
 
-    wanted: columns that an analysis needs. person: the columns that say whose row it is, together. header, sheet: as of a
-    config. Raises InputError for a column that is named twice.
+    wanted: columns that an analysis needs. Raises InputError for a column that is given two roles.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -104,10 +103,9 @@ NOTHING_CHOSEN = Chosen()
 class DescribedTable:
     """A table of which nothing is guessed but how its cells are written, and which columns number people.
 
-    columns: by name, of each person once, without what is missing. keys: columns that number people, the first of which
-    tells whose row it is. shared: columns that look like such keys, whose rows differ in a sex or birth, by its column.
-    asked: where no key does, why it is asked whether some columns tell whose row it is. counts: the column that seems to
-    say how many people a row stands for, by which its rows are repeated here.
+    columns: of each person once, without what is missing. keys: of people; the first tells whose row it is. shared:
+    what looks like one, by the sex or birth in which its rows differ. asked: why it is asked whether other columns tell
+    that. counts: the column that seems to say how many people a row stands for, by which its rows are repeated here.
     """
 
     name: str
@@ -211,7 +209,6 @@ def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...], str]:
-    """Which columns of keys have two spellings of what may be one person, and why; the first of them."""
     for name in columns:
         if forms := spelled_keys(factorized(frame[name], _NO_VALUES)[1])[1]:
             return {tuple(columns): f"{spelling_doubt(name, forms)}. Write each person in one way, and run init again."}
@@ -221,7 +218,6 @@ def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...],
 def _asked(
     frame: pd.DataFrame, columns: Sequence[Facts], likely: Mapping[str, str], shared: Collection[str]
 ) -> dict[tuple[str, ...], str]:
-    """Which columns may say whose row it is, and why; the likeliest of them. likely: those that may alone."""
     members = possible_keys([column.name for column in columns], {})
     others = (c for c in columns if is_called_otherwise(c.name) and c.are_numbers_of_things)
     groups = [*shared, *(c.name for c in others if not c.says("ages", "times", "sexes"))]
@@ -357,7 +353,6 @@ class GuessedTable:
 
     @property
     def _times(self) -> int:
-        """How often each row stands in the table, at least; 1 where one stands alone, or there are too few to tell."""
         told = [facts for name, facts in self.filled.items() if self.guesses[name].role is not Role.IDENTIFIER]
         if any(np.gcd.reduce([*facts.counts.tolist(), facts.missing]) == 1 for facts in told):
             return 1

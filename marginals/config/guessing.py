@@ -1,8 +1,10 @@
 """The guesses on all columns of a table together, and the rows that publishing will count."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,6 @@ from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
-from marginals.config.impossible import proposed_pairs
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question
 from marginals.config.relations import MOST_VALUES, structurally_missing
@@ -21,9 +22,11 @@ from marginals.names import column_name
 from marginals.publishing.harmful import bounded_values, can_be_shown
 from marginals.publishing.policy import PROPOSED, Policy
 from marginals.tables.attribute import Attribute, Role
+from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, worth_counting
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
+from models.arrays import CodeArray
 
 K = 10
 """People who share a cell at least, where the table has rows enough."""
@@ -37,6 +40,10 @@ _MANY_DROPPED = 0.05
 """Share of the rows that may lack a value before the emptiest columns count it as one."""
 _ODDS = PRESETS[PROPOSED]
 """What a first config demands of sensitive values."""
+_EXPECTED = 20
+"""Rows that would be expected of two values that no row has both of, at least, if their columns were independent."""
+_MOST_PAIRED = 100
+"""Of a column of such pairs; most pairs of rarer values are missing by chance."""
 
 
 def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
@@ -120,11 +127,10 @@ def _attribute(guessed: Guess) -> Attribute:
 
 @dataclass(frozen=True)
 class CountedTable:
-    """The sensitive columns of a table as publishing will count them. people: in it. rows_of_each: how many rows of each
-    person count. complete: rows that lack no value that is needed.
+    """The sensitive columns of a table as publishing counts them, of so many people, with rows_of_each of them.
 
-    generalizations: how many ways there are to generalize the quasi-identifiers; None where they are more than can be
-    looked through. impossible: pairs of values that no row has.
+    complete: rows that lack no value that is needed. generalizations: of the quasi-identifiers; None if they are too
+    many. impossible: pairs of values that no row has.
     """
 
     table: Table
@@ -141,9 +147,9 @@ class CountedTable:
 
 
 def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
-    """The guesses, and the sensitive columns as publishing counts them.
+    """The guesses, and the sensitive columns as publishing counts them, but for those of which nothing can be shown.
 
-    Sensitive columns of which nothing can be shown are left out. Raises InputError where nothing is left.
+    Raises InputError where nothing is left.
     """
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
     while True:
@@ -166,15 +172,12 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     ways = _generalizations(part, rows, attributes)
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    impossible = proposed_pairs(guessed, attributes)
+    impossible = _impossible(guessed, attributes)
     return guessed, replace(counted, complete=len(part.frame), generalizations=ways, impossible=impossible)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
-    """The columns that tell what can be demanded of sensitive ones, which alone are generalized.
-
-    Where people have several rows, all columns tell which of them count.
-    """
+    """The sensitive columns; all, where people have several rows, as all tell which of them count."""
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
@@ -184,7 +187,6 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
 
 
 def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[str, Attribute]) -> int | None:
-    """How many ways there are to generalize some columns of the rows that count; None if they are too many."""
     # Columns of few values come first, and none has less than two levels.
     names, ways = sorted(known, key=lambda name: part.columns[name].distinct), 1
     for place, name in enumerate(names):
@@ -195,8 +197,31 @@ def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[st
     return ways if ways <= MOST_NODES else None
 
 
+def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> tuple[Mapping[str, str], ...]:
+    """Pairs of values of quasi-identifiers that no row has, those of most rows expected first. attributes: as read."""
+    part, rows = guessed.table, guessed.complete_rows
+    columns: dict[str, tuple[CodeArray, list[str]]] = {}
+    for name in guessed.of_role(Role.QUASI_IDENTIFIER):
+        if part.columns[name].distinct > _MOST_PAIRED:
+            continue
+        codes, found = factorized(rows[name], part.no_values(name))
+        texts, attribute = list(map(str, found)), attributes[name]
+        numbers = attribute.numbers(texts, part.decimal.sign)
+        if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
+            columns[name] = codes.astype(np.intp), texts  # so that a release has these labels, too
+    proposed: list[tuple[float, Mapping[str, str]]] = []
+    for (one, (first, labels)), (other, (second, others)) in combinations(columns.items(), 2):
+        has_both = (first >= 0) & (second >= 0)
+        cells = first[has_both] * len(others) + second[has_both]
+        counts = np.bincount(cells, minlength=len(labels) * len(others)).reshape(len(labels), len(others))
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
+        expected[(counts > 0) | (expected < _EXPECTED)] = 0
+        for row, column in np.argwhere(expected).tolist():
+            proposed.append((expected[row, column], {one: labels[row], other: others[column]}))
+    return tuple(pair for _, pair in sorted(proposed, key=lambda pair: -pair[0]))
+
+
 def _shown(table: Table) -> set[str]:
-    """The sensitive columns of which something can be shown."""
     if not table.sensitive:
         return set()
     requirements = Policy(diversity=PROPOSED, min_cell=LEAST_CELL).requirements_of(table)
@@ -214,16 +239,19 @@ def _counted(
         return CountedTable(table, table.rows)
     one = read(person=person.columns, one_row=ONE_ROW)
     codes = owners(frame, person.columns, missing)
+    shares = _shares(one)
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
-        if _bear(replace(one, rows_per_person=rows)):
+        if _bear(shares, rows):
             table = read(person=person.columns, rows_per_person=rows)
-            if _bear(table) and _shown(table) == {*table.sensitive}:
+            if _bear(_shares(table), rows) and _shown(table) == {*table.sensitive}:
                 return CountedTable(table, one.rows, rows)
     return CountedTable(one, one.rows)
 
 
-def _bear(table: Table) -> bool:
-    """Whether so many rows of each person leave a bound to each sensitive value that has one where only one row counts."""
-    people = table.most_rows_of_a_person or 1
-    shares = (share for name in table.sensitive for share in bounded_values(table, name).shares)
-    return all(_ODDS.of_rows(people).bound(share) < 1 or _ODDS.bound(share) == 1 for share in shares)
+def _shares(table: Table) -> list[Fraction]:
+    return [share for name in table.sensitive for share in bounded_values(table, name).shares]
+
+
+def _bear(shares: Sequence[Fraction], rows: int) -> bool:
+    """Whether so many rows of each person leave a bound to all values that have one where only one row counts."""
+    return all(_ODDS.of_rows(rows).bound(share) < 1 or _ODDS.bound(share) == 1 for share in shares)

@@ -168,10 +168,7 @@ def likely_pair(
 
 
 def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], missing: Collection[str]) -> str:
-    """The column of a sex or a birth in which the rows of most repeated values of a key differ; empty where none does.
-
-    Such a key numbers no people, but what several people share: physicians, schools, households.
-    """
+    """The sex or birth in which the rows of most values of a key differ, which several people share; empty for none."""
     owners = factorized(frame[key], missing)[0].astype(np.int64)
     for column in columns:
         if column.name == key or column.distinct < 2 or not column.says("sexes", "births"):
@@ -186,7 +183,6 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
 
 
 def _has_repeats(column: Facts) -> bool:
-    """Whether many values of a column repeat, a few times each, as keys do and neither ages nor amounts."""
     repeated = int((column.counts > 1).sum())
     is_other = column.says("ages", "times", "places") or column.sampling or column.has_decimals
     return repeated >= FEWEST and column.rows <= _MOST_EACH * column.distinct and not is_other
@@ -197,14 +193,12 @@ def _is_like_key(column: Facts) -> bool:
 
 
 def _rows_of_first(codes: IndexArray) -> IndexArray:
-    """The rows of the values that come first, up to so many rows as are looked at."""
     rows = np.cumsum(np.bincount(codes[codes >= 0]))
     most = max(FEWEST, int(np.searchsorted(rows, _LOOKED_AT, side="right")))
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
 def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> bool:
-    """Whether another column counts the rows of each owner: 1, 2, ... to their number. texts: of some rows."""
     if not {"1", "2"} <= set(other.values) or other.distinct > int(np.bincount(owners).max()):
         return False
     codes, values = pd.factorize(texts.astype(str))
@@ -218,7 +212,6 @@ def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> 
 def _told_apart(
     owners: IndexArray, others: Mapping[str, IndexArray], keys: Collection[str], exceptions: float = 0.0
 ) -> str:
-    """Why the rows of each value are those of one thing at several times, or nothing. exceptions: share of the rows."""
     some = _rows_of_first(owners)
     numbers = owners[some].astype(np.int64)
     most, spared = int(np.bincount(numbers).max(initial=0)), exceptions * len(numbers)
@@ -243,7 +236,6 @@ def _told_apart(
 
 
 def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
-    """Whether a column counts the members of nearly all groups: 1, 2, ... to their number, or from 0 on."""
     numbers = pd.to_numeric(texts.astype(str), errors="coerce").to_numpy()
     known = (groups >= 0) & ~np.isnan(numbers)
     of_each = pd.Series(numbers[known]).groupby(groups[known])
@@ -258,10 +250,7 @@ def _is_constant(owners: IndexArray, values: IndexArray) -> bool:
 
 
 def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:
-    """That several columns say the same in all rows of each value, as they do of a person or a family; or nothing.
-
-    A function of an amount, such as its square or its class, says the same too, but its values follow those of the column.
-    """
+    """Name several columns that say the same in all rows of each value, as they do of a person or a family."""
     same = (name for name, values in others.items() if _is_same_within(owners, values, exceptions))
     agreeing = list(islice(same, _AGREEING))
     nearly = "nearly " if exceptions else ""
@@ -269,10 +258,7 @@ def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: 
 
 
 def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
-    """Whether all rows of each owner have one value, which neither chance nor the order of owners explains.
-
-    owners: numbers in the order of their values. exceptions: share of the rows of those who have several.
-    """
+    """Whether all rows of each owner have one value, which neither chance nor the order of the owners explains."""
     known = (owners >= 0) & (values >= 0)
     numbers, others = owners[known], values[known].astype(np.int64)
     if len(np.unique(others[:_GLANCE])) < 2 and len(np.unique(others)) < 2:
@@ -292,10 +278,7 @@ def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -
 
 
 def _unlike(packed: IndexArray, size: int) -> tuple[float, IndexArray]:
-    """The share of the rows with another value than most of their owner, and a pair of each owner of several rows.
-
-    packed: of each row its owner times `size`, and its value.
-    """
+    """The share of rows with another value than most of their owner, and a pair of each owner of several rows."""
     pairs, counts = np.unique(packed, return_counts=True)
     begins = np.flatnonzero(np.diff(pairs // size, prepend=-1))
     rows, most = np.add.reduceat(counts, begins), np.maximum.reduceat(counts, begins)

@@ -12,10 +12,7 @@ from marginals.tables.people import RowsPerPerson
 
 @dataclass(frozen=True)
 class Preset:
-    """Demands that fit together. promises, costs: in words, what they give and what that takes, each as sentences.
-
-    of_all, of_cells: the keys of [privacy] that demand something of combinations and of cells. search: keys of [search].
-    """
+    """Demands that fit together: what they give and cost, in words, and the keys of [privacy] and [search] for it."""
 
     name: str
     promises: str

@@ -59,10 +59,7 @@ class Question:
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
-    """What is asked, each reason once for each role, that without any evidence last.
-
-    asked: a column, why it is asked, or nothing, and its role.
-    """
+    """What is asked, each reason once for each role, without evidence last. asked: column, reason or "", role."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
         if reason:
@@ -147,10 +144,7 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
 def unconfirmed_lines(
     unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
 ) -> Iterator[str]:
-    """Which guesses of `init` nobody has confirmed: which values harm, and roles, those first that it asked about.
-
-    config: the name of its file.
-    """
+    """Which values that harm and which roles, those first that `init` asked about, nobody has confirmed in a file."""
     if waiting := [name for name, attribute in attributes.items() if attribute.harmful and not attribute.confirmed]:
         yield (
             f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmful in {config}, "

@@ -74,9 +74,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Copy:
-    """That one column gives another one away. tells: whether the other one can be told from it; follows: whether it can be
-    told from the other one.
-    """
+    """That one column tells another one (`tells`), or is told from it (`follows`), and so gives it away."""
 
     column: str
     of: str
@@ -128,9 +126,7 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
 
 
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
-    """The columns of numbers that are the sum of two or more others, some of them taken off, in nearly all rows, each with
-    its parts.
-    """
+    """The columns that are in nearly all rows the sum of two or more others, some taken off, with these parts."""
     varied = {name: values.numbers for name, values in columns.items() if len(np.unique(values.codes)) > 2}
     numbers = {name: own for name, own in varied.items() if own is not None}
     if len(numbers) < 2:
@@ -183,11 +179,10 @@ class _Products:
 def structurally_missing(
     lacking: Mapping[str, BoolArray], codes: Mapping[str, IndexArray], least: int
 ) -> dict[str, str]:
-    """Which columns lack a value exactly where another says so, each with the first such one of those with fewest values.
+    """Which columns lack a value exactly where a value of another one says so, each with that of the fewest values.
 
-    A value must say so: that both columns lack one in the same rows, as questions that the same people skip, says nothing.
-    lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of few
-    values. least: rows that lack one, and that have one, at least.
+    lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of
+    few values. least: rows that lack one, and that have one, at least.
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
     few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_VALUES), key=distinct.__getitem__)
@@ -216,10 +211,9 @@ def associations(values: Mapping[str, Values]) -> dict[str, int]:
 
 
 def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
-    """Which of some columns go together with one more than chance would show: shape (columns,).
+    """Which columns go together with one more than chance would show: shape (columns,).
 
-    one: the group of each row, -1 for no value, shape (rows,). others: those of the columns, shape (columns, rows). By the
-    chi-squared test, its statistic made normal (Wilson and Hilferty 1931).
+    one: the group of each row, -1 for none; others: shape (columns, rows). By chi-squared (Wilson and Hilferty 1931).
     """
     if not others.size:
         return np.zeros(len(others), dtype=np.bool_)

@@ -127,11 +127,7 @@ SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "s
 
 @dataclass(frozen=True)
 class RiskSection:
-    """The section [risk], its tables not yet read.
-
-    harm: all of the harm but the personal weights, whose table is named by `personal_weights`. linkage: the table that
-    attackers link with what is disclosed, and its columns that enlarge the records. row_weight: how often each row counts.
-    """
+    """The section [risk], its tables not yet read, those of personal weights and of attackers (`linkage`) among them."""
 
     dictionaries: tuple[Path, ...] = ()
     prior: tuple[float, ...] = (1.0,)
@@ -324,7 +320,6 @@ _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Name the config in each refusal."""
     try:
         yield
     except MarginalsError as error:
@@ -381,7 +376,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
 
 
 def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> None:
-    """Raise InputError for a diversity that demands nothing, or one of what is not sensitive, or of levels fitted later."""
     sensitive = [name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE]
     if demanded not in (None, NO_DIVERSITY) and not sensitive:
         raise InputError(
@@ -406,7 +400,6 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
 
 
 def _demands_nothing(text: object) -> bool:
-    """Whether a diversity holds of every class, so that it would stand in a release as a demand and be none."""
     with suppress(CriterionError):  # which is said when the policy is made
         return isinstance(text, str) and text != NO_DIVERSITY and demands_nothing(parse_diversity(text))
     return False
@@ -469,10 +462,7 @@ def disclose_table(
     target: OutputFile,
     order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
 ) -> int:
-    """Write the table of a config as its rules disclose it, as CSV, and return the number of rows.
-
-    Raises InputError for a config without rules, or what cannot be read, evaluated or written; then nothing is written.
-    """
+    """Write the table of a config as its rules disclose it, as CSV; return the number of rows. Raises InputError."""
     rules, names = config.risk.rules, config.source.used
     if not rules:
         raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
@@ -505,7 +495,6 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
 
 
 def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    """The lines of a file. Raises csv.Error for one that may never end."""
     while line := lines.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
             raise csv.Error("a line is too long")

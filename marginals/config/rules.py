@@ -89,9 +89,8 @@ class Guess:
 class Rule:
     """One row of a table of rules.
 
-    when: what it finds in the facts of a column; nothing where it does not apply. why: in words, with {found}, {f} for
-    the facts, and {why} for why a column is sensitive. steps: fields of a guess, each a value, the name of a fact or what
-    finds it. question: what is asked then. condition: when it applies, in words, where that is not why.
+    when: what it finds in the facts, if it applies. why, question: in words, with {found}, {f} for the facts and {why}.
+    steps: fields of a guess, each a value, the name of a fact or a function of them. condition: in words, if not why.
     """
 
     role: Role
@@ -216,7 +215,6 @@ def _is_almost_unique(f: Facts) -> bool:
 
 
 def _may_be(role: Role) -> Callable[[Facts], str]:
-    """Find what the name, or else the description, may be about, where such a column is given a role until it is known."""
 
     def when(f: Facts) -> str:
         by, meaning = "name", meaning_of(f.name)
@@ -248,7 +246,6 @@ def _are_diagnoses(f: Facts) -> bool:
 
 
 def _bands(f: Facts) -> str:
-    """What numbers are called that bands go with; a few with decimals are merged by how frequent they are."""
     if f.kind is not ValueKind.NUMBERS or (not f.whole and f.distinct <= _FEW_NUMBERS):
         return ""
     kind = (
@@ -258,7 +255,6 @@ def _bands(f: Facts) -> str:
 
 
 def _bands_of_heaps(f: Facts) -> str:
-    """That many rows share a number with enough others, and numbers can stay as they are."""
     are_heaped = f.counts[f.counts >= f.rare].sum() >= _HEAPED * f.counts.sum()
     return _bands(f) if are_heaped and not (f.whole and (f.are_ages or not f.widths)) else ""
 

@@ -113,7 +113,6 @@ def _around(length: int) -> re.Pattern[str]:
 
 
 def _abbreviates(word: str, stem: str) -> bool:
-    """Whether a word is an abbreviation with nothing but what names of columns put before and after one."""
     if stem not in word or (word != stem and word in _common()):
         return False
     return _around(len(stem)).fullmatch(word.replace(stem, "0", 1)) is not None
@@ -126,7 +125,6 @@ def _common() -> frozenset[str]:
 
 @cache
 def _cut_short(word: str) -> str:
-    """The kind of the words that a word is the beginning of; empty where it may be another one."""
     if len(word) < _SHORTEST or any(common.startswith(word) for common in _common()):
         return ""
     return next(
@@ -175,7 +173,6 @@ def is_recognizable(text: str) -> bool:
 
 @cache
 def _is_near_recognizable(word: str) -> bool:
-    """Whether a word is one by which people are recognized, cut short or with what says whose it is: `motheduc`, `occup`."""
     single = _recognizable()[0]
     begins = len(word) >= _LONG_ENOUGH and any(whole.startswith(word) for whole in single)
     return begins or any(_abbreviates(word, stem) for stem in single if len(stem) < len(word))
@@ -209,10 +206,7 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
 
 
 def harmless_values(name: str, description: str, about: Meaning | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of a sensitive column that say that somebody lacks something, if lacking it harms nobody.
-
-    about: what the column is about. meanings: of each value, or the value itself.
-    """
+    """Return the values of a sensitive column that say that somebody lacks something, if lacking it harms nobody."""
     said, words = {key: tuple(text.split()) for key, text in sections()["absence"].items()}, set(words_in_order(name))
 
     def reverses(word: str) -> bool:

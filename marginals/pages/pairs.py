@@ -103,7 +103,6 @@ def pairs_shown(collection: Collection) -> PairsShown:
 
 
 def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:
-    """Between the values of a level; one with a single value is told of by every table that holds it."""
     coarsest = hierarchy.height - 1
     return Distinction.of_level(hierarchy, level) or Distinction(coarsest, coarsest)
 

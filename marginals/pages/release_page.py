@@ -104,12 +104,7 @@ def report_html(published: BundleContent) -> bytes:
 
 
 def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
-    """An attribute: how its values may be generalized, and how they are distributed at the finest published level.
-
-    shown: the names of the published levels, finest first; empty for an attribute whose name says all. level: the name of
-    that of the bars, None where nothing is published; finest: of the finest published. left_out: values beyond those that
-    fit on the page.
-    """
+    """An attribute: how its values may be generalized, and how they are distributed at the finest published level."""
     hierarchy, words = published.domain.hierarchy(name), published.codebook
     told: Shape = {
         "name": name,
@@ -142,7 +137,6 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
 
 
 def _telling_value(hierarchy: Hierarchy, table: ContingencyTable) -> int:
-    """The base value that changes most often on its way to `*`, a frequent one at the finest published level."""
     rows = table.counts_of({table.attributes[0]: hierarchy.lift(0, table.margin[table.attributes[0]])})
     changes = np.zeros(hierarchy.size(0), dtype=np.int64)
     for below, above in pairwise(range(hierarchy.height + 1)):
@@ -185,10 +179,7 @@ def _marginals(published: BundleContent) -> list[Shape]:
 
 
 def _information(published: BundleContent) -> list[tuple[str, float, float]]:
-    """Information of the attributes by themselves, and of the tables beyond, in nats; with lengths of bars.
-
-    Empty without a junction tree.
-    """
+    """Nats of the attributes by themselves, and of the tables beyond, with bars; empty without a junction tree."""
     together = published.information
     if together is None:
         return []
@@ -213,11 +204,7 @@ def _ruled_out(published: BundleContent) -> str:
 
 
 def _analysed(published: BundleContent) -> Shape | None:
-    """The columns and the outcome in the recipe for R, as R writes their names.
-
-    The smallest table with two attributes or more, one of them sensitive if possible, that all have several values. It is
-    found by its attributes, so no table of the same ones may have one value only of any.
-    """
+    """The columns and the outcome in the recipe for R, found by attributes so that no table is named by its place."""
     by_attributes: dict[tuple[str, ...], list[ContingencyTable]] = {}
     for table in published.everything.tables:
         by_attributes.setdefault(table.attributes, []).append(table)

@@ -130,12 +130,7 @@ def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
 
 
 def _heat_map(comparison: Comparison) -> dict[str, Any]:
-    """Total variations of pairs: below the diagonal the release, above it exact one-way tables taken as independent.
-
-    attributes: in their order, those with the largest errors where there are too many; left_out: how many others there are.
-    rows: one for each of the attributes, with text, shade and title of each cell. scale: from which percentage points on
-    each shade is drawn.
-    """
+    """Total variations of pairs: below the diagonal the release, above it one-way tables taken as independent."""
     release, independent = comparison.release.two_way.by_table, comparison.yardsticks[INDEPENDENT].two_way.by_table
     errors_of: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
     for pair, error in release.items():

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from io import BytesIO
@@ -78,22 +78,13 @@ def frontier(
     return frame[list(COLUMNS)]
 
 
-@dataclass(frozen=True)
-class _Row:
-    # k: 1 where k_link is not demanded
-
-    k: int
-    diversity: str
-    policy: Policy
-
-
 def _grid(
     table: Table,
     policy: Policy,
     k: Sequence[int] | None,
     diversity: Sequence[GivenDiversity] | None,
     strategies: Sequence[GivenStrategy] | None,
-) -> list[_Row]:
+) -> list[Policy]:
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
@@ -106,22 +97,20 @@ def _grid(
         together = None if policy.k_combinatorial is None else least or policy.k_combinatorial
         row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
         _ = row_policy.requirements_of(table)  # refuses what makes no sense
-        rows.append(_Row(least or 1, "none" if demanded is None else str(demanded), row_policy))
+        rows.append(row_policy)
     return rows
 
 
-def _found(table: Table, row: _Row) -> dict[str, Any]:
-    settings = {"k": row.k, "diversity": row.diversity, "strategy": name_of(row.policy.strategy)}
-    requirements = row.policy.requirements_of(table)
+def _found(table: Table, policy: Policy) -> dict[str, Any]:
+    demanded = "none" if policy.diversity is None else str(policy.diversity)
+    settings = {"k": policy.k_link or 1, "diversity": demanded, "strategy": name_of(policy.strategy)}
+    requirements = policy.requirements_of(table)
     begun = time.perf_counter()
     try:
-        search = searched(Prepared(row.policy, requirements, table, table), NEVER, no_progress)
+        search = searched(Prepared(policy, requirements, table, table), NEVER, no_progress)
     except NothingPublishableError as error:
-        nothing = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan) | {
-            "optimal": False,
-            "margins": 0,
-            "base": False,
-        }
+        nothing = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan)
+        nothing |= {"optimal": False, "margins": 0, "base": False}
         return settings | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
     result = search.result
     return settings | {
@@ -156,7 +145,9 @@ def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figur
     """
     require(frame, pd.DataFrame, "frame", "what marginals.frontier(...) returns")
     file = None if path is None else output_file(path_of(path), mode=PRIVATE)
-    form = None if file is None else plot_format(file.path)
+    form = None if file is None else file.path.suffix.removeprefix(".").lower()
+    if file is not None and form not in _FORMATS:
+        raise InputError(f"a plot is written as {', '.join(_FORMATS)}, which the name {file.path.name} must end in")
     diversities, strategies = list(dict.fromkeys(frame.diversity)), list(dict.fromkeys(frame.strategy))
     groups = frame.groupby(["diversity", "strategy"], sort=False)
 
@@ -197,15 +188,6 @@ def pyplot() -> Any:
         return import_module("matplotlib.pyplot")
     except ImportError:
         raise InputError("plots need matplotlib: pip install matplotlib") from None
-
-
-def plot_format(path: Path) -> str:
-    """The format that the name of a file ends in. Raises InputError for another ending, or without matplotlib."""
-    ending = path.suffix.removeprefix(".").lower()
-    if ending not in _FORMATS:
-        raise InputError(f"a plot is written as {', '.join(_FORMATS)}, which the name {path.name} must end in")
-    _ = pyplot()
-    return ending
 
 
 _FORMATS = ("svg", "png", "pdf")

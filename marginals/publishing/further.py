@@ -79,8 +79,8 @@ def further_tables_beside(
 ) -> FurtherBeside | None:
     """The further tables beside the core that a search found; None where none are wanted.
 
-    deadline: when everything ends; without one the choice may take as long as the policy lets the search take, and so may
-    the first look for witnesses, and all later ones together. Tables beside which something is open then are left out.
+    Without a deadline the choice may take as long as the search, and so may the first look for witnesses and all later
+    ones.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further

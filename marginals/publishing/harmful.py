@@ -42,18 +42,13 @@ def known_values(table: Table, attribute: str) -> SensitiveValues:
     return SensitiveValues(hierarchy, 0, tuple(rows[known].tolist()))
 
 
-def bounded_level(values: SensitiveValues) -> int:
-    """The level whose values are bounded: 0, but of numbers and dates that with about five groups."""
-    hierarchy = values.hierarchy
-    if hierarchy.size(0) <= CATEGORIES or hierarchy.order_among(0, range(hierarchy.size(0))) is None:
-        return 0
-    return min(range(hierarchy.height), key=lambda level: abs(np.log(hierarchy.size(level) / _GROUPS)))
-
-
 def bounded_values(table: Table, attribute: str) -> SensitiveValues:
-    """The values of an attribute that are bounded one by one: `known_values` at the `bounded_level`."""
+    """The values of an attribute that are bounded one by one: all known ones, or about five groups of numbers or dates."""
     values = known_values(table, attribute)
-    return values.coarsened(bounded_level(values))
+    hierarchy, size = values.hierarchy, values.hierarchy.size
+    if size(0) <= CATEGORIES or hierarchy.order_among(0, range(size(0))) is None:
+        return values
+    return values.coarsened(min(range(hierarchy.height), key=lambda level: abs(np.log(size(level) / _GROUPS))))
 
 
 def about_harm(
@@ -85,7 +80,6 @@ def about_harm(
 def _of_typed(
     name: str, harm: Harm, typed: Mapping[str, tuple[str, ...]], odds: Odds | None, table: Table
 ) -> Iterator[MaxentDiversity]:
-    """Check what was typed; yield the bound of all harmful values together where that was not."""
     values, people = known_values(table, name), table.most_rows_of_a_person or 1
     if not any(values.rows):
         return

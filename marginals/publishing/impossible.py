@@ -60,10 +60,7 @@ def _add_nothing(pairs: Sequence[ImpossiblePair], chosen: Collection, published:
 
 
 def narrowed(prepared: Prepared, search: Search, opened: Sequence[Sequence[ImpossiblePair]]) -> Prepared:
-    """What to search for where pairs add something: with a table that shows them as 0, or without the values they name.
-
-    Raises NothingPublishableError where nothing more can be demanded.
-    """
+    """Demand a table that shows opened pairs as 0, or hide values. Raises NothingPublishableError if neither helps."""
     policy, table = prepared.policy, prepared.table
     must, must_not = [*policy.must_publish], [*policy.must_not_publish]
     for own in opened:
@@ -89,7 +86,6 @@ def narrowed(prepared: Prepared, search: Search, opened: Sequence[Sequence[Impos
 def _showing_as_empty(
     prepared: Prepared, search: Search, own: Sequence[ImpossiblePair], must: Sequence[Mapping[str, int]]
 ) -> Mapping[str, int] | None:
-    """The margin of two attributes that tells most and shows pairs as 0, if one may be published with what must be."""
     cube, domain, allows = prepared.table.cube, prepared.table.domain, search.problem.constraint
     levels = product(*(range(domain.hierarchy(name).height) for name in own[0]))
     margins = sorted((dict(zip(own[0], some)) for some in levels), key=lambda some: -cube.entropy(domain.mask(some)))
@@ -102,7 +98,6 @@ def _showing_as_empty(
 
 
 def _harmless_level(domain: Domain, own: Sequence[ImpossiblePair], name: str) -> int:
-    """The finest level of an attribute at which pairs exclude no value of the other one."""
     (excluded,) = excluded_cells(domain, own)
     height = domain.hierarchy(name).height
     levels = range(excluded.levels[name] + 1, height)

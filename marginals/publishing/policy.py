@@ -89,43 +89,26 @@ _MARGINS = Key(are(_is_margin), "be a list of margins such as { age = 1, sex = 0
 
 @dataclass(frozen=True)
 class Policy:
-    """What a release must satisfy, and how it is searched for.
+    """What a release must satisfy, and how it is searched for; docs/config.md describes each key at length.
 
-    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has; min_cell is about
-    every cell, sensitive values counted. diversity: for example "entropy:6" or "recursive:3,4", of every sensitive
-    attribute; or for single ones, {"job": "entropy:6", "diagnosis": ["entropy:6", "distinct:3"]}, where a list has one for
-    each level of the attribute from 0, "none" for a level of which nothing is demanded; a criterion itself stands for its
-    text, one of one's own where it is registered or installed. "none", of all sensitive attributes or of one, says that
-    none is demanded on purpose; where nothing is said, nothing that is sensitive is published. base: the anonymized table
-    that the collection must contain: "best" (the minimal one closest to the data), "none", or a level for each attribute;
-    of several sensitive attributes each has such a table. Or a CSV file, "published.csv", of a table of the same rows that
-    is published already, generalized to levels of the hierarchies. Or a function of the table and its requirements that
-    gives a level for each quasi-identifier, or the name of one that is installed (`BaseAnonymizer`). "auto" looks for a
-    release with the best one and for one without, and takes the better. start: where a stepwise search begins besides that
-    table, with "independence" (every attribute by itself) or "nothing". max_sensitive_margins: maximum number of margins
-    that contain the same sensitive attribute. max_cells, max_attributes: maximum of each margin, empty cells counted.
-    must_publish: margins that must be derivable from a published one. must_not_publish: margins that no published one may
-    reveal. alone: sensitive attributes that are published in a table of their own only, since they would give another one
-    away. wanted: analyses that the release is for, a `Wanted` each: the search weighs how far their tables are from the
-    data beside the whole. time_limit: seconds. rules: named ones, such as "cms-11", or paths to TOML files with one; what
-    they demand is demanded beside the rest. turnover: "known" where readers can be taken to
-    know that people come and go, for the releases of a ledger: their counts may then differ by fewer than k rows where at
-    least k came and at least k left. "unknown": they may take every difference for people. max_waiting: of the first
-    release of a ledger, the share of the people who are foreseen to wait for a later one at most, since too few like them
-    came or left; 1 for any. register: every diversity also holds of readers who know the nonsensitive values of everybody
-    in the table, by a register; not of people with several rows, nor beside a ledger. objective: what the search looks for
-    the least of: "corrected", the KL divergence and half a nat, divided by the people, for each free parameter, which is
-    what chance gains, and then no edge that chance explains; "corrected:1", twice that price, for whoever fears false
-    associations; "kl", the KL divergence alone; or whatever else `models.search.objective_of` takes whose gains add up,
-    such as "bic", "bdeu", a function of a clique's counts, or the name of one that is installed. strategy: a name, a
-    function (problem, stop) -> SearchResult, or the name of one that is installed (`models.search.strategy_of`).
-    further_tables: tables of nonsensitive attributes beside those that have a junction tree: "pairs", at most so many, or a
-    list of the attributes of each; "none". They need k_link, max_sensitive_margins = 1, and no k_combinatorial.
-    no_small_certain: with them no combination of nonsensitive values is certain to belong to fewer than so many rows;
-    k_link where it is not given, and 1 demands nothing. min_published_cell: as min_cell of what is
-    published, without what can be worked out. crossing_levels: whether two tables may show
-    two attributes so that one is finer here and the other one there; who knows impossible combinations can then subtract
-    counts. Raises InputError or CriterionError for values that make no sense.
+    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has. diversity: of
+    every sensitive attribute, "public" or "entropy:6"; or by attribute, {"job": "entropy:6", "diagnosis": ["entropy:6",
+    "none"]}, where a list has one for each level from 0; or a criterion itself. "none" demands none on purpose; where
+    nothing is said, nothing that is sensitive is published. base: the anonymized table that the collection must
+    contain, "best", "none", "auto", a level for each attribute, a CSV file of one that is published already, or a
+    function (`BaseAnonymizer`), also by the name of an installed one. start: "independence" or "nothing".
+    max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
+    must_publish, must_not_publish: margins that can or cannot be derived from published ones. alone: sensitive
+    attributes that have a table of their own only. wanted: a `Wanted` for each analysis. time_limit: seconds. rules:
+    named ones, or TOML files. turnover: "known" if readers know that people of a ledger come and go, else "unknown".
+    max_waiting: share of people who may wait for a later release. register: every diversity also holds of readers who
+    know the nonsensitive values of everybody. objective: "corrected" (the KL divergence and what chance gains),
+    "corrected:1" (twice that price), "kl", or what `models.search.objective_of` takes whose gains add up. strategy:
+    what `models.search.strategy_of` takes. further_tables: "pairs", at most so many, a list of the attributes of each,
+    or "none". no_small_certain: rows that no combination of nonsensitive values is certain to undercut beside them;
+    k_link by default, 1 for nothing. min_published_cell: as min_cell, of published counts alone. crossing_levels:
+    whether two tables may show two attributes at levels each finer than the other. Raises InputError or CriterionError
+    for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
     'auto'

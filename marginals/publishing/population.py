@@ -83,10 +83,9 @@ class Population:
         return cls(source.table(1), k_map, delta_presence, bayes_optimal)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
-        """For each combination of values that is in a table or the population, the rows of the table and the people.
+        """Of each combination in a table or the population, the rows and the people, those of the table (classes) first.
 
-        classes: of the quasi-identifiers alone; those of the table come first. Raises InputError for an attribute that the
-        population lacks, or a level that its hierarchy does not have.
+        Raises InputError for an attribute that the population lacks, or a level that its hierarchy does not have.
         """
         for name, level in classes.margin.items():
             if name not in self.people.domain.attributes:
@@ -112,8 +111,8 @@ class Population:
     def beliefs(self, table: Table, levels: Mapping[str, int]) -> tuple[Finding, ...]:
         """On what people learn who know the population, of each sensitive attribute; of no person's values a word.
 
-        levels: at which the quasi-identifiers are published. Raises InputError where the population lacks an attribute, or
-        has other levels; ContradictionError where the table is no sample of it.
+        Raises InputError where that lacks an attribute or has other levels, ContradictionError where the table is no
+        sample.
         """
         if self.bayes_optimal is None:
             return ()

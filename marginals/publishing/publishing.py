@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register
-from checks.combinatorial import ToldByLabels
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
@@ -80,7 +79,6 @@ class _LedgerRelease(Release):
     """A release that is out only when its ledger says so."""
 
     def write(self, path: str | Path, sign: str | Path | None = None) -> Release:  # noqa: ARG002 - as of any release
-        """Refused: what is written by itself would be missing in the ledger."""
         raise InputError(
             "a release of a ledger is written by its publication, which enters it: publication.write(path)"
         )
@@ -198,16 +196,19 @@ class Chosen:
 def content(
     prepared: Prepared, chosen: Chosen, named: Mapping[str, NamedLevels], title: str, deadline: Deadline
 ) -> BundleContent:
-    """What a release of some margins tells: a function of the marginals of those who are shown.
+    """What a release of some margins tells: a function of the marginals of those who are shown. named: as released.
 
-    named: the `released_names` of these. Raises InputError where the condition of a part would read otherwise beside the
-    published labels.
+    Raises InputError where the condition of a part would read otherwise beside the published labels.
     """
     part = "" if prepared.shown.part is None else prepared.shown.part.where.text
     published = _content(prepared, prepared.shown, chosen, named, title, deadline)
     published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
-    if part:
-        _require_readable_part(part, published)
+    for table in published.collection.tables if part else ():
+        if (name := Part(part).excluding(table)) is not None:
+            raise InputError(
+                f"the condition {part!r} would read otherwise beside the published values of {name!r}; write labels "
+                "between quotes"
+            )
     return published
 
 
@@ -293,16 +294,6 @@ def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
     return not any(set(margin) == {attribute} and margin[attribute] >= coarsest for margin in policy.must_not_publish)
 
 
-def _require_readable_part(where: str, published: BundleContent) -> None:
-    part = Part(where)
-    for table in published.collection.tables:
-        if (excluding := part.excluding(table)) is not None:
-            raise InputError(
-                f"the condition {where!r} would read otherwise beside the published values of {excluding!r}; write labels "
-                "between quotes"
-            )
-
-
 def _base_values_hint(policy: Policy, table: Table) -> str:
     # a criterion about base values that a release keeps to itself is judged without them
     hidden = [name for name in table.sensitive if name not in table.public]
@@ -355,6 +346,7 @@ def _content(
         return marginals.domain.mask({a: told[a].index(level) if a in told else level for a, level in margin.items()})
 
     core = Collection.of(marginals.cube, map(anew, margins.core))
+    in_order = [(name, named[name]) for name in marginals.domain.attributes if name in named]
 
     def known(claim: Claim) -> Claim:
         if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
@@ -384,7 +376,7 @@ def _content(
             for rule in prepared.policy.named_rules
         ),
         deadline=deadline,
-        labels=told_by_labels(named, marginals.domain),
+        labels={name: dict(naming.occurring) for name, naming in in_order if naming.occurring},
         impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
         further=tuple(map(anew, margins.further)),
     )
@@ -396,26 +388,17 @@ def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequenc
 
 
 def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
-    """The names of groups in a release of these margins of a table, all who are judged or those who are shown.
-
-    No name may let anybody conclude a count below the largest one demanded.
-    """
+    """The names of groups in a release, by which nobody can conclude a count below the largest one demanded."""
     collection = Collection.of(table.cube, cliques)
     finest = {name: collection.finest_level(name) for name in table.domain.attributes}
     return table.names(finest, prepared.requirements.least_count)
 
 
-def told_by_labels(named: Mapping[str, NamedLevels], domain: Domain) -> ToldByLabels:
-    """What labels let readers know of the values that they stand for; of others, that may be one, or have no rows."""
-    return {name: dict(named[name].occurring) for name in domain.attributes if name in named and named[name].occurring}
-
-
 # What a release may tell of a collection: its marginals, and no label that none of them counts.
 #
-# Hierarchies could tell which rare base values a table has. So a release has hierarchies that follow from its marginals: the
-# values at the finest published level that have rows, and of the levels above those that some marginal shows. An attribute
-# that no marginal shows is only `*`. Where labels are public, all of a hierarchy is told; of levels that were fitted to the
-# rows those alone are told that margins show.
+# Hierarchies could tell which rare base values a table has. So a release has the values at the finest published level that
+# have rows, and of the levels above those that some marginal shows. Where labels are public, all of a hierarchy is told, but
+# of levels that were fitted to the rows those alone that margins show.
 
 
 def releasable(
@@ -426,8 +409,7 @@ def releasable(
 ) -> Collection:
     """The same marginals over a domain that tells nothing else. public: attributes whose whole hierarchies may be told.
 
-    judged: levels whose values a claim is about; which of them the published values belong to is told too. named: the names
-    of levels that are named anew. Levels are numbered anew, from the finest that is left of each attribute.
+    judged: coarser levels that a claim is about, which are told too. named: names of groups. Levels are numbered anew.
     """
     named = named or {}
     levels = _levels_told(collection, public, judged or {}, named)

@@ -42,12 +42,9 @@ from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
 #
-# A table that shows several sensitive attributes together can seldom be diverse: each is then judged within every
-# value of the others (MKGV07 Def. 4.6). So with several of them the base is one table for each, with the same
-# quasi-identifiers at the same levels. Next to one another the tables are as private as each by itself: what the
-# quasi-identifiers tell of one attribute the others do not change (KG06 Prop. 7.3), and a combination of values has as
-# many rows in each of them. A sensitive attribute stands there at its finest level that all rows together may be shown at:
-# rare values, each with fewer rows than a cell may have, would keep the table from being published at all.
+# A table of several sensitive attributes can seldom be diverse, as each is judged within every value of the others (MKGV07
+# Def. 4.6). So each has a table of its own, with the same quasi-identifiers at the same levels. Together these are as
+# private as each by itself (KG06 Prop. 7.3). A sensitive attribute stands there at the finest level that all rows allow.
 
 
 @dataclass(frozen=True)
@@ -69,9 +66,7 @@ class BaseTables:
 def chosen_base(
     table: Table, levels: Mapping[str, int], requirements: Requirements, alone: AnyCollection[str] = ()
 ) -> BaseTables:
-    """The base at levels that somebody chose; quasi-identifiers that are not named are suppressed.
-
-    alone: sensitive attributes that stand in it by themselves.
+    """The base at chosen levels, quasi-identifiers that are not named suppressed. alone: what stands in it by itself.
 
     Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
     """
@@ -107,19 +102,10 @@ _FEW_NODES = 10_000
 """Of a lattice that is tried all the same."""
 
 
-def too_many(table: Table, seconds: float) -> str | None:
-    """Why the best base is not looked for in so many seconds; None where it is."""
-    nodes = lattice_nodes(table.cube, table.quasi_identifiers)
-    if nodes <= max(_FEW_NODES, seconds * _NODES_A_SECOND):
-        return None
-    return f"there are {nodes:,} ways to generalize the quasi-identifiers, too many to look at in a quarter of the time"
-
-
 def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]:
     """Of each sensitive attribute the finest level at which all rows together may be shown.
 
-    Raises NothingPublishableError where one has no such level, or all rows are too few: then not even all
-    quasi-identifiers suppressed make tables that may be published.
+    Raises NothingPublishableError where not even all quasi-identifiers suppressed make tables that may be published.
     """
     parts = _parts(table, requirements)
     levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
@@ -186,11 +172,7 @@ def no_progress(task: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table that is ready to be searched for what can be published of it.
-
-    table: everybody who is judged, at base values. shown: whose margins are published, all of them or a part. series: of
-    releases that it goes on, None for a release that stands alone.
-    """
+    """A table that is ready to be searched. shown: those of it whose margins are published. series: of a ledger, if any."""
 
     policy: Policy
     requirements: Requirements
@@ -208,10 +190,9 @@ class Prepared:
 class Search:
     """A search that is over.
 
-    problem: what was searched for. base: the base tables that were looked for or given. first: what the strategy found;
-    result: what became of it, with its bound. choice: what was done about the base tables. kept: of the first release of a
-    ledger, its share of what could be shown beyond single attributes if everybody might wait; None of any other. register:
-    what the table itself says of readers with a register.
+    first: what the strategy found; result: what became of it, with its bound. kept: of the first release of a ledger,
+    its share of what could be shown beyond single attributes if everybody might wait. register: what the table itself
+    says of readers with a register.
     """
 
     problem: Problem
@@ -229,10 +210,7 @@ class Search:
 
 
 def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) -> list[Finding]:
-    """What the tables themselves say of readers with a register where some margins are published: of all, and of a part.
-
-    What a criterion says of base values that readers do not know is left to the files, which can show it of a chain.
-    """
+    """What the tables themselves say of readers with a register. Of a chain files show what is said of base values."""
     tables = [prepared.table] if prepared.shown is prepared.table else [prepared.table, prepared.shown]
     findings = []
     for table in tables:
@@ -252,12 +230,10 @@ def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) ->
 
 
 def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:
-    """The search that a policy asks for; what it finds is also safe from readers with a register, where that is demanded.
+    """The search that a policy asks for; its result is also safe from readers with a register, where that is demanded.
 
-    A search judges these readers by a fit where counting what they think possible takes long. Where the count refuses what
-    it found, another search looks for fewer tables with each sensitive attribute, in half of the time; with one, files
-    decide. It begins with the base tables and the verdicts of the first.
-    deadline and errors: as of `_searched`.
+    Where a count refuses what a fit allowed, another search looks for fewer tables with each sensitive attribute, in
+    half of the time; with one, files decide. deadline: when everything ends. Errors: as of `_searched`.
     """
     policy = prepared.policy
     allowed = PrivacyConstraint(prepared.table.cube, _of_core(prepared.requirements), policy.max_sensitive_margins)
@@ -287,12 +263,10 @@ def _of_core(requirements: Requirements) -> Requirements:
 def _searched(
     prepared: Prepared, allowed: PrivacyConstraint, earlier: Search | None, deadline: Deadline, progress: Progress
 ) -> Search:
-    """The search that a policy asks for.
+    """Search once. earlier: a search for more tables, whose base tables are those of this one too.
 
-    allowed: what the requirements allow. earlier: a search for more tables, whose base tables are those of this one too.
-    deadline: when everything ends; half of what is left is for the search. Beside earlier releases all that they leave is
-    shown where the policy allows that; then no base table is looked for. Raises NothingPublishableError where nothing
-    satisfies the policy, InputError where it does not fit the table.
+    Half of the time left is for the search. Beside earlier releases all that they leave is shown where that is allowed.
+    Raises NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
     """
     table, policy, requirements, series = prepared.table, prepared.policy, prepared.requirements, prepared.series
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
@@ -330,13 +304,11 @@ class _Wish:
 
     @property
     def free(self) -> Problem:
-        """What the search is for, where nothing need be contained."""
         objective = self.policy.objective_for(self.table)
         wanted = weighed(self.table.cube, self.policy.analyses)
         return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
 
     def best_base(self, deadline: Deadline) -> BaseTables:
-        """The best base table. Raises TimeOverError after the deadline, and as `best_base` does."""
         settled = partial(_until(deadline, self.progress), "minimal tables")
         return best_base(self.table, self.requirements, settled, self.free, self.policy.alone)
 
@@ -344,9 +316,7 @@ class _Wish:
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
     """The search for any release, and that for one with the best base table, where there is one and it can be better.
 
-    A quarter of the time is for the base table, half of the rest for the search without it. What is proven holds for all
-    releases, since every one with the base table is one of those that are looked at without it. So where the best of all is
-    found without it, and proven, nothing is looked for with it.
+    A quarter of the time is for the base table, half of the rest for the search without it, whose bound holds for both.
     """
     if earlier is None:
         base, left_out = _base_in_time(wish, searching.share(4))
@@ -385,8 +355,10 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
 
 def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
-    if (reason := too_many(wish.table, deadline.left)) is not None:
-        return None, reason
+    nodes = lattice_nodes(wish.table.cube, wish.table.quasi_identifiers)
+    if nodes > max(_FEW_NODES, deadline.left * _NODES_A_SECOND):
+        ways = f"there are {nodes:,} ways to generalize the quasi-identifiers"
+        return None, f"{ways}, too many to look at in a quarter of the time"
     try:
         return wish.best_base(deadline), None
     except TimeOverError:
@@ -411,7 +383,6 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
 
 
 def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> float | None:
-    """The bound of a search; None where time is over before it is known. is_for_all: whether the time is for everything."""
     seconds = max(_OF_THE_SEARCH * (searching.clock() - begun), _FOR_THE_BOUND)
     deadline = searching.later(_FOR_THE_BOUND if is_for_all else seconds)
     if lattice_size(search.problem) > LARGEST_LATTICE:

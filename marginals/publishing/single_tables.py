@@ -131,7 +131,8 @@ def assess(
     findings = requirements.of_table(generalized)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
     checks = tuple(
-        replace(finding, worst=finding.worst and _without_values(finding.worst_class)) for finding in findings
+        replace(one, worst=one.worst and WorstClass(count=one.worst_class.count, reached=one.worst_class.reached))
+        for one in findings
     )
     public = {a: level for a, level in generalized.margin.items() if a in table.quasi_identifiers}
     classes = generalized.rolled_up(public)
@@ -153,16 +154,11 @@ def assess(
 
 
 def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
-    """What is eligible for a table, and the excessive protection of what was made of it."""
     demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
     for claim in requirements.diversity_claims:
         if claim.class_diversity is not None:
             demanded[claim.sensitive].append(claim.class_diversity)
     return eligibility(generalized, table.base_counts, table.sensitive, demanded)
-
-
-def _without_values(worst: WorstClass) -> WorstClass:
-    return WorstClass(count=worst.count, reached=worst.reached)
 
 
 def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
@@ -190,12 +186,10 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     obstacles = Obstacles(table, requirements, PrivacyConstraint(table.cube, requirements))
     if not spare:
         raise obstacles.refusal(chosen.mask, name, table.sensitive)
+    why = "which must be a class that satisfies the policy, and are none"
     if chosen.suppressed > spare:
-        raise NothingPublishableError(
-            f"{name} suppresses {few(chosen.suppressed)} rows, more than the {spare:,} of suppression = "
-            f"{suppression:g}; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
-        )
+        why = f"more than the {spare:,} of suppression = {suppression:g}"
     raise NothingPublishableError(
-        f"{name} suppresses {few(chosen.suppressed)} rows, which must be a class that "
-        f"satisfies the policy, and are none; without any, {obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
+        f"{name} suppresses {few(chosen.suppressed)} rows, {why}; without any, "
+        f"{obstacles.refusal(chosen.mask, 'it', table.sensitive)}"
     )

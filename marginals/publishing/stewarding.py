@@ -13,7 +13,6 @@ from marginals.publishing.searching import BaseTables, Prepared, Search
 from marginals.publishing.wanted import Wanted, wanted_tables, weighed
 from marginals.recoding.lattice import stepwise_table
 from marginals.steward import FurtherBeside, StewardReport, Suggestion
-from marginals.tables.table import Table
 from models.accuracy import IndependentModel, total_variation
 from models.deadline import Deadline
 from models.graphs.basis import Kind
@@ -40,11 +39,7 @@ _FEW_STEPS = 60
 def steward_report(
     prepared: Prepared, published: BundleContent, search: Search, beside: FurtherBeside | None, deadline: Deadline
 ) -> StewardReport:
-    """What only the steward may know of a release, from the table of those whom it shows.
-
-    beside: the further tables, over the levels of the table; None where none were wanted. With one sensitive attribute the
-    base that the policy had looked for is the best single table. deadline: when everything ends.
-    """
+    """What only the steward may know of a release, from the table of those whom it shows. beside: further tables."""
     table, policy, result = prepared.shown, prepared.policy, search.result
     cube, allows = table.cube, search.problem.constraint
     obstacles = Obstacles(prepared.table, prepared.requirements, allows)
@@ -78,10 +73,7 @@ def steward_report(
 
 @dataclass(frozen=True, eq=False)
 class _WhenAsked:
-    """What takes time and is worked out only for who asks the report. It holds values alone, so the report can be pickled.
-
-    best: the best single table. sensitive: what every other single table shows of sensitive attributes. further: margins.
-    """
+    """What takes time and is worked out when asked for; values alone, so that the report can be pickled."""
 
     prepared: Prepared
     search: Search
@@ -91,12 +83,12 @@ class _WhenAsked:
     further: tuple[Mask, ...] = ()
 
     def compare(self) -> Comparison:
-        """How near the release comes to the data, beside yardsticks."""
         table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
+        levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
         yardsticks: dict[str, MarginalModel] = {INDEPENDENT: IndependentModel.of(cube)}
         if self.best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best.masks))
-        elif cube.holds(sum(cube.domain.attribute_masks)) and _are_few_to_refine(table):
+        elif cube.holds(sum(cube.domain.attribute_masks)) and len(table.base_counts) * levels <= _ROWS_REFINED:
             refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
             if refined is not None:
                 yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
@@ -106,22 +98,14 @@ class _WhenAsked:
         return comparison(cube, model, yardsticks, wanted, lambda: self.deadline.is_over)
 
     def suggest(self, compared: Comparison) -> tuple[Suggestion, ...]:
-        """What else could be wanted."""
         stop = _stop_after(_FOR_SUGGESTIONS, self.deadline)
         return suggestions(self.search.problem, compared, self.prepared.policy.analyses, self.search.first, stop)
 
     def binding(self) -> tuple[RefusedMove, ...] | None:
-        """The moves from the release that would gain and are refused."""
         return self.search.problem.binding(self.search.result.cliques, _stop_after(_FOR_BINDING, self.deadline))
 
 
-def _are_few_to_refine(table: Table) -> bool:
-    levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
-    return len(table.base_counts) * levels <= _ROWS_REFINED
-
-
 def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:
-    """Some attributes, each as finely as a release of it and of what every table must show (common) may show it."""
     domain = problem.cube.domain
     allowed_mask: Mask = 0
     for attribute in attributes:
@@ -173,11 +157,7 @@ _FORWARD = "forward"
 def suggestions(
     problem: Problem, comparison: Comparison, wanted: Sequence[Wanted], result: SearchResult, stop: Stop
 ) -> tuple[Suggestion, ...]:
-    """The pairs to add, those first whose association is lost most. result: what the strategy found.
-
-    wanted: what is wanted already. After it is time to stop, and where a search takes longer than that, pairs are named and
-    not tried.
-    """
+    """The pairs to add, those first whose association is lost most; not tried where time is over or would be."""
     pairs = _candidates(comparison, wanted)
     if not pairs:
         return ()

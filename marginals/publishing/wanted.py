@@ -72,11 +72,7 @@ NO_FURTHER = "none"
 
 @dataclass(frozen=True)
 class FurtherWish:
-    """Which further tables a release is to have, beside those that have a junction tree: tables of nonsensitive attributes.
-
-    tables: at most so many; None for no limit. wanted: the attributes of those that are wanted; empty where any pair may
-    be taken.
-    """
+    """Further tables that are wanted: at most so many pairs (None: no limit), or those of the attributes of each."""
 
     tables: int | None = None
     wanted: tuple[tuple[str, ...], ...] = ()
@@ -134,9 +130,9 @@ def finest_together(
 
 
 def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
-    """The margin of some attributes, each shown, to which nothing can be added that passes by itself; None if none passes.
+    """A margin of some attributes that passes by itself, and nothing finer does; None if none passes.
 
-    It is refined step by step, each time by the one that tells most of these attributes, from a coarsest one that passes.
+    From a coarsest one that passes it is refined step by step, each time by what tells most.
     """
     margin = _coarsest_passing(cube.domain, attributes, allows)
     while margin is not None:
@@ -148,10 +144,7 @@ def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint
 
 
 def _coarsest_passing(domain: Domain, attributes: Sequence[str], allows: Constraint) -> Mask | None:
-    """A margin that passes by itself, of as few steps as any; coarser ones can be refused where it is not.
-
-    A class can have one value of a sensitive attribute alone as long as that is shown coarsely, and several finer ones.
-    """
+    """A margin that passes by itself, of as few steps as any; coarser ones can be refused where it is not."""
     attribute_masks = [domain.attribute_masks[domain.index(name)] for name in attributes]
     waiting = deque([sum(mask & -mask for mask in attribute_masks)])
     met = set(waiting)
@@ -223,10 +216,7 @@ def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
 
 
 def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
-    """What keeps a margin that passes by itself out of a collection; None where it is in it.
-
-    Tables are named that keep it out together, and would not without one of them.
-    """
+    """What keeps a margin that passes by itself out, with the tables that do so only together; None where it is in."""
     if any(not passing & ~mask for mask in published):
         return None
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from checks.diversity.criterion import Diversity
 from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
-from marginals.recoding.local_recoding import LocalRecoding, occurrence_weights, require_rows, requirement_of
+from marginals.recoding.local_recoding import LocalRecoding, require_rows, requirement_of
 from marginals.tables.table import Table
 from models.arrays import CodeArray, IndexArray
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
@@ -42,10 +42,9 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
 
 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
-    """The table in which every group has l rows at least, all with different sensitive values: simple l-diverse.
+    """The table in groups of l rows at least with different sensitive values; neighbours are joined up to k rows.
 
-    Where k is above l, neighbouring groups are put together. Raises InputError unless the table has one sensitive
-    attribute, NothingPublishableError when a sensitive value has more than 1/l of the rows, or the table fewer than k.
+    Raises InputError unless the table has one sensitive attribute, NothingPublishableError if no grouping is diverse.
     """
     require_whole_number(k, "k", 1)
     require_whole_number(l, "l", 1)
@@ -64,24 +63,19 @@ def _published(table: Table, cells: IndexArray, group_of: IndexArray) -> LocalRe
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
         codes = table.base_counts.column(attribute, 0)[cells[order]]
         nodes[:, axis] = codes if attribute in table.sensitive else np.repeat(_nearest(hierarchy, codes, starts), sizes)
-    recoded = GeneralizedCells.from_rows(table.domain, nodes, np.ones(len(order), dtype=np.int64))
-    return LocalRecoding(recoded, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
+    return LocalRecoding.of(table, GeneralizedCells.from_rows(table.domain, nodes, np.ones(len(order), dtype=np.int64)))
 
 
 def eligible_l(values: CodeArray) -> int:
-    """The largest l for which rows with these sensitive values can be grouped, at most 1/l of a group having one value.
-
-    >>> eligible_l(np.array([0, 0, 1, 2, 2]))
-    2
-    """
+    """The largest l for which rows with these sensitive values can be grouped, at most 1/l of a group having one value."""
     return len(values) // int(np.bincount(values).max())
 
 
 def spread_groups(values: CodeArray, l: int) -> IndexArray:
     """A group for each row of an order, given its sensitive value: groups of l or more rows with different values.
 
-    Each group takes the first rows left, one of a value. But a value that has as many rows left as groups of l can
-    still be formed must be in each of them, or the last groups could not be filled. l: at most `eligible_l`.
+    Each group takes the first rows left, one of a value, and each value with as many rows left as groups of l can be formed,
+    or the last groups could not be filled. l: at most `eligible_l`.
 
     >>> spread_groups(np.array([0, 0, 1, 0, 1, 2]), 2).tolist()
     [0, 1, 0, 2, 1, 2]
@@ -120,7 +114,7 @@ def _ordered_rows(table: Table) -> tuple[IndexArray, CodeArray]:
 
 
 def _hilbert_order(table: Table) -> IndexArray:
-    """The cell of each row, in Hilbert order; values are spread over axes of the same length, so that all weigh alike."""
+    # Values are spread over axes of the same length, so that all weigh alike.
     hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.quasi_identifiers}
     longest = max((hierarchy.size(0) for hierarchy in hierarchies.values()), default=1)
     side = 1 << (longest - 1).bit_length()

@@ -1,13 +1,12 @@
 """Full-domain generalization: all minimal single tables that satisfy the requirements.
 
-The nodes of the lattice assign a level to each quasi-identifier. The requirements are monotone, so a verdict on one node
-settles a whole box, and the search asks the open node whose verdict settles most in the worse case. A node fails when its
-projection on any two attributes fails, so these small tables are looked at first (as Incognito prunes by subsets).
+A node assigns a level to each quasi-identifier. The requirements are monotone, so a verdict settles a whole box, and the
+search asks the open node whose verdict settles most in the worse case. A node fails when its projection on two attributes
+fails, so these small tables are looked at first (as Incognito prunes by subsets).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
 from itertools import combinations
 from math import prod
 
@@ -36,21 +35,8 @@ _GROUP = 64
 """Combinations of levels that are summed over at once, at most: few products are faster than sums along many short axes."""
 
 
-@lru_cache(maxsize=256)
-def _finer(shape: Node) -> tuple[NDArray[np.float32], ...]:
-    """For each group of neighbouring axes which combinations of levels, in columns, are as fine as others, in rows."""
-    groups: list[NDArray[np.float32]] = []
-    for length in shape:
-        finer = np.tri(length, dtype=np.float32)
-        if groups and len(groups[-1]) * length <= _GROUP:
-            groups[-1] = np.kron(groups[-1], finer)
-        else:
-            groups.append(finer)
-    return tuple(groups)
-
-
 def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """How many of some nodes are related to each node in every group of axes. Exact: there are at most 2^24 nodes."""
+    # How many of some nodes are related to each node in every group of axes. Exact: there are at most 2^24 nodes.
     sums = nodes.astype(np.float32)
     for matrix in related:  # each product puts its group of axes behind the others, so that in the end all are in place
         sums = sums.reshape(len(matrix), -1).T @ matrix.T
@@ -63,10 +49,17 @@ class SettledNodes:
     def __init__(self, shape: Node) -> None:
         self.passes: BoolArray = np.zeros(shape, dtype=bool)
         self.fails: BoolArray = np.zeros(shape, dtype=bool)
-        self.finer = _finer(shape)
+        # For each group of neighbouring axes which combinations of levels, in columns, are as fine as others, in rows.
+        self.finer: list[NDArray[np.float32]] = []
+        for length in shape:
+            finer = np.tri(length, dtype=np.float32)
+            if self.finer and len(self.finer[-1]) * length <= _GROUP:
+                self.finer[-1] = np.kron(self.finer[-1], finer)
+            else:
+                self.finer.append(finer)
 
     def settle(self, node: Node, passes: bool) -> None:
-        """Put down a verdict: with a node pass all that are coarser, or fail all that are finer."""
+        """With a node pass all that are coarser, or fail all that are finer."""
         if passes:
             self.passes[tuple(slice(level, None) for level in node)] = True
         else:
@@ -89,12 +82,10 @@ class SettledNodes:
 
     def minimal(self, attributes: Sequence[str]) -> list[Margin]:
         """Return the passing nodes below which no other node passes."""
-        below = reduce(lambda a, axis: np.logical_or.accumulate(a, axis=axis), range(self.passes.ndim), self.passes)
         lowest = self.passes.copy()
         for axis in range(lowest.ndim):
-            finer = np.roll(below, 1, axis=axis)
-            finer[(slice(None),) * axis + (0,)] = False
-            lowest &= ~finer
+            coarser, finer = np.moveaxis(lowest, axis, 0)[1:], np.moveaxis(self.passes, axis, 0)[:-1]
+            coarser &= ~finer
         return [Margin(dict(zip(attributes, map(int, node)))) for node in np.argwhere(lowest)]
 
 
@@ -106,9 +97,9 @@ Progress = Callable[[int, int], None]
 class SingleTable:
     """One generalized table with its measures of utility.
 
-    levels: of the quasi-identifiers, `*` included. suppressed: rows shown with all of them at `*`, because their class
-    fails; together they are one class more. classification_metric: rows whose first sensitive value is not the most
-    frequent of their class, and suppressed ones (Iyengar 2002). information_utility: `um` of TZ09 Def. 5.
+    suppressed: rows of failing classes, shown with `*` throughout; together they are one class more. classification_metric:
+    they, and rows whose first sensitive value is not the most frequent of their class (Iyengar 2002).
+    information_utility: `um` of TZ09 Def. 5.
     """
 
     levels: Margin
@@ -170,20 +161,23 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
 
 def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> GeneralizedCells:
     """The cells of a table as it is published: rows of classes that fail have `*` in every quasi-identifier."""
-    table = cube.table(mask)
-    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    table, rows = _failing_cells(cube, mask, requirements)
     nodes = nodes_of(table)
-    rows = failing_classes(cube, mask, requirements)[table.positions_in(cube.table(public))]
     for axis, (attribute, hierarchy) in enumerate(cube.domain.items()):
         if attribute not in requirements.sensitive:
             nodes[rows, axis] = Taxonomy(hierarchy).root
     return GeneralizedCells.from_rows(cube.domain, nodes, table.counts)
 
 
-def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
-    """Which classes of a table, or cells of them, are too small, or not diverse in some sensitive attribute.
+def _failing_cells(cube: DataCube, mask: Mask, requirements: Requirements) -> tuple[ContingencyTable, BoolArray]:
+    table, classes = cube.table(mask), cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
+    return table, _failing(cube, table, classes, requirements)[table.positions_in(classes)]
 
-    With several of these a class fails when it does for some value of the others (MKGV07 Def. 4.6). Shape (classes,).
+
+def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
+    """Which classes are too small, have too small cells, or are not diverse in some sensitive attribute: shape (classes,).
+
+    With several of these a class fails when it does for some value of the others (MKGV07 Def. 4.6).
     """
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     return _failing(cube, cube.table(mask), classes, requirements)
@@ -192,7 +186,6 @@ def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> B
 def _failing(
     cube: DataCube, table: ContingencyTable, classes: ContingencyTable, requirements: Requirements
 ) -> BoolArray:
-    """Which classes of a table, or of a part of it, fail. classes: the same without its sensitive attributes."""
     fails: BoolArray = np.zeros(len(classes), dtype=bool)
     if requirements.class_size is not None:
         fails |= classes.counts < requirements.class_size
@@ -219,10 +212,13 @@ def _not_diverse(
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
     """Whether one table satisfies what is demanded of counts and diversity, with at most `spare` rows suppressed.
 
-    Suppressed rows show `*` in every quasi-identifier. They are a class as well, and it must satisfy the same.
+    Suppressed rows are a class as well, and it must satisfy the same.
     """
     if spare:
-        suppressed = _suppressed(cube, mask, requirements)
+        table, rows = _failing_cells(cube, mask, requirements)
+        sensitive_levels = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
+        codes = {a: column[rows] for a, column in zip(table.attributes, table.codes) if a in sensitive_levels}
+        suppressed = ContingencyTable.from_cells(cube.domain, sensitive_levels, codes, table.counts[rows])
         if not suppressed.total or suppressed.total > spare:
             return not suppressed.total
         return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
@@ -239,19 +235,8 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
 
 def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> int | None:
     """The finest level below `*` of a sensitive attribute at which all rows together may be shown; None where none is."""
-    levels = range(cube.domain.hierarchy(attribute).height)
-    return next(
-        (level for level in levels if table_satisfies(cube, cube.domain.mask({attribute: level}), requirements)), None
-    )
-
-
-def _suppressed(cube: DataCube, mask: Mask, requirements: Requirements) -> ContingencyTable:
-    table = cube.table(mask)
-    classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
-    rows = _failing(cube, table, classes, requirements)[table.positions_in(classes)]
-    sensitive_levels = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
-    codes = {a: column[rows] for a, column in zip(table.attributes, table.codes) if a in sensitive_levels}
-    return ContingencyTable.from_cells(cube.domain, sensitive_levels, codes, table.counts[rows])
+    masks = (cube.domain.mask({attribute: level}) for level in range(cube.domain.hierarchy(attribute).height))
+    return next((level for level, mask in enumerate(masks) if table_satisfies(cube, mask, requirements)), None)
 
 
 LARGEST_LATTICE = 1 << 24
@@ -259,26 +244,8 @@ LARGEST_LATTICE = 1 << 24
 
 
 def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
-    """How many single tables there are: the ways to choose a level for each of some attributes.
-
-    >>> from marginals.example import table
-    >>> lattice_nodes(table.cube, table.quasi_identifiers)
-    8
-    """
+    """Return the number of single tables: the ways to choose a level for each of some attributes."""
     return prod(cube.domain.hierarchy(attribute).height + 1 for attribute in attributes)
-
-
-def _laid_out(cube: DataCube, attributes: tuple[str, ...]) -> SettledNodes:
-    if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
-        raise InputError(
-            f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
-            "single table; use fewer or lower hierarchies, name its levels (base = { age = 1, .. }), or publish without "
-            'one (base "none")'
-        )
-    finest = cube.domain.mask(dict.fromkeys(attributes, 0))
-    if cube.holds(finest):
-        _ = cube.table(finest)  # all classes are counted from it, which has fewer cells than the whole table
-    return SettledNodes(tuple(cube.domain.hierarchy(attribute).height + 1 for attribute in attributes))
 
 
 def no_progress(settled: int, nodes: int) -> None:
@@ -292,10 +259,9 @@ def minimal_tables(
     progress: Progress = no_progress,
     suppression: float = 0.0,
 ) -> LatticeResult:
-    """Return all minimal full-domain generalizations of `attributes` that satisfy the requirements, with their utility.
+    """Return all minimal full-domain generalizations of `attributes` that satisfy the requirements; exact.
 
-    Exact. Raises InputError for too many nodes. suppression: share of the rows that may be suppressed (`table_satisfies`).
-    With it the requirements are not monotone: a coarser table may leave too few suppressed rows to be a class.
+    suppression: share of the rows that may be suppressed. Raises InputError for too many nodes.
     """
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
@@ -310,8 +276,9 @@ def minimal_tables(
     if not spare or not attributes:
         minimal = minimal_levels(cube, attributes, passes, progress)
     else:
-        # How many rows k-anonymity alone suppresses is monotone, so it tells which nodes need not be looked at. The others
-        # are asked about, finer ones first; what is coarser than one that passes is not minimal, and not asked.
+        # A coarser table may leave too few suppressed rows to be a class, so this is not monotone. How many rows k-anonymity
+        # alone suppresses is, so it tells which nodes need not be looked at. The others are asked about, finer ones first;
+        # what is coarser than one that passes is not minimal, and not asked.
         lattice = _settled(cube, attributes, within_spare, no_progress)
         candidates, lattice.passes = lattice.passes, np.zeros_like(lattice.passes)
         for done, node in enumerate(np.ndindex(*candidates.shape), 1):
@@ -327,7 +294,7 @@ def minimal_tables(
 def minimal_levels(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = no_progress
 ) -> list[Margin]:
-    """Return all levels of some attributes that pass and below which no others do. passes: what coarser levels keep."""
+    """Return all levels of some attributes that pass and below which no others do. passes: monotone."""
     if not attributes:  # one table, of what is sensitive alone
         return [Margin({})] if passes(Margin({})) else []
     return _settled(cube, attributes, passes, progress).minimal(attributes)
@@ -336,8 +303,17 @@ def minimal_levels(
 def _settled(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress
 ) -> SettledNodes:
-    lattice = _laid_out(cube, attributes)
-    heights = tuple(length - 1 for length in lattice.passes.shape)
+    if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
+        raise InputError(
+            f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
+            "single table; use fewer or lower hierarchies, name its levels (base = { age = 1, .. }), or publish without "
+            'one (base "none")'
+        )
+    finest = cube.domain.mask(dict.fromkeys(attributes, 0))
+    if cube.holds(finest):
+        _ = cube.table(finest)  # all classes are counted from it, which has fewer cells than the whole table
+    heights = tuple(cube.domain.hierarchy(attribute).height for attribute in attributes)
+    lattice = SettledNodes(tuple(height + 1 for height in heights))
     every = tuple(range(len(heights)))
     for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
         where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
@@ -354,7 +330,7 @@ def _settled(
 
 
 def published_table(table: Table, levels: Mapping[str, int], requirements: Requirements) -> LocalRecoding:
-    """Return the table at some levels, with rows of failing classes suppressed and groups named as a release of it does."""
+    """Return the table at some levels, with rows of failing classes suppressed and groups named as in a release."""
     table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
     fails = failing_classes(table.cube, table.domain.mask(table_levels), requirements)
     hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
@@ -375,8 +351,7 @@ def stepwise_table(
 ) -> Mask | None:
     """The margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
 
-    sensitive: the sensitive attributes as finely as they are shown. Beginning with `*`, each quasi-identifier in turn is
-    made finer by one level; what is refused once is refused of every finer table too.
+    From `*` on, each quasi-identifier in turn is made finer by one level; what is refused once stays refused.
     """
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):

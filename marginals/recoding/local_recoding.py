@@ -37,8 +37,8 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
     """Return what is required of the sensitive values of a table that is recoded locally, also from a text.
 
-    Raises InputError for a table without a sensitive attribute, and for one with several and another diversity than
-    "functional:tau,l", which alone is judged of each by itself (TZ11 section 4.6).
+    Raises InputError for a diversity that does not fit: only "functional:tau,l" is judged of several sensitive attributes
+    by themselves (TZ11 section 4.6).
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
@@ -78,7 +78,11 @@ class LocalRecoding:
     def full_domain(cls, table: Table, levels: Mapping[str, int]) -> "LocalRecoding":
         """Return the table with each quasi-identifier at one level throughout, the sensitive values as they are."""
         margin = {**levels, **dict.fromkeys(table.sensitive, 0)}
-        cells = GeneralizedCells.of(table.base_counts.rolled_up(margin))
+        return cls.of(table, GeneralizedCells.of(table.base_counts.rolled_up(margin)))
+
+    @classmethod
+    def of(cls, table: Table, cells: GeneralizedCells) -> "LocalRecoding":
+        """Return a table with these cells, of whose sensitive values readers know which occur."""
         return cls(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
 
     @property
@@ -148,16 +152,11 @@ class LocalRecoding:
 
     def requirement_on(self, sensitive: str, requirement: Functional) -> Functional:
         """Return a (tau, l) requirement that reads `class_counts`: it knows what the published values induce."""
-        taxonomy, nodes = self._taxonomy(sensitive), np.unique(self._column(sensitive)).tolist()
-        values = [(level, node - taxonomy.offsets[level]) for node in nodes for level in [int(taxonomy.levels[node])]]
-        induction = Induction.of_values(taxonomy.hierarchy, values, self.weights.get(sensitive))
-        return Functional(requirement.tau, requirement.l, induction)
+        nodes = np.unique(self._column(sensitive))
+        return with_induction(requirement, self._taxonomy(sensitive), nodes, self.weights.get(sensitive))
 
     def satisfies(self, requirement: Diversity) -> bool:
-        """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly.
-
-        Of sensitive values that are generalized only (tau, l)-diversity knows what they say.
-        """
+        """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly."""
 
         def verdicts(attribute: str) -> BoolArray:
             judge = self.requirement_on(attribute, requirement) if isinstance(requirement, Functional) else requirement
@@ -203,6 +202,15 @@ class LocalRecoding:
             for attribute in self.domain.attributes
         }
         return pd.DataFrame({**columns, COUNT: self.cells.counts})
+
+
+def with_induction(
+    requirement: Functional, taxonomy: Taxonomy, nodes: IndexArray, weights: Sequence[Fraction | int] | None
+) -> Functional:
+    """Return a (tau, l) requirement that knows what published values, as nodes of their taxonomy, induce."""
+    levels = taxonomy.levels[nodes]
+    values = zip(levels.tolist(), (nodes - np.array(taxonomy.offsets)[levels]).tolist())
+    return Functional(requirement.tau, requirement.l, Induction.of_values(taxonomy.hierarchy, [*values], weights))
 
 
 def occurrence_weights(table: Table, attributes: Sequence[str]) -> Weights:

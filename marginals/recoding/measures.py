@@ -16,10 +16,7 @@ Weights = Sequence[Fraction | int]
 
 
 def level_information(hierarchy: Hierarchy, level: int, weights: Weights | None = None) -> Fraction:
-    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A).
-
-    weights: by default 1 each. TZ09 gives 1 to base values that the table has, else 0.
-    """
+    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A)."""
     base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
     leaves = hierarchy.leaf_counts(level).tolist()
     retained = (w * Fraction(1, leaves[v]) for w, v in zip(base_weights, hierarchy.lift(0, level).tolist()))
@@ -29,10 +26,7 @@ def level_information(hierarchy: Hierarchy, level: int, weights: Weights | None 
 def sweep_order(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None = None
 ) -> tuple[tuple[int, ...], ...]:
-    """All combinations of levels, most mean information first; ties go to the finer level of the earlier attribute.
-
-    The order of level vectors of TZ09 Def. 6, attributes given most important first; exact.
-    """
+    """All combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
     nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
     return _by_information(nodes, _retained(hierarchies, weights))
 
@@ -42,10 +36,10 @@ def sweep_chains(
     weights: Sequence[Weights | None] | None = None,
     most: int | None = None,
 ) -> tuple[tuple[int, ...], ...]:
-    """Some combinations of levels in the same order, where all are too many: (m + 1) m h at most, of m heights h.
+    """Some combinations of levels in the same order, where all are too many; beyond `most` those of one chain alone.
 
     Each step of a chain, from all base values to all suppressed, generalizes the attribute that loses least information;
-    each chain but the first keeps one attribute as it is to the end. most: no chain goes beyond it but the first.
+    each chain but the first keeps one attribute as it is to the end.
     """
     retained = _retained(hierarchies, weights)
     nodes = set(_chain(retained, None))
@@ -88,11 +82,8 @@ def average_class_size(sizes: CountArray) -> float:
 
 
 def discernibility(sizes: CountArray, suppressed: int = 0) -> int:
-    """Sum over the rows of how many rows look the same; each suppressed row costs as many as there are in all.
-
-    sizes: rows of each class. Exact for any count.
-    """
-    squares: int = sum(size * size for size in sizes.tolist())
+    """Sum over the rows of how many rows look the same; each suppressed row costs as many as there are in all."""
+    squares: int = sum(size * size for size in sizes.tolist())  # exact for any count
     return squares + suppressed * (int(sizes.sum()) + suppressed)
 
 

@@ -1,8 +1,7 @@
 """Published single tables in CSV files: whether one keeps what it promises, and one as the base of marginals (KG06 7).
 
-Readers who cannot tell in which of several classes a person is know no more than of the worst of them: shares of the k
-commonest values are convex. What a generalized sensitive value tells depends on which base values occur at all (TZ09 after
-Def. 2), and the file does not show all of these. So a verdict is undecided unless it is the same for all possibilities.
+What a generalized sensitive value tells depends on which base values occur at all (TZ09 after Def. 2), and the file does
+not show all of these. So a verdict is undecided unless it is the same for all possibilities.
 """
 
 import csv
@@ -28,18 +27,12 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
 Labels = tuple[str, ...]
 
-# A base must hold the rows of the data, each column at one level of its hierarchy: then it is a margin of the data, and a
-# release that contains it is judged with it. Tables with suppressed rows, or with classes that are generalized each in its
-# own way, are refused: they are no margin, and their difference to marginals tells of rows (the tests have fourteen rows of
-# which one man is left).
+# A base must be a margin of the data, so that a release that contains it is judged with it. Tables with suppressed rows, or
+# with classes that are generalized each in its own way, are none: their difference to marginals tells of rows.
 
 
 def is_file(base: str) -> bool:
-    """Whether the base of a policy names a file: one of CSV.
-
-    >>> is_file("tables/published.csv"), is_file("best")
-    (True, False)
-    """
+    """Whether the base of a policy names a CSV file."""
     return base.casefold().endswith(".csv")
 
 
@@ -209,7 +202,6 @@ def _finding(
 
 
 def _counted(published: PublishedTable, columns: Sequence[str], criterion: str, k: int) -> Finding:
-    """Whether so many rows share each combination of labels in some columns."""
     counts = published.among(columns)
     least = min(counts.items(), key=lambda item: (item[1], item[0]), default=None)
     verdict = Verdict.HOLDS if least is None or least[1] >= k else Verdict.FAILS
@@ -246,7 +238,10 @@ def _diverse(
             f"{name} generalizes values of {sensitive!r}; what these tell is said by functional:tau,l only, not by "
             f"{diversity}"
         )
-    if diversity.is_relative:  # it compares with all rows of the file, and names values
+    if diversity.is_relative:  # it compares with all rows of the file, and may name values that have none
+        named = {label for field in vars(diversity).values() if isinstance(field, tuple) for label in field}
+        if attribute.hierarchy is None:
+            hierarchy = Hierarchy.from_rows((label, SUPPRESSED) for label in sorted({*hierarchy.labels[0], *named}))
         labels = list(hierarchy.labels[0])
     counts = np.array([[rows[label] for label in labels] for rows in classes.values()], dtype=np.int64)
     if diversity.is_relative:

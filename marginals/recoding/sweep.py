@@ -18,12 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checks.diversity.criteria import Functional, Induction
+from checks.diversity.criteria import Functional
 from checks.diversity.criterion import Diversity, satisfies
 from marginals.arguments import elements_of, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.lattice import lattice_nodes
-from marginals.recoding.local_recoding import LocalRecoding, occurrence_weights, require_rows, requirement_of
+from marginals.recoding.local_recoding import (
+    LocalRecoding,
+    occurrence_weights,
+    require_rows,
+    requirement_of,
+    with_induction,
+)
 from marginals.recoding.measures import sweep_chains, sweep_order
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
@@ -49,8 +55,8 @@ MOST_LOOKS = 1_000_000_000
 class InducedBound:
     """A (tau, l) requirement on classes that come as counts of shape (classes, published values).
 
-    Each published value counts in part for every base value under it (TZ09 Def. 2). shares: these parts as whole numbers,
-    shape (published values, base values), so that all verdicts are exact; `scale` is what a whole row counts for.
+    shares: what each published value counts for each base value under it (TZ09 Def. 2), shape (published values, base
+    values); whole numbers, so that all verdicts are exact. scale: what a whole row counts for.
     """
 
     def __init__(self, requirement: Functional, levels: IndexArray, rows: int) -> None:
@@ -100,7 +106,7 @@ class InducedBound:
         return np.asarray((cumulative * self._unit <= totals[:, None] * self._bounds).all(axis=1), dtype=bool)
 
     def _lowered(self, counts: CountArray, heights: NDArray[Any]) -> CountArray:
-        """The rows left if no base value may have a mass above its class's height; the least general rows go first."""
+        # The rows left if no base value may have a mass above its class's height; the least general rows go first.
         lowered = np.empty_like(counts)
         room = np.repeat(heights[:, None], self.shares.shape[1], axis=1)
         for value, under, shares in self._general:
@@ -112,9 +118,8 @@ class InducedBound:
     def thinned(self, counts: CountArray) -> CountArray:
         """The rows left of each class if rows of its dominant base value are removed, one by one, until it passes.
 
-        Each time the least general row goes (TZ09 III.D), so the masses are cut at a height that sinks. It is found by
-        halving, and the rows of the last cut are given back as far as they may. Rows of general values count in parts, so
-        that a class can pass, fail and pass again: there rows are removed one by one too, and what leaves more is taken.
+        Each time the least general row goes (TZ09 III.D), so halving finds the height that cuts the masses. With general
+        values a class can pass, fail and pass again: there rows are removed one by one too; what leaves more is taken.
         """
         left = counts.copy()
         failing = np.flatnonzero(~self.holds(counts))
@@ -153,9 +158,7 @@ class InducedBound:
 
 
 class _Rows(NamedTuple):
-    """Groups of equal rows: their base cells, the nodes of their sensitive values (an axis each), and positive counts."""
-
-    cells: IndexArray
+    cells: IndexArray  # of base values
     nodes: IndexArray
     counts: CountArray
 
@@ -169,11 +172,9 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Measure:
-    """How classes are judged in one sensitive attribute. column_of: for each node the column of its counts."""
-
-    axis: int
+    axis: int  # of the sensitive attributes
     taxonomy: Taxonomy
-    column_of: IndexArray
+    column_of: IndexArray  # of the counts of each node
     bound: InducedBound
 
     @classmethod
@@ -181,15 +182,11 @@ class _Measure:
         attribute = table.sensitive[axis]
         taxonomy = Taxonomy(table.domain.hierarchy(attribute))
         values = np.unique(nodes)[::-1]  # the most general first
-        levels = taxonomy.levels[values]
-        published = list(zip(levels.tolist(), (values - np.array(taxonomy.offsets)[levels]).tolist()))
-        induction = Induction.of_values(
-            taxonomy.hierarchy, published, occurrence_weights(table, [attribute])[attribute]
-        )
+        weights = occurrence_weights(table, [attribute])[attribute]
+        induced = with_induction(requirement, taxonomy, values, weights)
         column_of = np.zeros(taxonomy.size, dtype=np.intp)
         column_of[values] = np.arange(len(values))
-        bound = InducedBound(Functional(requirement.tau, requirement.l, induction), levels, rows)
-        return cls(axis, taxonomy, column_of, bound)
+        return cls(axis, taxonomy, column_of, InducedBound(induced, taxonomy.levels[values], rows))
 
     def columns(self, rows: _Rows) -> IndexArray:
         return self.column_of[rows.nodes[:, self.axis]]
@@ -247,8 +244,9 @@ def sweep(
     if len(rest.cells):
         closed.append((order[-1], rest))
     nodes, counts = zip(*((_nodes(table, rows, levels), rows.counts) for levels, rows in closed))
-    cells = GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
-    return LocalRecoding(cells, table.quasi_identifiers, table.sensitive, occurrence_weights(table, table.sensitive))
+    return LocalRecoding.of(
+        table, GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
+    )
 
 
 def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functional, k: int) -> _Swept:
@@ -275,10 +273,12 @@ def _swept_whole(table: Table, order: Sequence[Mapping[str, int]], diversity: Di
             passes[passes] = satisfies(diversity, held.reshape(-1, values).astype(np.int64))
         return passes
 
-    def retained(rows: _Rows, class_of: IndexArray) -> CountArray:
-        return np.where(passing(rows, class_of)[class_of], rows.counts, 0)
-
-    closed, rest = _closed_classes(table, order, _all_rows(table), retained)
+    closed, rest = _closed_classes(
+        table,
+        order,
+        _all_rows(table),
+        lambda rows, class_of: np.where(passing(rows, class_of)[class_of], rows.counts, 0),
+    )
     while len(rest.cells) and not passing(rest, np.zeros(len(rest.cells), dtype=np.intp)).all():
         if not closed:
             raise NothingPublishableError(f"all {table.rows:,} rows together do not satisfy {diversity}")
@@ -401,7 +401,7 @@ def _diversified(table: Table, rows: _Rows, requirement: Functional) -> _Rows:
 
 
 def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
-    """How many rows of each node must take its parent for a sensitive value: shape (nodes,)."""
+    # Of each node, the number that must take its parent for a sensitive value.
     taxonomy, bound = measure.taxonomy, measure.bound
     counts = measure.tally(rows, np.zeros(len(rows.cells), dtype=np.intp), 1)
     raised = np.zeros(taxonomy.size, dtype=np.int64)
@@ -421,9 +421,8 @@ def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
 def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
 
-    axes: the quasi-identifiers, the most important first. Base values that occur have weight 1. Levels that merge
-    nothing are taken for the finest that they equal. Beyond `MAX_LEVELS` combinations, or `MAX_LOOKS` looks at rows, only
-    those on some chains are in the order. Raises InputError where one chain alone takes more than `MOST_LOOKS`.
+    axes: the quasi-identifiers, the most important first. Levels that merge nothing are taken for the finest that they
+    equal. Raises InputError where one chain alone takes more than `MOST_LOOKS`.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     rows = max(len(table.base_counts), 1)

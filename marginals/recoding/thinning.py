@@ -31,10 +31,6 @@ def kept_rows(counts: CountArray, diversity: Diversity | None, k: int = 1) -> Co
     """Of each class the most rows that satisfy a criterion and are at least k, by value; none where no rows do.
 
     counts: shape (classes, values), rows; so is the result. diversity: distinct, simple, entropy, recursive or functional.
-
-    >>> from checks.diversity.registry import parse_diversity
-    >>> kept_rows(np.array([[9, 3, 0], [2, 2, 2], [5, 0, 0]]), parse_diversity("simple:2")).tolist()
-    [[3, 3, 0], [2, 2, 2], [0, 0, 0]]
     """
     remaining = np.array(counts, dtype=np.int64)
     if diversity is not None and len(remaining):
@@ -45,11 +41,8 @@ def kept_rows(counts: CountArray, diversity: Diversity | None, k: int = 1) -> Co
 
 
 def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
-    """Failing classes with their most frequent values lowered as little as will do.
-
-    What majorizes a class that fails fails, too, and of all ways to keep s rows the most even one lowers the most frequent
-    values to one height. Whole heights pass up to some T; above it each number of values that are one higher is tried.
-    """
+    # What majorizes a class that fails fails, too, and of all ways to keep s rows the most even one lowers the most frequent
+    # values to one height. Whole heights pass up to some T; above it each number of values that are one higher is tried.
     low, high = np.zeros(len(counts), dtype=np.int64), counts.max(axis=1, initial=0)
     while (low + 1 < high).any():
         middle = np.maximum((low + high) // 2, 1)
@@ -68,10 +61,9 @@ def _levelled(counts: CountArray, diversity: Diversity) -> CountArray:
 
 @dataclass(frozen=True, eq=False)
 class ThinnedTable:
-    """One full-domain table of which some rows are left out, and what remains satisfies the requirements.
+    """One full-domain table without some rows, so that it satisfies the requirements.
 
-    left_out: rows that it does not show. thinned: classes that lost some rows, dropped: those that lost all.
-    information_utility, kl_divergence: rows that are left out count as rows of which nothing is known.
+    thinned: classes that lost some rows, dropped: all. In the utility and the divergence, of rows left out nothing is known.
     """
 
     levels: Margin
@@ -125,15 +117,9 @@ def thinned_table(table: Table, levels: Mapping[str, int], requirements: Require
     table = named_table(table, {**levels, **dict.fromkeys(table.sensitive, 0)}, requirements.least_count + left_out)
     margin = _shown(table, levels)
     rows = remaining[_places(margin, table)]
-    missing, nodes = margin.counts - rows, nodes_of(margin)
-    shown = GeneralizedCells.from_rows(table.domain, nodes[rows > 0], rows[rows > 0])
-    roots = np.array([Taxonomy(hierarchy).root for hierarchy in table.domain.hierarchies], dtype=np.intp)
-    unknown = np.broadcast_to(roots, nodes.shape)[missing > 0]
-    both = GeneralizedCells.from_rows(
-        table.domain,
-        np.concatenate([nodes[rows > 0], unknown]),
-        np.concatenate([rows[rows > 0], missing[missing > 0]]),
-    )
+    nodes, roots = nodes_of(margin), [Taxonomy(hierarchy).root for hierarchy in table.domain.hierarchies]
+    shown = GeneralizedCells.from_rows(table.domain, nodes, rows)
+    both = GeneralizedCells.from_rows(table.domain, np.vstack([nodes, roots]), np.append(rows, left_out))
     sizes = remaining.sum(axis=1)
     return ThinnedTable(
         levels=Margin(levels),

@@ -68,12 +68,9 @@ from models.tables.hierarchy import Domain, Hierarchy
 class TableRisk:
     """The risk of disclosing a table (LSFB09 Definitions 3 and 4).
 
-    names, prior: of the dictionaries. losses, counts: of each record under each dictionary, and how many of its entries
-    are consistent with it, shape (dictionaries, records). utility: of each record, shape (records,). bounds: for each
-    dictionary whether no attacker with one that is more general and holds the same people can do more without linkage
-    (Proposition 1). own_fits: for each dictionary whether the person's own entry fits each record, shape (records,); None
-    if it is not known which entry that is. linked: the losses of records that are first linked with public ones; None
-    without linkage. weights: how often each record counts in means, shape (records,); None for once each.
+    losses, linked: of each record by dictionary, and if linked with public records first. counts: entries consistent with
+    it; shape (dictionaries, records). bounds: for each dictionary whether Proposition 1 holds. own_fits: for each whether
+    the person's own entry fits, shape (records,), None if unknown. weights: of records in means, None for 1 each.
     """
 
     names: tuple[str, ...]
@@ -88,9 +85,6 @@ class TableRisk:
 
     def _means(self, by_dictionary: FloatArray) -> FloatArray:
         return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
-
-    def _expected(self, by_dictionary: FloatArray) -> float:
-        return float(product(self.prior, by_dictionary).sum())
 
     @property
     def expected_losses(self) -> FloatArray:
@@ -120,12 +114,7 @@ class TableRisk:
     @property
     def bayes_risk(self) -> float:
         """The risk expected over the dictionaries."""
-        return self._expected(self.risks)
-
-    @property
-    def linked_bayes_risk(self) -> float | None:
-        """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
-        return None if self.linked is None else self._expected(self._means(self.linked))
+        return float(product(self.prior, self.risks).sum())
 
     @property
     def worst_case_risk(self) -> float:
@@ -167,20 +156,13 @@ ALL_OTHERS = "*"
 
 @dataclass(frozen=True)
 class HarmModel:
-    """The harm to a person who is identified, and to one who is missed.
+    """The harm to a person who is identified, and to one who is missed (`missed`).
 
-    family: how the weights of what is disclosed make up the harm: their sum, or e to that power. weights: of the base
-    values of attributes, less up their hierarchies, infinite to forbid disclosure, 0 for an attribute that is not named; one
-    for all values of an attribute, or by value, with 0 or the weight of `*` for those not named. None: identification itself
-    is a harm of 1. interactions: sets of attributes, and the weight of disclosing all of a set. missed: harm to a person
-    whom the attacker does not identify. personal: weights of people's own, in columns named like the attributes; they take
-    the place of the weight of an attribute, and multiply the weights of values; `weights` holds for all others. The weight
-    of an interaction and `missed` may name a column of `personal` instead; then each person needs a row there.
+    family: the sum of the weights of what is disclosed, or e to that power. weights: of an attribute, or of its base values
+    (`*`: those not named); infinite forbids disclosure, None makes identification itself a harm of 1. interactions: weights
+    of disclosing all of a set of attributes. personal: people's own weights of attributes, which take their place and
+    multiply those of values. An interaction and `missed` may name a column of `personal`, with a row for each person.
     Raises InputError for interactions or personal weights without `weights`.
-
-    >>> import pandas as pd
-    >>> own = PeopleTable("own.csv", pd.DataFrame({"id": ["p", "q"], "both": [4, 0]}), "id")
-    >>> model = HarmModel(weights={"age": 1.0}, interactions=((("age", "illness"), "both"),), personal=own)
     """
 
     family: type[Linear] | type[Multiplicative] = Linear
@@ -204,10 +186,7 @@ class HarmModel:
         return float(weight) if isinstance(weight, int | float) else 1.0
 
     def shares_of(self, attribute: str, taxonomy: Taxonomy) -> FloatArray:
-        """The share of that weight of each node of an attribute's taxonomy, shape (nodes,).
-
-        Raises InputError if a weight is given to a value that is none of its base values.
-        """
+        """The share of that weight of each node, shape (nodes,). Raises InputError for a weight of an unknown value."""
         by_value = (self.weights or {}).get(attribute)
         if by_value is None or isinstance(by_value, int | float):
             return harmonic_shares(taxonomy)
@@ -229,8 +208,7 @@ class HarmModel:
     def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
         """The sensitivity of what is disclosed of some people, in the order of their rows.
 
-        Raises InputError if personal weights cannot be matched with these people, or are no weights, or if a weight is given
-        to a value that an attribute does not have.
+        Raises InputError for personal weights of unknown people or that are no numbers, and as `shares_of`.
         """
         if self.weights is None:
             return Constant(1.0)
@@ -251,7 +229,6 @@ class HarmModel:
         return self.family(Weights(shares, tuple(terms), np.stack(columns, axis=-1).astype(np.float64)))
 
     def _own(self, column: str, people: PeopleTable) -> FloatArray:
-        """What a column of the personal weights holds for each person. Raises InputError if it holds nothing."""
         if self.personal is None:
             raise InputError(
                 f"section [risk] names the column {column!r} for people's own harm, and no table that has it; "
@@ -291,10 +268,8 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
 class BundleRisk:
     """The risk of a release for the people of the dictionaries, and its information, so that releases can be compared.
 
-    release: its name. bounds: of the risk, by what its marginals prove of the number of rows that fit each person.
-    total_information: nats that its marginals tell of the table, the counts of each attribute by itself among them; None
-    without a junction tree. log_base_cells: ln of how many base cells its hierarchies have, which it cannot exceed; releases
-    of one table that agree in it have comparable information.
+    bounds: of the risk, by the proven number of rows that fit each person. total_information: nats that its marginals tell
+    of the table; None without a junction tree. It is at most log_base_cells, and comparable where these agree.
     """
 
     release: str
@@ -313,11 +288,8 @@ def are_comparable(risks: Sequence[BundleRisk]) -> bool:
 
 
 def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
-    """A collection over the hierarchies of the table, which name the base values that a bundle keeps to itself.
-
-    A published hierarchy that is no part of the table's stays as it is. Of the levels that may be those of a published one,
-    those come first whose values in the rows are all published, since a release of these rows shows each.
-    """
+    # The table's hierarchies name the base values that a bundle keeps to itself. A release of these rows shows each of
+    # their values, so levels of which that is true come first. Other published hierarchies stay as they are.
     hierarchies, levels = {}, {}
     for name, published in collection.domain.items():
         hierarchies[name], levels[name] = published, tuple(range(published.height + 1))
@@ -348,11 +320,9 @@ QUICK = 150_000_000
 class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 
-    table: what is disclosed. attackers: what they hold. harm: what they do to whom they identify. rules: by which the
-    table is disclosed. row_weight: the column of
-    the table that says how often each row counts in means, once by default; dictionaries stay as they are. minimax: whether
-    levels are chosen against the worst dictionary and not the expected one: with a bound on the loss of each row under the
-    one that is worst for it, else for the least of the largest risk over the dictionaries.
+    row_weight: the column of the table that says how often each row counts in means, once by default. minimax: whether
+    levels are chosen against the worst dictionary: with a bound on the loss of each row under the one that is worst for it,
+    else for the least of the largest risk over the dictionaries.
     Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.harm import Linear
@@ -377,9 +347,8 @@ class RiskAssessment:
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
-        enlarged = [*domain.attributes, *self.attackers.added_columns]
-        named = [(name, enlarged) for name in self.harm.attributes]
-        for name, known in named:
+        known = [*domain.attributes, *self.attackers.added_columns]
+        for name in self.harm.attributes:
             if name not in known:
                 raise InputError(
                     f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(known)}"
@@ -436,11 +405,6 @@ class RiskAssessment:
             raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
         return weights
 
-    @property
-    def most_utility(self) -> float:
-        """The utility of a record with base values everywhere."""
-        return float(self.originals.space.heights.sum())
-
     @cached_property
     def _people(self) -> PeopleTable:
         return PeopleTable.of_rows(self.table.rows)
@@ -465,14 +429,12 @@ class RiskAssessment:
         )
 
     def _own_entries(self, dictionary: PeopleTable) -> IndexArray | None:
-        """For each record the entry of its person, -1 for none; None if entries are not known by person."""
         try:
             return dictionary.rows_about(self._people)
         except InputError:
             return None
 
     def _is_bound(self, records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> bool:
-        """Whether LSFB09 Proposition 1 makes the risk an upper bound of that under more general dictionaries."""
         numbered = Dictionary(dictionary.entries, np.arange(len(dictionary)))
         try:
             if own_entries is not None:
@@ -482,22 +444,18 @@ class RiskAssessment:
         return own_entries is not None
 
     def _linked_losses(self, disclosed: Records, linkage: Linkage) -> FloatArray:
-        """The losses of records that are linked with public ones first: shape (dictionaries, records)."""
         space = linkage.enlarged_space(self.table.rows.domain, self.attackers.dictionaries)
         unknown = np.tile(space.roots[len(disclosed.space) :], (len(disclosed), 1))
         records, public = Records(space, np.hstack([disclosed.nodes, unknown])), linkage.public.records(space)
         links = linkage.links(records, public, self._people)
         harm = self.harm.harm(space, self._people)
-        losses = []
-        for people in self.attackers.dictionaries:
-            dictionary = Dictionary(people.records(space))
-            losses.append(linkage_losses(records, public, links, dictionary, harm))
-        return np.stack(losses)
+        dictionaries = [Dictionary(people.records(space)) for people in self.attackers.dictionaries]
+        return np.stack([linkage_losses(records, public, links, dictionary, harm) for dictionary in dictionaries])
 
     def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
-        """The best disclosure of each row as it is, whatever the rules (LSFB09 section 4), without linkage.
+        """The best disclosure of each row, whatever the rules (LSFB09 section 4), without linkage.
 
-        progress: told of combinations of levels, row by row. Raises InputError for a utility that no row can have.
+        Raises InputError for a utility that no row can have.
         """
         rows, levels = np.arange(len(self.originals)), 0 * self.originals.space.heights
         most = self.problem.utility(rows, levels).max()
@@ -512,8 +470,7 @@ class RiskAssessment:
     def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> Optimum:
         """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
 
-        progress: told of combinations of levels. Raises InputError without a frontier, or if no disclosure with a finite
-        risk is allowed.
+        Raises InputError without a frontier, or if no disclosure with a finite risk is allowed.
         """
         self._require_frontier()
         try:
@@ -591,7 +548,6 @@ class RiskAssessment:
 
 
 def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:
-    """Whether each record's person has an entry that fits it; None if entries are not known by person."""
     if own_entries is None:
         return None
     fits = own_entries >= 0

@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PeopleTable:
-    """A named table with one row a person.
+    """A named table with one row a person. identifier: its column that names people. missing: texts for no value.
 
-    identifier: its column that names people, None if there is none. missing: texts that stand for no value. is_row_by_row:
-    whether its rows are about the people of the disclosed table, in the same order. decimal: the sign before the fraction of
-    a number.
+    is_row_by_row: whether its rows are about the people of the disclosed table, in the same order.
     """
 
     name: str
@@ -57,11 +55,10 @@ class PeopleTable:
         return replace(cls.of_rows(rows), name="the table's quasi-identifiers", frame=rows.frame[columns])
 
     def __len__(self) -> int:
-        """Number of rows."""
         return len(self.frame)
 
     def shared_columns(self, attributes: Iterable[str]) -> tuple[str, ...]:
-        """Those of some attributes that it has a column for."""
+        """Return the attributes that it has a column for."""
         return tuple(name for name in attributes if name in self.frame.columns)
 
     def values(self, column: str) -> tuple[str, ...]:
@@ -71,10 +68,9 @@ class PeopleTable:
         return tuple(factorized(self.frame[column], {*self.missing, SUPPRESSED})[1])
 
     def records(self, space: RecordSpace) -> Records:
-        """Its rows as records. A label may be of any level; of several levels that have it, the lowest is meant.
+        """Return its rows as records, each label at the lowest level that has it; missing values are suppressed.
 
-        Missing values are suppressed, and so are attributes that the table has no column for. Raises InputError for a
-        label that no level has, naming the column and the row (from 1), never the value.
+        Raises InputError for a label that no level has, naming the column and the row (from 1), never the value.
         """
         nodes = np.tile(space.roots, (len(self), 1))
         for axis, (attribute, taxonomy) in enumerate(zip(space.domain.attributes, space.taxonomies)):
@@ -92,8 +88,7 @@ class PeopleTable:
     def rows_about(self, people: "PeopleTable") -> IndexArray:
         """For each row of another table the row here that is about the same person, -1 for none: shape (len(people),).
 
-        People are matched by identifier, or by their order if both tables are row by row. Raises InputError if the other
-        table has no column of identifiers, this one lacks it, or one of them names a person twice.
+        Raises InputError if a table has no column of identifiers or names a person twice, unless both are row by row.
         """
         import pandas as pd
 
@@ -114,12 +109,11 @@ class PeopleTable:
 
 
 def _nodes(taxonomy: Taxonomy, labels: Sequence[str], decimal: str) -> IndexArray:
-    """The lowest node of each label, or of the number or date that it spells; -1 if there is none: shape (labels,)."""
+    # Of each label, or of the number or date that it spells; -1 if there is none.
     # Read from the top down, so that the lowest of equal labels stays.
     node_of = {label: node for node, label in reversed(list(enumerate(taxonomy.labels)))}
-    nodes = [node_of.get(label, -1) for label in labels]
-    spelled = (node_of.get(base_text(label, decimal), -1) if node < 0 else node for label, node in zip(labels, nodes))
-    return np.fromiter(spelled, dtype=np.intp, count=len(nodes))
+    spelled = (label if label in node_of else base_text(label, decimal) for label in labels)
+    return np.array([node_of.get(label, -1) for label in spelled], dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -150,10 +144,9 @@ class Linkage:
         return RecordSpace(Domain.of(hierarchies))
 
     def links(self, disclosed: Records, public: Records, people: PeopleTable) -> Links:
-        """Links of each disclosed record with all public ones that fit it, all equally likely.
+        """Links of each disclosed record, row by row of `people`, with all public ones that fit it, all equally likely.
 
-        people: whom the disclosed records are about, row by row. A link is right if identifiers say so; without
-        identifiers every link is taken to be right. Raises InputError for identifiers that name a person twice,
+        Without identifiers every link is taken to be right. Raises InputError for identifiers that name a person twice,
         DisclosureRuleError for too many links.
         """
         links = uniform_links(disclosed, public)
@@ -164,10 +157,9 @@ class Linkage:
 
 @dataclass(frozen=True)
 class Attackers:
-    """Attackers who hold one of some dictionaries.
+    """Attackers who hold one of some dictionaries, with the probabilities `prior`.
 
-    dictionaries: tables of people. prior: the probability of each. linkage: what attackers link with disclosed records
-    before they look for people. Raises DisclosureRuleError unless the prior is one probability for each dictionary.
+    Raises DisclosureRuleError unless the prior is one probability for each dictionary.
     """
 
     dictionaries: tuple[PeopleTable, ...]
@@ -199,9 +191,8 @@ class Attackers:
 def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[PeopleTable]) -> Rows:
     """The rows over hierarchies that hold the values of other tables too, if hierarchies are made from values.
 
-    source, k: where the rows are from, and the k with which their fitted ladders begin. A flat hierarchy takes any value of
-    the other tables; intervals, dates and prefixes take those that are of their kind. A fitted ladder with values that no
-    row has is fitted again, these counted as held by nobody.
+    k: with which fitted ladders begin; one with values that no row has is fitted again. Intervals, dates and prefixes take
+    values of their kind.
     """
     domain, hierarchies = rows.domain, dict(rows.domain.items())
     for name, hierarchy in hierarchies.items():
@@ -223,7 +214,6 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
 def _values_beside(
     attribute: Attribute, name: str, hierarchy: Hierarchy, others: Sequence[PeopleTable]
 ) -> Iterable[str]:
-    """The base values of an attribute that other tables have, and no level of its hierarchy."""
     labels = {label for level in hierarchy.labels for label in level}
     has_spellings = bool(attribute.dates) or NumberFormat.of(hierarchy.labels[0]) is not None
     for other in others:
@@ -238,7 +228,6 @@ def _values_beside(
 
 
 def _wider(attribute: Attribute, rows: Rows, name: str, base_values: set[str], k: int) -> Hierarchy:
-    """The hierarchy of an attribute with more base values than the rows have."""
     wider = attribute.hierarchy_of(base_values)
     if not attribute.is_fitted:
         return wider

@@ -6,7 +6,7 @@ silently holds for nobody discloses what it should hide. A missing value equals 
 != and not in hold for it, as does the negation of the rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +27,6 @@ from marginals.conditions import (
     Negation,
     Operand,
     Where,
-    atoms,
     columns_of,
     formula_of,
     in_message,
@@ -83,7 +82,6 @@ class _Values:
 
     @cached_property
     def _format(self) -> NumberFormat | None:
-        """The format in which all values are numbers, the empty text being none; None if there is no such format."""
         written = self._written
         return written if written is not None and all(written.is_number(text) for text in self.texts if text) else None
 
@@ -107,34 +105,26 @@ class _Values:
 
 @dataclass(frozen=True, eq=False)
 class _BoundCondition:
-    """A condition with its columns, the hierarchies of the table's attributes, and the texts that stand for no value."""
-
     condition: Where
     columns: Mapping[str, _Values]
     hierarchies: Mapping[str, Hierarchy]
     missing: frozenset[str]
 
     def holds(self, formula: Formula) -> BoolArray:
-        bound = self._bind(formula)
-        for atom in atoms(bound):
-            self._check(atom)
-        return self._truth(bound)
-
-    def _truth(self, formula: Formula) -> BoolArray:
         match formula:
             case Negation(term=term):
-                return ~self._truth(term)
+                return ~self.holds(term)
             case Conjunction(terms=terms):
-                return np.asarray(np.logical_and.reduce(list(map(self._truth, terms))))
+                return np.asarray(np.logical_and.reduce([*map(self.holds, terms)]))
             case Disjunction(terms=terms):
-                return np.asarray(np.logical_or.reduce(list(map(self._truth, terms))))
-            case Membership(column=column, values=values):
-                places = self._places(formula)
-                return np.isin(places[column], [places[value] for value in values])
-            case Comparison(left=left, sign=sign, right=right):
-                places = self._places(formula)
-                return np.asarray(_COMPARED[sign](places[left], places[right]))
-        raise TypeError("choices must be bound before")
+                return np.asarray(np.logical_or.reduce([*map(self.holds, terms)]))
+            case Choice(column=column, texts=texts):
+                return self.holds(Disjunction(tuple(self._chosen(column, text) for text in texts)))
+        self._check(formula)
+        places = self._places(formula)
+        if isinstance(formula, Membership):
+            return np.isin(places[formula.column], [places[value] for value in formula.values])
+        return np.asarray(_COMPARED[formula.sign](places[formula.left], places[formula.right]))
 
     def _places(self, atom: Atom) -> dict[Operand, FloatArray]:
         """Numbers that compare as the operands of an atom do: of a column shape (rows,), NaN for what is missing."""
@@ -155,25 +145,13 @@ class _BoundCondition:
             return self.columns[operand.name].kind
         return _TEXTS if isinstance(operand, str) else _NUMBERS
 
-    def _bind(self, formula: Formula) -> Formula:
-        match formula:
-            case Choice(column=column, texts=texts):
-                return _either([self._chosen(column, text) for text in texts])
-            case Negation(term=term):
-                return Negation(self._bind(term))
-            case Conjunction(terms=terms):
-                return Conjunction(tuple(map(self._bind, terms)))
-            case Disjunction(terms=terms):
-                return Disjunction(tuple(map(self._bind, terms)))
-        return formula
-
     def _chosen(self, column: Column, text: str) -> Formula:
         kind, labels = self._kind(column), self._labels(column)
         if labels is not None and (inside := labels.labelled(text)) is not None:
             return self._among(column, labels, inside)
         divided = parts(text) if labels is None else labels.parts(text)
         if len(divided) > 1:
-            return _either([self._chosen(column, part) for part in divided])
+            return Disjunction(tuple(self._chosen(column, part) for part in divided))
         if (exact := unquoted(text)) is not None:
             return Membership(column, (self._constant(exact, kind),))
         if kind == _NUMBERS:
@@ -195,14 +173,12 @@ class _BoundCondition:
         return self._among(column, labels, meaning.surely)
 
     def _labels(self, column: Column) -> Labels | None:
-        """The labels of an attribute; of another column of texts those that occur, flat."""
         hierarchy = self.hierarchies.get(column.name)
         if hierarchy is None and self._kind(column) == _TEXTS:
             hierarchy = Hierarchy.flat(self.columns[column.name].texts)
         return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
 
     def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
-        """The values under a label; of several, those that do not stand for no value."""
         values = self.columns[column.name]
         named = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
         if values.kind == _TEXTS and column.name in self.hierarchies:
@@ -212,7 +188,6 @@ class _BoundCondition:
         return Membership(column, tuple(self._constant(text, values.kind) for text in named))
 
     def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
-        """A number that the column may have, or a range of numbers, which may hold for nobody."""
         if POINT.is_number(text):
             if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
                 raise self._not_chosen(column, "that it does not have")
@@ -220,12 +195,10 @@ class _BoundCondition:
         numbers = Range.of(text)
         if numbers is None or numbers.is_empty:
             raise self._not_chosen(column, "that is neither a number nor a range of numbers, such as 20-39 or >=65")
-        ends = []
-        if numbers.low.is_finite():
-            ends.append(Comparison(column, ">=" if numbers.with_low else ">", self._exact(float(numbers.low))))
-        if numbers.high.is_finite():
-            ends.append(Comparison(column, "<=" if numbers.with_high else "<", self._exact(float(numbers.high))))
-        return ends[0] if len(ends) == 1 else Conjunction(tuple(ends))
+        signs = (">=" if numbers.with_low else ">", "<=" if numbers.with_high else "<")
+        ends = zip(signs, (numbers.low, numbers.high))
+        within = (Comparison(column, sign, self._exact(float(end))) for sign, end in ends if end.is_finite())
+        return Conjunction(tuple(within))
 
     def _constant(self, text: str, kind: str) -> Constant:
         return self._exact(POINT.real(text)) if kind == _NUMBERS and POINT.is_number(text) else text
@@ -236,7 +209,6 @@ class _BoundCondition:
         return int(number) if number.is_integer() else number
 
     def _check(self, atom: Atom) -> None:
-        """Raise InputError for an atom that compares numbers with texts, or asks for a missing value."""
         columns = {o.name: self._kind(o) for o in operands(atom) if isinstance(o, Column)}
         constants = [o for o in operands(atom) if not isinstance(o, Column)]
         kinds = set(map(self._kind, constants))
@@ -269,7 +241,3 @@ class _BoundCondition:
             f"asks column {column.name!r} for a value {problem}; a text that rows may have stands between quotes, "
             f"`{column.name}` == 'TEXT'"
         )
-
-
-def _either(terms: Sequence[Formula]) -> Formula:
-    return terms[0] if len(terms) == 1 else Disjunction(tuple(terms))

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 class Shuffled:
     """An order drawn at random, each as likely as any other: where a row stands can tell whose it is.
 
-    seed: None draws from what the operating system holds for secrets, so that nobody can draw the same again. A number
-    makes the order repeatable, for tests: whoever knows or guesses it can restore the order of the source. Raises
-    InputError for a negative one.
+    seed: None draws from the secrets of the operating system. With a number, for tests, others can restore the order of the
+    source. Raises InputError for a negative one.
     """
 
     seed: int | None = None
@@ -111,12 +110,11 @@ def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> 
     >>> hidden.frame()["diagnosis"].value_counts().to_dict()
     {'Flu': 17, 'Gout': 16, 'Asthma': 13, '*': 2}
     """
-    _require_disclosed(table)
-    return generalize(table, attribute, condition, table.rows.domain.hierarchy(attribute).height)
+    return generalize(table, attribute, condition, None)
 
 
-def generalize(table: DisclosedTable, attribute: str, condition: Condition, level: int) -> DisclosedTable:
-    """Return the table with an attribute at a level, or as high as it is already, in some rows (Definition 7).
+def generalize(table: DisclosedTable, attribute: str, condition: Condition, level: int | None) -> DisclosedTable:
+    """Return the table with an attribute at a level (None: `*`) or as high as it is, in some rows (Definition 7).
 
     Errors as for `hide`; DisclosureRuleError for a level that the attribute does not have.
 
@@ -126,13 +124,10 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     >>> sorted(table.frame()["age"].unique())
     ['22', '27', '34', '38', '40-59', '45']
     """
-    _require_disclosed(table)
+    require(table, DisclosedTable, "table", "what marginals.disclose(rows, rules) returns")
+    level = table.rows.domain.hierarchy(attribute).height if level is None else level
     rows = selected(table, condition)
     return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
-
-
-def _require_disclosed(table: object) -> None:
-    require(table, DisclosedTable, "table", "what marginals.disclose(rows, rules) returns")
 
 
 def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
@@ -149,10 +144,7 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     require(rows, Rows, "rows", "what marginals.read_rows(source, attributes) returns")
     table = DisclosedTable(rows, Disclosure.of(Records.from_codes(RecordSpace(rows.domain), rows.codes)))
     for rule in elements_of(rules, "rules", "a list of marginals.DisclosureRule"):
-        if rule.level is None:
-            table = hide(table, rule.attribute, rule.condition)
-        else:
-            table = generalize(table, rule.attribute, rule.condition, rule.level)
+        table = generalize(table, rule.attribute, rule.condition, rule.level)
     return table
 
 

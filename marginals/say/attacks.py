@@ -267,7 +267,6 @@ def _likely(likely: "LikelySmall | None") -> str:
 
 
 def _share(top: "Top") -> str:
-    """The share that is small, by the truth where it is known, else by the model."""
     return f"{top.expected if top.right is None else top.right:.0%}"
 
 
@@ -362,10 +361,6 @@ _LISTED = 8
 
 
 def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
-    """What additions tell that a release lacks, the certain first; then what was not examined.
-
-    has_truth: whether the hierarchies of the table itself were looked at.
-    """
     if told.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
     if told.small:

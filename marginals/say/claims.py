@@ -311,7 +311,6 @@ def rule_words(judged: JudgedRule, sensitive: Sequence[str]) -> dict[str, Any]:
 
 
 def _rule_said(judged: JudgedRule) -> str:
-    """The verdict on what was checked; a rule holds if nothing of it is unchecked and its texts are known."""
     if judged.verdict is Verdict.HOLDS and (judged.rule.unchecked or judged.rule.name not in rule_names()):
         return "all that was checked holds"
     return judged.verdict.value

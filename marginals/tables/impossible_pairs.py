@@ -10,9 +10,6 @@ from marginals.tables.attribute import Attribute, Role
 from marginals.tables.table import Table
 from models.errors import MarginalsError
 
-CONFIRMED = "confirmed"
-"""Key of an entry that says that everybody knows it."""
-
 
 def confirmed_pairs(
     entries: Sequence[Mapping[str, Any]], attributes: Mapping[str, Attribute]
@@ -24,8 +21,8 @@ def confirmed_pairs(
     pairs = []
     for number, entry in enumerate(entries, 1):
         where = f"data.impossible (entry {number})"
-        labels = {name: value for name, value in entry.items() if name != CONFIRMED}
-        FLAG.check(f"{where}.{CONFIRMED}", entry.get(CONFIRMED, False))
+        labels = dict(entry)
+        is_confirmed = FLAG.check(f"{where}.confirmed", labels.pop("confirmed", False))
         if len(labels) != 2:
             raise InputError(f'{where} names {len(labels)} columns, not two: write a = ["a1"] and b = ["b1", "b2"]')
         for name, texts in labels.items():
@@ -35,7 +32,7 @@ def confirmed_pairs(
                 raise InputError(f"{where} names {name!r}, {said}; impossible pairs are of two quasi-identifiers")
             if not TEXTS.check(f"{where}.{name}", texts):
                 raise InputError(f"{where}.{name} has no label")
-        if entry.get(CONFIRMED):
+        if is_confirmed:
             pairs.append({name: tuple(texts) for name, texts in labels.items()})
     return tuple(pairs)
 

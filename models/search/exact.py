@@ -40,9 +40,8 @@ _MOST_WAITING = 500_000
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, most: float = inf) -> SearchResult:
     """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
 
-    initial: what another search of the problem has found; by default local search looks for one. What is found is never
-    worse. most: collections that are gone on from, at most. Deterministic unless stopped. Raises SelectionError for an
-    objective that is a stopping rule only, NothingAllowedError for no collection.
+    initial: never undercut; local search by default. most: collections that are gone on from. Raises SelectionError for
+    an objective that is a stopping rule only, NothingAllowedError for no collection.
     """
     _ = problem.price
     looks = count()
@@ -131,7 +130,6 @@ class _Search:
         self._order = count()
 
     def run(self) -> SearchResult | None:
-        """What is found; None where the constraint depends on more margins together than those with the pivot."""
         self._enqueue(_State(0.0, 0, frozenset(), judged=False))
         proven = self.best
         while self._queue:
@@ -157,7 +155,6 @@ class _Search:
             heappush(self._queue, (bound, next(self._order), state))
 
     def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:
-        """What no collection undercuts that goes on from one."""
         return cost + self._to_go[judged](vertices) - self.entropy
 
     def _may_show(self, mask: Mask, state: _State) -> bool:

@@ -140,10 +140,7 @@ class _Choice:
         return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
 
     def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
-        """The total variation between the data of some attributes and the answer about them beside one more table.
-
-        shown: the part of all published tables that shows them. Values below a published one share its count equally.
-        """
+        """The total variation between the data of some attributes and the answer about them beside one more table."""
         part = Collection.of(shown.cube, (*shown.masks, candidate))
         data, names = self._core.collection.cube.table(whole), tuple(self._domain.margin(whole))
         grid = Grid.of(part, {a: part.finest_levels[a] for a in names})
@@ -161,7 +158,6 @@ class _Choice:
         return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))
 
     def _best(self, whole: Mask, candidates: Iterable[Mask]) -> FurtherTable | None:
-        """The candidate that gains the most for some attributes, of equals the one with fewer cells; None if none is new."""
         cells, shown = self._domain.cell_count, self._shown.within(whole)
         before = self._error(whole, shown)
         new = (mask for mask in candidates if all(mask & ~known for known in shown.masks))
@@ -169,7 +165,6 @@ class _Choice:
         return min(tables, key=lambda table: (-round(table.gain, _DIGITS), cells(table.mask), table.mask), default=None)
 
     def take_wanted(self, mask: Mask) -> None:
-        """Add the best table that shows no more than a margin, if there is room for one and it is new."""
         if mask & ~sum(self._own):
             margin = self._domain.margin(mask)
             raise SelectionError(f"the wanted further table {margin} shows an attribute that none may show")

@@ -239,7 +239,6 @@ def _additions(position: Position) -> Iterator[AddVertex | AddEdge]:
 
 
 def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
-    """All removals that may be allowed: of each attribute its finest step, and of each step its finest neighbors."""
     graph = position.graph
     all_steps, finer_steps = graph.domain.all_steps, graph.domain.finer_steps
     for vertex in vertices_of(graph.vertices):
@@ -253,7 +252,6 @@ def _removals(position: Position) -> Iterable[RemoveVertex | RemoveEdge]:
 
 
 def _parted(move: RemoveVertex | RemoveEdge, graph: InteractionGraph) -> Mask:
-    """What no margin shows together any more."""
     if isinstance(move, RemoveVertex):
         return 1 << move.vertex
     parted = graph.joined_steps(move.second)
@@ -266,10 +264,7 @@ def _next_step(position: Position, vertex: int) -> Iterable[int]:
 
 
 def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | AddEdge]:
-    """The additions whose gain or admission an addition, just made, can have changed.
-
-    Those are pairs with a vertex of the move whose common neighbours have grown. All others keep their separator.
-    """
+    """The additions, with a vertex of the move, whose common neighbours and so gain or admission can have changed."""
     graph = position.graph
     if isinstance(move, AddVertex):
         moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
@@ -327,10 +322,9 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def backward(problem: Problem, stop: Stop) -> SearchResult:
-    """Backward elimination from the largest collection whose margins are each allowed.
+    """Backward elimination from the largest collection whose margins are each allowed, then forward search.
 
-    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first. What
-    the result allows goes back by forward search, which begins at the initial collection if nothing was allowed.
+    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first.
     """
     start = problem.position(problem.initial)
     alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
@@ -395,13 +389,9 @@ def _reverse(move: Move) -> Move:
 
 # What chance gains: a search by the KL divergence alone pays for noise.
 #
-# A table of two attributes that have nothing to do with each other still gains about (its free parameters) / 2n nats from n
-# people. The least
-#
-#     KL(p || q) + D / 2n,    D = sum over cliques c(E) - 1  -  sum over separators c(S) - 1,
-#
-# is what is looked for instead, c(E) the cells of a margin that count (`interactions`). So every attribute keeps its own
-# table, and what two attributes show of each other has a price, that of a parameter being `Problem.price`.
+# A table of two unrelated attributes still gains about (its free parameters) / 2n nats from n people. What is looked for is
+# the least KL(p || q) + D / 2n, D being the sum of c(E) - 1 over cliques less that over separators, c(E) the cells of a
+# margin that count (`interactions`); the price of a parameter is `Problem.price`.
 
 
 def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:

@@ -4,19 +4,12 @@ One search for every problem: with and without levels, constraints and a price o
 that are near each other out of the margins that they share (ruin and recreate: Schrimpf et al., Journal of Computational
 Physics 159, 2000), or joins one with another or two step by step although single steps do not pay (variable depth:
 Kernighan and Lin, Bell System Technical Journal 49, 1970), or both; or it parts two attributes. The repair adds the edges
-that gain, the best first, and removes those that do not pay, among the pairs that the kick concerns. All kicks are needed:
-what is taken out comes back only by single edges that each pay, what is joined has no room where other margins hold its
-place, and a pair that is parted leaves room for others at little loss.
+that gain, the best first, and removes those that do not pay, among the pairs that the kick concerns. All kicks are needed;
+taking out costs the most time and parting the least for what each finds, so the first is drawn seldom.
 
 The search goes on from a worse collection if its loss is among the least few percent of all losses so far; the percentage
 falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
 better collection, so it ends the same on every machine.
-
-Taking out costs the most time and parting the least for what each finds, so the first is drawn seldom.
-
-It replaces a portfolio of six searches (forward with prospects, restarts, pairs, rebuilding at four prices). Of the 36
-policies of `benchmarks/proven_optima.py`, in a fifth of the time, it is better than that one in 8 (by .2 to 2.2 percent),
-equal in 23, and worse in 5 (by .02 to .6).
 
 Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
 neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
@@ -79,10 +72,8 @@ If levels must not cross, an edge stands for those between its first end and all
 def local(problem: Problem, stop: Stop) -> SearchResult:
     """The best collection of several walks from one start; the same for the same problem unless stopped.
 
-    The start is a forest of pairs if attributes have levels, else a directed model made chordal; what single steps come to
-    from the initial collection is an end, too. Walks differ much: twelve that end early are better than one that is as long.
-    Raises SelectionError for an objective that is a stopping rule only, NothingAllowedError where nothing is found that is
-    allowed.
+    What single steps come to from the initial collection is an end, too. Twelve walks that end early are better than a
+    long one. Raises SelectionError for a stopping rule, NothingAllowedError where nothing is found that is allowed.
     """
     _ = problem.price
     judge, ends = _Judge(problem), list[SearchResult]()
@@ -114,11 +105,7 @@ def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
 
 
 class _Preference(NamedTuple):
-    """Preferences of a repair among edges.
-
-    factors: of gains, for each vertex. is_blind: whether edges are added for the divergence alone; those that do not pay are
-    removed afterwards.
-    """
+    """Preferences of a repair. factors: of gains, by vertex. is_blind: whether the divergence alone counts at first."""
 
     factors: Sequence[float] | None = None
     is_blind: bool = False
@@ -142,7 +129,6 @@ class _Graph:
         return replace(self, neighbors=list(self.neighbors))
 
     def separates(self, separator: Mask, first: int, second: int) -> bool:
-        """Whether every path between two vertices meets the separator."""
         neighbors, goal, free = self.neighbors, 1 << second, ~separator
         reached = frontier = 1 << first
         while frontier:
@@ -168,8 +154,7 @@ class _Graph:
 class _Judge:
     """Gains of edges and verdicts of the constraint, remembered for all walks. evaluated: verdicts that were asked for.
 
-    score: of a margin. gain: what an edge gains whose ends have a separator in common, and loses if it is removed.
-    saving: the divergence that it saves, whatever its parameters cost. refused: cliques that no collection may have.
+    gain: of an edge, by separator and ends. saving: the divergence alone. refused: cliques that no collection may have.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -196,7 +181,6 @@ class _Judge:
         return apart(self.problem.cube.entropy, separator, first, second)
 
     def allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
-        """Whether a collection is allowed; with a new clique, on the way to another one, at first look."""
         if new in self.refused:
             return False
         self.evaluated += 1
@@ -242,11 +226,9 @@ class _Walk:
 
     @property
     def best(self) -> frozenset[Mask]:
-        """The cliques of the best collection so far."""
         return self._best.cliques
 
     def run(self, most: float) -> None:
-        """Walk until PATIENCE ends it, or so much work is done in all."""
         count = self.domain.vertex_count
         last, losses = 0, list[float]()
         while self.rounds - last < max(PATIENCE * count, last) and self.judge.work < most and not self.stop():
@@ -269,7 +251,6 @@ class _Walk:
             self._here = new
 
     def result(self, steps: Iterable[Step]) -> SearchResult:
-        """The best collection as a search result. steps: those to the start."""
         return result_of("local", self.problem, self.problem.position(self.best), 0, (*steps, *self.steps))
 
     def _improve(self, new: _Graph) -> bool:
@@ -304,7 +285,6 @@ class _Walk:
     # The repair
 
     def _settle(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference = _NO_PREFERENCE) -> None:
-        """Add and remove edges in turn until none gains."""
         while True:
             touched = self._add(graph, moved, around, preference) | around
             removed = self._remove(graph, touched)
@@ -318,10 +298,7 @@ class _Walk:
         return apart & ~(apart << 1 & self.later)
 
     def _add(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference) -> Mask:
-        """Add the edges that gain, the best first, of those with a moved vertex, or between two vertices around.
-
-        The vertices that are touched are returned, the moved ones among them.
-        """
+        """Add the best edges that gain, of a moved vertex or between two around; return the vertices touched."""
         neighbors, coarser, refused, joins = graph.neighbors, self._coarser, self.judge.refused, self._joins
         factors, is_blind = preference
         gain_of = self.judge.saving if is_blind else self.judge.gain
@@ -469,14 +446,12 @@ class _Walk:
         return graph.neighbors[one] & graph.neighbors[other] & ~second, 1 << one, second
 
     def _may_remove(self, graph: _Graph, one: int, other: int) -> bool:
-        """Whether the graph stays chordal, and no finer step is left without a coarser one, if an edge is removed."""
         near, far = graph.neighbors[one], graph.neighbors[self._coarsest[other]]
         clique = near & far | 1 << one | self._joins[other]
         has_no_finer = not self._finer[one] & far and not self._finer[other] & near
         return has_no_finer and any(not clique & ~other_clique for other_clique in graph.cliques)
 
     def _unjoin(self, graph: _Graph, one: int, other: int, cliques: frozenset[Mask]) -> Mask:
-        """Remove an edge; return the vertices of its clique. cliques: those that are left."""
         separator, first, second = self._parted(graph, one, other)
         graph.neighbors[one] ^= second
         for step in vertices_of(second):
@@ -514,10 +489,7 @@ class _Walk:
         return graph
 
     def _made_anew(self, graph: _Graph, first: Mask, second: Mask) -> _Graph:
-        """What becomes of a collection once two attributes are apart: among their neighbours or with everything.
-
-        Half of the time the divergence alone decides first, where that may help, and then everything is settled.
-        """
+        """Part two attributes and settle anew; half of the time the divergence alone decides first."""
         around = self._part(graph, first, second)
         if around:
             moved = around if self.rng.random() < 0.5 else 0
@@ -550,8 +522,7 @@ class _Walk:
     def _take_out(self, graph: _Graph, own: Mask) -> Mask:
         """Take the finer steps of an attribute out of the margins that it shares; return the vertices of these margins.
 
-        All margins with the coarsest of these steps hold the others too, so they are a part of a junction tree, and
-        what changes is the sum of its cliques less its separators.
+        All margins with the coarsest of these steps hold the others too, so they are a part of a junction tree.
         """
         shown, stay = own & graph.vertices, own & self._stay
         movable = own & ~stay
@@ -580,11 +551,7 @@ class _Walk:
         return around
 
     def _joined(self, graph: _Graph, first: Mask, second: Mask) -> tuple[_Graph, Mask]:
-        """Join an attribute with others by a drawn number of steps or fewer, the step that gains most or loses least first.
-
-        A step may be refused on the way, unless for good. The last collection that is allowed is returned, and the new
-        cliques.
-        """
+        """Join attributes by a drawn number of steps, the best first; return the last allowed collection, the cliques."""
         last, made = graph.copy(), 0
         for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
             for step in sorted(self._steps(graph, first, second)):
@@ -601,7 +568,6 @@ class _Walk:
         return last, made
 
     def _steps(self, graph: _Graph, first: Mask, second: Mask) -> Iterator[tuple[float, Mask, Mask, int, int]]:
-        """The edges between attributes that can be added: what each loses, its vertices, its clique, and its ends."""
         for vertex in vertices_of(first & graph.vertices):
             for near in vertices_of(second & self._apart(graph, vertex)):
                 if self._apart(graph, near) >> vertex & 1:

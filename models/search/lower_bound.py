@@ -25,10 +25,6 @@ have the same junction tree: where steps are added that come with one that was t
 those of the old one and are connected. They show at least as much, so their KL divergence is no larger (KG06 Theorem 6.3).
 And up(E) comes of an allowed margin only if the coarsest margin with the same up is allowed. So the bound over the margins
 up(E) that pass this test, parameters without a price, is one for all allowed collections.
-
-Measured under k_link = 10 (nats of the published collection; of the bound after so many seconds of one core): Adult with 8
-attributes 1.66; .93 (.7), 1.23 (9); Adult with 13: 5.18; 2.10 (5), 2.99 (14); child 3.55; 2.39 (6), 2.70 (10);
-insurance 5.14; 2.90 (18), 3.19 (30); alarm 3.92; 2.42 (11), 2.60 (20).
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -135,7 +131,6 @@ def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> l
 def _one_step_finer(
     problem: Problem, frontier: Sequence[Mask], allowed: Container[Mask], ladders: Sequence[Sequence[Mask]]
 ) -> Iterator[tuple[Mask, list[Mask]]]:
-    """Yield each margin that is one step finer than some of a frontier and has no other coarser ones, by attribute."""
     attribute_masks, generated = problem.cube.domain.attribute_masks, set[Mask]()
     finer = [dict(pairwise(ladder)) for ladder in ladders]
     coarser = {high: low for ladder in ladders for low, high in pairwise(ladder)}
@@ -162,10 +157,7 @@ def finest_alone(problem: Problem) -> tuple[int, ...]:
 
 
 def _finer_grids(problem: Problem) -> Iterator[Grid]:
-    """Yield grids from 0 and the finest allowed resolution of each attribute to all resolutions, each finer than the last.
-
-    The attribute is divided first, at its middle, whose margins that are refined to one resolution differ most in entropy.
-    """
+    """Yield ever finer grids of resolutions; the attribute is divided first whose margins differ most in entropy."""
     grid: Grid = tuple((0, last) if last else (0,) for last in finest_alone(problem))
     entropies = [
         [problem.cube.entropy(_resolved(problem, place, resolution)) for resolution in range(resolutions[-1] + 1)]
@@ -270,7 +262,6 @@ def _related_blocks(scores: Mapping[Mask, float], ladders: Sequence[Sequence[Mas
 
 
 def _hidden_leaves(problem: Problem, grid: Grid, block: Block) -> FloatArray:
-    """Return the nats that the leaves of the attributes of a block cost if nothing more is shown."""
     domain = problem.cube.domain
     hidden: FloatArray = np.zeros(())
     for place in block:
@@ -283,8 +274,7 @@ def shortest_paths(hidden: FloatArray, step_costs: Sequence[FloatArray]) -> Floa
     """Return the least nats that all steps from each margin on can cost, those of what stays hidden at the end included.
 
     hidden: nats if nothing more is shown, an axis for each attribute. step_costs: for each axis, of the same shape, the
-    least that the next step of that attribute costs beside the margin itself; infinite if it is not allowed. Beside a
-    part of a margin it may cost less, so the least over all parts is taken.
+    least that the next step of that attribute costs beside any part of the margin; infinite if it is not allowed.
     """
     remaining = hidden.copy()
     flat, shape = remaining.reshape(-1), remaining.shape

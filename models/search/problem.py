@@ -742,13 +742,6 @@ class SearchResult:
         """The value; infinite where there is none."""
         return inf if self.value is None else self.value
 
-    def or_better(self, other: "SearchResult | None") -> "SearchResult":
-        """The better of two results under the name of this one, with what both searches looked at."""
-        if other is None:
-            return self
-        best = other if other.cost < self.cost - LEAST_GAIN else self
-        return replace(best, strategy=self.strategy, evaluated=self.evaluated + other.evaluated)
-
     @property
     def gap(self) -> float | None:
         """By how many nats at most some allowed collection is better; None when no bound is known."""

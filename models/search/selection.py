@@ -276,7 +276,6 @@ _FOR_THE_BOUND = 0.5
 
 
 def _with_proof(result: SearchResult, problem: Problem, deadline: Deadline) -> SearchResult:
-    """The result with a bound; of a small lattice first what exact search makes of it in half of the time left."""
     if lattice_size(problem) > LARGEST_LATTICE:
         deadline = deadline.earlier(_FOR_THE_BOUND)
     elif result.value is not None and not result.optimal:

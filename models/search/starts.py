@@ -5,9 +5,7 @@ graphs adds, removes or turns the arc that gains most until none gains (Heckerma
 20, 1995). Its moral graph is filled in by min-fill elimination; the search that begins there removes edges that do not pay.
 
 With levels, Chow and Liu (IEEE Transactions on Information Theory 14, 1968): of each pair of attributes the margin that is
-allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart. So a pair is made at
-once; single steps give up at one that by itself tells nothing, as a finer step of one of two columns that are the same
-beside a coarser of the other.
+allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,7 +46,6 @@ class _DirectedClimb:
         self._blocked: list[tuple[float, int, int, Mask, Mask]] = []
 
     def families(self) -> list[Mask]:
-        """Each vertex with its parents, once no arc that is added, removed or turned gains."""
         vertices = range(len(self.parents))
         for child in vertices:
             self._offer(child)

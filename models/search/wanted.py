@@ -95,10 +95,9 @@ class WantedAnalyses:
         return self.weighted(self.distances(cliques))
 
     def likely_gain(self, separator: Mask, first: Mask, second: Mask, divergence: float = 0.0) -> float:
-        """About what it gains, weighted, to show two vertices together: what it would if each wanted margin were alone.
+        """About what it gains, weighted, to show two vertices together beside a separator, each wanted margin being alone.
 
-        Only those count that hold both. separator: what is shown with both. second: 0 if the first is shown a step finer
-        by itself, which saves so much divergence.
+        second: 0 if the first is shown a step finer by itself, which saves so much divergence.
         """
         gained = 0.0
         for margin in self.margins:
@@ -113,10 +112,7 @@ class WantedAnalyses:
         return gained
 
     def _variation_alone(self, given: Mask, first: Mask, second: Mask) -> float:
-        """The total variation between the table of two vertices, with others, and what these make of either by itself.
-
-        given: the others. second: 0 for a step finer of the first, whose values are spread evenly without it.
-        """
+        """The total variation between the table of two vertices, with others, and what these make of either by itself."""
         key = given, first, second
         if key not in self._alone:
             domain, table = self.cube.domain, self.cube.table(given | first | second)
@@ -150,7 +146,6 @@ class WantedAnalyses:
         return float(-(p @ np.log(self._probabilities(margin, cliques))))
 
     def _probabilities(self, mask: Mask, cliques: frozenset[Mask]) -> FloatArray:
-        """The model's probabilities of the cells of a margin that have rows, in the order of its table."""
         table, part = self.cube.table(mask), Collection.of(self.cube, cliques)
         margin = {attribute: table.margin[attribute] for attribute in table.attributes}
         try:

@@ -153,7 +153,7 @@ def test_what_is_gained_gets_larger_with_what_it_praises(kl: float, best: float 
     ],
 )
 def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
-    assert claim_meaning(claim).endswith(said)
+    assert said in claim_meaning(claim)
     assert ("It does not mean" in claim_meaning(claim)) == bool(said)
 
 

@@ -52,7 +52,7 @@ def make_workplace(folder: Path) -> None:
     rules = '\n[[risk.rules]]\nattribute = "age"\nlevel = 2\ncondition = "age > 80"\n'
     (folder / "release.toml").write_text(config + rules)
     (folder / "functional.toml").write_text(
-        config.replace("recursive:3,4", "functional:0.5,4").replace("min_cell = 3", "# none")
+        re.sub("diversity = .public.", 'diversity = "functional:0.5,4"', config).replace("min_cell = 3", "# none")
     )
     (folder / "by_age.csv").write_text("area,age,count\nUlm,young,9\nUlm,old,<5\nUlm,Total,12\n")
     (folder / "by_sex.csv").write_text("area,female,male,Total\nUlm,4,8,12\n")

@@ -21,6 +21,7 @@ CRITERIA = {
     'alpha:0.6 of cold, "none, yet"': "alpha:0.1 of flu", "beta-likeness:2": "beta-likeness:0.001",
     "bayes-optimal:0.3,0.8": "bayes-optimal:0.3,0.301", "t-closeness:0.4": "t-closeness:0.001",
     "belief-difference:0.4": "belief-difference:0.001",
+    "odds:9,60": "odds:1,1", 'odds:9,60 of cold, flu': "odds:1,1 of flu", "at-most:80 of cold, flu": "at-most:1 of flu",
     "t-closeness:0.3 ordered": "t-closeness:0.001 ordered",
     "t-closeness:0.4 hierarchical": "t-closeness:0.001 hierarchical",
 }  # fmt: skip
@@ -105,10 +106,11 @@ def test_a_release_that_claims_a_label_it_does_not_tell_is_undecided(tmp_path: P
     assert "'nothing'" in found.note
 
 
-@pytest.mark.parametrize("method", ["sweep", "hilbert"])
-def test_local_recoding_refuses_what_it_cannot_keep(tmp_path: Path, method: str) -> None:
-    config = write_config(tmp_path)
-    config.write_text(CONFIG.replace('"entropy:2"', '"t-closeness:0.5"'))
-    refused = run("anonymize", config, "--method", method)
-    assert refused.exit_code == 2
-    assert "t-closeness:0.5" in refused.output
+@pytest.mark.parametrize("diversity", ["t-closeness:0.5", "odds:3,10", "at-most:70 of flu, cold", "beta-likeness:2"])
+def test_local_recoding_keeps_what_compares_with_all_rows_or_names_values(tmp_path: Path, diversity: str) -> None:
+    config, swept = write_config(tmp_path), tmp_path / "swept.csv"
+    config.write_text(CONFIG.replace('"entropy:2"', f'"{diversity}"').replace("min_cell", "# min_cell"))
+    assert run("anonymize", config, "--method", "sweep", "--out", swept).exit_code == 0
+    verified = run("verify", swept, "--config", config)
+    assert verified.exit_code == 0, verified.output
+    assert "l-diversity" in verified.stdout

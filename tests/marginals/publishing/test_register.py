@@ -39,8 +39,11 @@ def evenly(sizes: dict[tuple[str, str], int]) -> Table:
 
 
 def certain() -> Table:
-    """The table of design 4.18: its two tables with S make S of 20 people certain to a reader with a register."""
-    of_each = {("a1", "b1"): (50, 50), ("a1", "b2"): (10, 0), ("a2", "b1"): (0, 10), ("a2", "b2"): (50, 50)}
+    """The table of design 4.18: its two tables with S make S of 22 people certain to a reader with a register.
+
+    No two columns have the same counts, by which they could be one.
+    """
+    of_each = {("a1", "b1"): (51, 50), ("a1", "b2"): (10, 0), ("a2", "b1"): (0, 12), ("a2", "b2"): (60, 42)}
     return table_of({(a, b, s): n for (a, b), counts in of_each.items() for s, n in zip(("s1", "s2"), counts)})
 
 
@@ -73,14 +76,14 @@ def test_an_attack_says_of_whom_a_register_makes_the_value_certain(tmp_path: Pat
     (unknown,) = marginals.attack(folder).register
     assert (unknown.basis, unknown.certain) == ("not examined", None)
     (known,) = marginals.attack(folder, truth=certain()).register
-    assert (known.basis, known.certain, known.largest_share, known.people) == ("table", 20, 1.0, 220)
+    assert (known.basis, known.certain, known.largest_share, known.people) == ("table", 22, 1.0, 225)
 
 
 def test_one_table_tells_a_register_what_its_classes_say(tmp_path: Path) -> None:
     release = released(certain(), [{"A": 0, "S": 0}]).write(tmp_path / "one")
     (readers,) = marginals.attack(tmp_path / "one").register
     assert (readers.basis, readers.certain) == ("files", 0)
-    assert readers.largest_share == pytest.approx(60 / 110)
+    assert readers.largest_share == pytest.approx(61 / 111)
     assert release.verify().checks[-1].holds
 
 
