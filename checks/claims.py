@@ -288,8 +288,8 @@ VERIFIED, ATTESTED = "verified", "attested"
 class Register(AttributeClaim):
     """A diversity also holds of somebody who knows the nonsensitive values of everybody in the table.
 
-    of: the diversity. basis: "verified" where the files decide it, else "attested": then a bundle holds no more of it than
-    that it is claimed. What the worst class reaches could tell of the table what its marginals do not.
+    basis: "verified" where the files decide it, else "attested": then a bundle holds no more of it than that it is claimed,
+    since what the worst class reaches could tell of the table what its marginals do not.
     """
 
     of: MaxentDiversity
@@ -375,8 +375,7 @@ SEVERAL_ROWS = "readers with a register are not considered where a person can ha
 class CountClaim(Claim):
     """A claim that some counts are 0, or at least k. Raises CriterionError for a k that is no whole number of at least 1.
 
-    With `rows_per_person` it is about people: a count of rows must then be what k people have if each has as many rows as
-    can be. Fewer can be enough for k people; then one of them can have more than 1/k of the rows of a class.
+    With `rows_per_person` it is about people: a count must be what k people have if each has as many rows as can be.
     """
 
     k: int
@@ -468,10 +467,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class MinCell(CountClaim):
-    """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
-
-    Nor does one follow of a value that a label tells to occur. With `rows_per_person`, of people.
-    """
+    """No count from 1 to k - 1 is published, or bounded by the marginals together, or of a value that a label tells of."""
 
     criterion: ClassVar[str] = "min-cell"
     form: ClassVar[str] = "min-cell=K"
@@ -494,10 +490,7 @@ class MinCell(CountClaim):
 
 @dataclass(frozen=True)
 class KCombinatorial(CountClaim):
-    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows.
-
-    With `rows_per_person`, by at least k people.
-    """
+    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows."""
 
     criterion: ClassVar[str] = "k-combinatorial"
     form: ClassVar[str] = "k-combinatorial=K"
@@ -540,10 +533,7 @@ class KLink(CountClaim):
 
 @dataclass(frozen=True)
 class MinPublishedCell(KLink):
-    """No published count is from 1 to k - 1, sensitive attributes counted. What can be worked out of several is not meant.
-
-    With `rows_per_person`, no count of people.
-    """
+    """No published count is from 1 to k - 1, sensitive attributes counted. What several tables tell is not meant."""
 
     criterion: ClassVar[str] = "min-published-cell"
     form: ClassVar[str] = "min-published-cell=K"
@@ -558,8 +548,7 @@ class MinPublishedCell(KLink):
 class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
-    Where the marginals have a junction tree it is about every set of people, else about the combinations that are looked at
-    (`checks.small_combinations`). With `rows_per_person`, it is about people.
+    With a junction tree it is about every set of people, else about the combinations of `checks.small_combinations`.
     """
 
     criterion: ClassVar[str] = "no-small-certain"

@@ -1,14 +1,12 @@
 """Small combinations: which nonsensitive values published tables prove to belong to few people, and which they do not.
 
 A combination is small if it has 1 to k - 1 rows, and certain to be so if it has in every table of whole numbers with the
-published marginals. Along a junction tree none is certain to be small where no published class is, since the tables can be
-glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove one to be: AB, BC and
-AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Anybody can show that nothing is certain, by possible
-tables that are made from the published counts alone; and programs of three attributes can show that something is.
+published marginals. Along a junction tree none is where no published class is small. Tables that close a cycle can prove one
+to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Possible tables that are made from
+the published counts alone show that nothing is certain; programs of three attributes can show that something is.
 
-Combinations of up to three values are looked at, at any level that a table shows, and of all attributes at their finest
-published levels; of at most ten attributes, of any number of them at these levels. Of up to three values the others are
-looked at too: who has all of them but one, and there any other value. Other sets of people are not looked at.
+Combinations of up to three values are looked at, at any level that a table shows, also with any other value in place of one;
+and of all attributes at their finest published levels, of at most ten attributes of any number of them.
 """
 
 from collections import Counter, deque
@@ -54,8 +52,8 @@ Answer = TypeVar("Answer")
 def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether published tables prove no combination of nonsensitive values that is looked at to have 1 .. k-1 rows.
 
-    Holds with a junction tree and k-combinatorial anonymity, of every combination; else where possible tables clear each
-    that is looked at. Fails with one that programs of three attributes find, which are asked as far as the budget goes.
+    Holds with a junction tree and k-combinatorial anonymity, else where possible tables clear each that is looked at. Fails
+    with one that programs of three attributes find.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -252,9 +250,8 @@ def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[An
 class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables.
 
-    masks: all margins that are published. run: does the parts of a round, maybe in several processes. The search begins
-    with tables that are made from the published counts, so it is the same whatever the rows are, unless a deadline ends it.
-    Raises TooManyCellsError for too many margins of combinations, TimeOverError where no such table was found in time.
+    run: does the parts of a round, maybe in several processes. The search is the same whatever the rows are, unless a
+    deadline ends it. Raises TooManyCellsError for too many margins, TimeOverError where no table was found in time.
     """
 
     def __init__(

@@ -214,10 +214,9 @@ class PosteriorChange:
 class Refinement:
     """A step, and what its refusal tells.
 
-    margin: the published one. finer: the level refused for `attribute`. classes: of the margin without sensitive
-    attributes. possible_claims: the claims that can have refused it, with the positions of the classes where; None where
-    nothing can be told, and `note` says why. candidate_class: labels of the only class to blame. acceptance_probability,
-    largest_posterior_change: None if not known. is_certain: whether known counts refuse the step in every world.
+    finer: the level refused for `attribute`. classes: of the margin without sensitive attributes. possible_claims: the
+    claims that can have refused it, with the positions of the classes where; None where nothing can be told, and `note`
+    says why. candidate_class: labels of the only class to blame. is_certain: whether known counts refuse it in every world.
     """
 
     margin: Margin
@@ -454,8 +453,7 @@ class FittedLevelDisclosure:
     """What a published level tells: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
 
     groups: that have rows; merged: how many of them hold several values. small: values, and nodes of the given hierarchy,
-    that have few rows in all tables which give the same release. unexamined: those of which this is not known. note: why
-    none was examined.
+    that have few rows in all tables which give the same release. unexamined: those of which this is not known.
     """
 
     attribute: str
@@ -517,10 +515,7 @@ class CertainRange:
 
 @dataclass(frozen=True)
 class CertainValue:
-    """A class all of whose people have one sensitive value for certain, and that has some.
-
-    values: of the class, label by attribute. rows: at least.
-    """
+    """A class (`values`) all of whose people have one sensitive value for certain, and that has so many rows at least."""
 
     values: Mapping[str, str]
     sensitive: str
@@ -532,10 +527,9 @@ class CertainValue:
 class Addition:
     """An addition that a release lacks, and what follows from that.
 
-    margin: what it would have made. added: levels by attribute: one that would be shown finer, or two that would be shown
-    together. candidate_classes, classes: of the classes that both share, how many can have refused it, and how many there
-    are; 0 where tables were laid out. counts_only: whether only a small count can be the reason. may_gain_nothing: whether
-    it may tell too little. margins_not_examined: where nothing certain was looked for. note: why it was not examined.
+    added: levels by attribute: one that would be shown finer, or two that would be shown together. candidate_classes,
+    classes: of the classes that both share, how many can have refused it, and how many there are; 0 where tables were laid
+    out. counts_only: whether only a small count can be the reason. margins_not_examined: where nothing certain was sought.
     """
 
     margin: Margin
@@ -555,10 +549,9 @@ class Addition:
 class Refusals:
     """What all additions together tell that a release lacks.
 
-    least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the
-    published marginals, and how many of them explain all; None where they are too many, so that additions were not
-    examined together. small, values: what is certain. unnamed: attributes that no table shows and whose values are not
-    known. margins_not_examined: where nothing certain was looked for.
+    additions: each by itself. tables, left: how many tables have the published marginals, and how many of them explain all;
+    None where they are too many, so that additions were not examined together. small, values: what is certain. unnamed:
+    attributes that no table shows and whose values are not known.
     """
 
     least: int
@@ -627,10 +620,9 @@ def refusals(
 ) -> Refusals:
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
-    least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out,
-    and what gains less than DOUBTFUL times as much if its two attributes by themselves do not gain that either. The
-    parameters are a release and what limits the reader. Raises NotDecomposableError.
+    least: counts from 1 to least - 1 are small. most: tables that are laid out. price: nats that each free parameter of an
+    addition must gain, DOUBTFUL times as much if its two attributes by themselves do not gain that; what gains less may
+    have been left out. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)

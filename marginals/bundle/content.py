@@ -48,10 +48,9 @@ INFORMATION_DECIMALS = 6
 class Verification:
     """The findings on some claims, those that only the publisher can know as attested.
 
-    warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
-    the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
-    smallest published count that includes it; it decides nothing either. published: the content of the one bundle whose
-    files can be trusted, if there is one.
+    warnings: what else somebody should know who verifies. smallest_sensitive: of each sensitive attribute that is published,
+    the smallest published count that includes it; both decide nothing. rules: those that demand some of the claims.
+    published: the content of the one bundle whose files can be trusted, if there is one.
     """
 
     checks: tuple[Finding, ...]
@@ -92,15 +91,12 @@ class BundleContent:
     """The content of a bundle.
 
     collection: over a cube of the published marginals alone; with further tables the core, beside which they stand. further:
-    the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of its domain.
-    title: what people call it. imprint: who publishes it, as its readers are told. deadline: when whatever is worked out
-    from it ends; what is not proven by then is undecided. rows_per_person: at most so many rows are of one person, and then
-    the claims are about people; "any" number; None where nothing is said. codebook: what its steward says of the attributes
-    in words. rules: those that it is said to keep; what they demand is among the claims. turnover_known: whether its readers
-    are taken to know that people come and go between releases. where: the part of the table whose rows are counted; empty
-    where all are. labels: what labels tell readers of the values that they stand for; None where the release does not say
-    that. impossible: pairs of labels that everybody knows nobody to have. Others are asked themselves. Raises InputError for
-    further tables of which it is not known what they tell (`further_fault`).
+    the margins of these, of nonsensitive attributes, each a table of the same cube. deadline: what is not proven by then is
+    undecided. rows_per_person: at most so many rows are of one person, and then the claims are about people; "any" number;
+    None where nothing is said. rules: what they demand is among the claims. turnover_known: whether readers know that people
+    come and go between releases. where: the part of the table whose rows are counted. labels: what labels tell readers of
+    the values that they stand for; None where the release does not say that. impossible: pairs of labels that everybody
+    knows nobody to have. Raises InputError for further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
