@@ -89,10 +89,7 @@ class Claim(ABC):
 
     @property
     def failure_lasts_to(self) -> float:
-        """The coarsest level of the attribute it is about at which a failure lasts, whatever continues the junction tree.
-
-        Infinite where it always does; so it does of a claim that is about no attribute in particular from 0 on.
-        """
+        """The coarsest level of its attribute at which a failure lasts, whatever continues the junction tree."""
         return -inf
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
@@ -259,10 +256,8 @@ class MaxentDiversity(AttributeClaim):
 
     @property
     def failure_lasts_to(self) -> float:
-        """A failing part of a junction tree fails the whole: a table with the part's marginals can be glued to one with
-        all of them, and the distributions of the part are means of those of the whole (KG06 Prop. 7.2). But what
-        continues from the part may show finer sensitive values, and of these there can be enough where there were not of
-        the coarse ones; unless the criterion judges base values whatever is shown, which finer ones only concentrate.
+        """A failing part of a junction tree fails the whole (KG06 Prop. 7.2), unless what continues from it shows finer
+        sensitive values, of which there can be enough; of base values there never are.
         """
         return inf if self.diversity.about_base_values else self.level
 
@@ -293,8 +288,8 @@ VERIFIED, ATTESTED = "verified", "attested"
 class Register(AttributeClaim):
     """A diversity also holds of somebody who knows the nonsensitive values of everybody in the table.
 
-    of: the diversity. basis: "verified" where the files decide it, else "attested": then a bundle holds no more of it than
-    that it is claimed. What the worst class reaches could tell of the table what its marginals do not.
+    basis: "verified" where the files decide it, else "attested": then a bundle holds no more of it than that it is claimed,
+    since what the worst class reaches could tell of the table what its marginals do not.
     """
 
     of: MaxentDiversity
@@ -313,10 +308,7 @@ class Register(AttributeClaim):
         return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection: attested where its counts do not decide it and the publisher says that it holds.
-
-        Then single classes are looked at all the same, since one that fails refutes it.
-        """
+        """Attested where counts do not decide it, no single class refutes it and the publisher says that it holds."""
         from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
 
         if (lacking := uninstalled_in(self.of.diversity)) is not None:
@@ -333,9 +325,8 @@ class Register(AttributeClaim):
             except CriterionError as error:
                 return undecided(self, f"{self.about}: {error}")
             if failing is not None:
-                finding = replace(
-                    finding, verdict=Verdict.FAILS, worst=failing, algorithms=(Algorithm.EVERY_CLASS,), note=""
-                )
+                by = (Algorithm.EVERY_CLASS,)
+                finding = replace(finding, verdict=Verdict.FAILS, worst=failing, algorithms=by, note="")
             elif self.basis == ATTESTED and finding.note in (UNKNOWN, UNLINKED):
                 finding = replace(finding, verdict=Verdict.ATTESTED, note=BY_THE_PUBLISHER)
         basis = ATTESTED if finding.verdict is Verdict.ATTESTED else VERIFIED
@@ -384,8 +375,7 @@ SEVERAL_ROWS = "readers with a register are not considered where a person can ha
 class CountClaim(Claim):
     """A claim that some counts are 0, or at least k. Raises CriterionError for a k that is no whole number of at least 1.
 
-    With `rows_per_person` it is about people: a count of rows must then be what k people have if each has as many rows as
-    can be. Fewer can be enough for k people; then one of them can have more than 1/k of the rows of a class.
+    With `rows_per_person` it is about people: a count must be what k people have if each has as many rows as can be.
     """
 
     k: int
@@ -411,18 +401,12 @@ class CountClaim(Claim):
 
     @property
     def least_count(self) -> int:
-        """The rows that every class of a margin must have, sensitive attributes set aside.
-
-        K rows, or those that k people have if each has as many as can be.
-        """
+        """The rows that every class of a margin must have, sensitive attributes set aside."""
         return self.k * (self.rows_per_person or 1)
 
     @property
     def least_cell(self) -> int | None:
-        """The rows that every cell of a margin must have, sensitive attributes counted; None if it demands none.
-
-        As many as every class: a class is a union of cells.
-        """
+        """The rows that every cell of a margin must have, sensitive attributes counted; None if it demands none."""
         return self.least_count if self.is_about_cells else None
 
     def shows_smallest(self, finding: Finding) -> bool:
@@ -483,10 +467,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class MinCell(CountClaim):
-    """No count from 1 to k - 1 is published, and the marginals together bound none to be at most that without being 0.
-
-    Nor does one follow of a value that a label tells to occur. With `rows_per_person`, of people.
-    """
+    """No count from 1 to k - 1 is published, or bounded by the marginals together, or of a value that a label tells of."""
 
     criterion: ClassVar[str] = "min-cell"
     form: ClassVar[str] = "min-cell=K"
@@ -497,13 +478,10 @@ class MinCell(CountClaim):
         """The finding on a collection."""
         finding = min_cell(question.collection, self.least_count, question.budget)
         told = label_counts(question.collection, question.labels, self.least_count)
-        if finding.holds and not told.holds:
-            finding = replace(
-                finding, verdict=told.verdict, worst=told.worst, algorithms=told.algorithms, note=told.note
-            )
-        elif finding.verdict is Verdict.UNDECIDED and told.verdict is Verdict.FAILS:
-            finding = replace(told, criterion=finding.criterion, examined=finding.examined + told.examined)
-        return finding
+        if finding.verdict is Verdict.FAILS or told.holds:
+            return finding
+        examined = finding.examined + (0 if finding.holds else told.examined)
+        return replace(told, criterion=finding.criterion, examined=examined)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """If it holds, every published count was looked at; if it fails, any cell below k may be shown."""
@@ -512,10 +490,7 @@ class MinCell(CountClaim):
 
 @dataclass(frozen=True)
 class KCombinatorial(CountClaim):
-    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows.
-
-    With `rows_per_person`, by at least k people.
-    """
+    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows."""
 
     criterion: ClassVar[str] = "k-combinatorial"
     form: ClassVar[str] = "k-combinatorial=K"
@@ -558,10 +533,7 @@ class KLink(CountClaim):
 
 @dataclass(frozen=True)
 class MinPublishedCell(KLink):
-    """No published count is from 1 to k - 1, sensitive attributes counted. What can be worked out of several is not meant.
-
-    With `rows_per_person`, no count of people.
-    """
+    """No published count is from 1 to k - 1, sensitive attributes counted. What several tables tell is not meant."""
 
     criterion: ClassVar[str] = "min-published-cell"
     form: ClassVar[str] = "min-published-cell=K"
@@ -576,8 +548,7 @@ class MinPublishedCell(KLink):
 class NoSmallCertain(CountClaim):
     """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
 
-    Where the marginals have a junction tree it is about every set of people, else about the combinations that are looked at
-    (`checks.small_combinations`). With `rows_per_person`, it is about people.
+    With a junction tree it is about every set of people, else about the combinations of `checks.small_combinations`.
     """
 
     criterion: ClassVar[str] = "no-small-certain"

@@ -151,9 +151,6 @@ def upper_bounds(tree: SensitiveTree, limits: FloatArray) -> FloatArray:
     return np.asarray(allowed.sum(axis=1), dtype=np.float64)
 
 
-# One search and one recursion over class combinations: classes leave limits, and only how many rows fit below them differs.
-
-
 _PARTIAL, _PARTIALS = 5, 1_000_000
 """Work for a partial combination, in those of branch and bound that the budget has, and how many are looked at, at most."""
 
@@ -313,7 +310,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
     if not link.holds:
-        return Finding("k-combinatorial", Verdict.FAILS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+        return replace(link, criterion="k-combinatorial", parameters=parameters)
     if not collection.is_decomposable:
         return _of_cyclic_parts(collection, sensitive, k, budget)
     groups = sensitive_groups(collection.domain, collection.junction_tree.cliques, sensitive)
@@ -331,7 +328,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
             return finding
         findings.append(finding)
     if not findings:
-        return Finding("k-combinatorial", Verdict.HOLDS, parameters, link.worst, (Algorithm.K_LINK,), link.examined)
+        return replace(link, criterion="k-combinatorial", parameters=parameters)
     decisive = min(findings, key=lambda finding: DECISIVE.index(finding.verdict))
     if not decisive.holds:
         return decisive
@@ -342,7 +339,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
 
 
 def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in the others.
+    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in others.
     domain = collection.domain
     aside = sum(mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive)
     findings = []
@@ -392,17 +389,12 @@ _NEAREST_PROGRAMS = 50
 # most u_E for every clique E. What any table has in t is such an x. Conversely x can be placed on t: what it leaves of
 # each T_E is nonnegative and agrees on separators, so it can be glued to one table with these marginals.
 #
-# Attributes that no cliques link limit the sum each by itself, as packings of two groups can be joined row by row: U(t)
-# is the least over the groups and the cliques without any. If it is positive for one group, a sensitive cell of the group
-# goes on through the junction tree to the whole. So a group with 0 < U < k breaks the whole collection, and if each class
-# has k rows nothing else can: groups are judged one by one.
+# Packings of two groups that no cliques link can be joined row by row: U(t) is the least over the groups and the cliques
+# without any. So a group with 0 < U < k breaks the whole collection, and if each class has k rows nothing else can.
 #
-# Rows that fit surely settle most cells, flows and integer programs the others. Linear programs alone would pass what
-# fails: the cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and
-# 111|110 of (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
-
-
-# k-combinatorial anonymity of any collection, by linear and integer programming over the cells that can be occupied.
+# Rows that fit surely settle most cells, flows and integer programs the others. Linear programs would pass what fails: the
+# cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and 111|110 of
+# (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
 
 
 def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
@@ -445,27 +437,24 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
 
 # A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
 #
-# Let U(S) be the largest count that a table of nonnegative whole numbers with the given marginals can have in a set S of
-# cells of the joint domain at the finest published levels. A collection passes if no S has 0 < U(S) < m. Then no count in
-# 1 .. m - 1 follows, by differences or otherwise: a count that is determined is its own U. Lower bounds such as "at least
-# 3 of these 15" can follow. Single cells decide, since U(S) is at least U(t) for each t in S. So this is k-combinatorial
-# anonymity (KG06 Def. 4.2) with no attribute set aside, and k = m, and every published count must be 0 or at least m.
+# Let U(S) be the largest count that a table with the given marginals can have in a set S of cells at the finest published
+# levels. A collection passes if no S has 0 < U(S) < m. Then no count in 1 .. m - 1 follows: a count that is determined is
+# its own U. Single cells decide, since U(S) is at least U(t) for each t in S. So this is k-combinatorial anonymity with no
+# attribute set aside, and k = m, and every published count must be 0 or at least m.
 #
 # With a junction tree that is enough. Let t be a joint cell in which each clique's T_E(t) is positive, and n >= m the
 # least of these. Take n rows from the cell of t in every clique. What is left agrees on separators, so it can be glued
 # to one table, and with n more rows in t that has the published marginals: U(t) = n. So with several levels (KG06 6.1).
 #
 # Without a junction tree it is not: AB, BC and AC with the joint counts 3 0 2 3 0 0 3 0 over 000 .. 111 show no count
-# below 3 and determine a 2. Nor is it where combinations are impossible: (a1, b) = 3, (a2, b) = 4, (b, c1) = 3, (b, c2) =
-# 4 determine a 1 when (a1, c1) cannot be. There each cell has its programs, but only of the cyclic parts of the
-# collection: the other margins can be glued to them.
+# below 3 and determine a 2. Nor is it where combinations are impossible. There each cell of the cyclic parts has programs.
 
 
 def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Finding:
     """Whether no published count, and no upper bound that the marginals prove, is in 1 .. least - 1.
 
-    Shown is the smallest published cell, or that with the bound in question. Exact where there is a junction tree, in time
-    linear in the published cells; else by programs, undecided when they do not come to an end within the budget.
+    Shown is the smallest published cell, or that with the bound in question. Exact with a junction tree, in linear time;
+    else by programs, undecided when these do not end within the budget.
     """
     # Of a collection without margins the number of all rows is published.
     counted = collection if collection.masks else replace(collection, masks=(0,))
@@ -512,9 +501,7 @@ def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> l
     return outside
 
 
-# Labels: what they tell of the values that they stand for. A label that names values which occur says of each that it has a
-# row. Of m such values with n rows together none can then have more than n - m + 1, so with n - m + 1 below the least count
-# each of them certainly has a small one (design 4.17).
+# Labels: of m values that a label tells to occur, with n rows together, none can have more than n - m + 1 (4.17).
 
 
 ToldByLabels = Mapping[str, Mapping[str, int]]
@@ -552,11 +539,10 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
 
 def crowded(collection: Collection, least: int) -> tuple[str, ...]:
     """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
-    result = []
-    for attribute in filter(collection.shows, collection.domain.attributes):
-        hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
-        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
-        below = hierarchy.leaf_counts(finest)[counted.codes[0]]
-        if ((below > 1) & (counted.counts - below + 1 < least)).any():
-            result.append(attribute)
+    result = list[str]()
+    for name, hierarchy in collection.domain.items():
+        finest = collection.finest_level(name)
+        below = zip(hierarchy.labels[finest], hierarchy.leaf_counts(finest).tolist())
+        occurring = {label: number for label, number in below if number > 1}
+        result += [] if label_counts(collection, {name: occurring}, least).holds else [name]
     return tuple(result)

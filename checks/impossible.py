@@ -1,12 +1,8 @@
 """Impossible combinations: pairs of values that readers know nobody to have, and the tables that are possible given them.
 
-Counts that no table shows can follow from such knowledge: two one-way tables with 3 and 4 rows each give a count of 1 where
-the first values exclude each other. Claims are then decided over the tables that are 0 there. Where published tables show
-each pair as 0, all tables with their counts are, and the knowledge adds nothing.
-
-Readers may know pairs of finer values than are published. What is published then stands for any of the values below it. If
-every cell leaves somebody a possible value, sums of published cells are all that the knowledge is about, and one cell with
-0 < U < k is there if a sum is.
+Two one-way tables with 3 and 4 rows each give a count of 1 where the first values exclude each other. So claims are
+decided over the tables that are 0 there. Where published tables show each pair as 0, the knowledge adds nothing. A
+published value stands for any of the values below it, of which readers may know pairs.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -113,8 +109,7 @@ def given_pairs(
     ]
     excluded = [each for each in excluded if each.cells.any()]
     hidden = {name for each in excluded for name, level in each.levels.items() if level < shown[name]}
-    # A published value stands for any value below it that each pair allows: that is one condition where one pair of
-    # attributes is about it, and none where some value is in no pair at all.
+    # A published value stands for any value below it that each pair allows; there is no condition if one is in no pair.
     for name in sorted(hidden, key=lambda name: (sum(name in each.levels for each in excluded), domain.index(name))):
         own = [each for each in excluded if name in each.levels]
         if own and name in listed and not (len(own) == 1 and _has_room(collection, own[0], name, least)):
@@ -153,7 +148,7 @@ def _support(domain: Domain, excluded: ExcludedCells) -> Support:
 
 
 def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least: int) -> bool:
-    # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: the others need one each.
+    # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: others need one.
     domain, shown = collection.domain, collection.finest_level(name)
     (other,) = (attribute for attribute in excluded.levels if attribute != name)
     levels = {name: shown, other: excluded.levels[other]}

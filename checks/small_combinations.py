@@ -1,14 +1,12 @@
 """Small combinations: which nonsensitive values published tables prove to belong to few people, and which they do not.
 
 A combination is small if it has 1 to k - 1 rows, and certain to be so if it has in every table of whole numbers with the
-published marginals. Along a junction tree none is certain to be small where no published class is, since the tables can be
-glued so that it has as many rows as its smallest class, or none. Tables that close a cycle can prove one to be: AB, BC and
-AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Anybody can show that nothing is certain, by possible
-tables that are made from the published counts alone; and programs of three attributes can show that something is.
+published marginals. Along a junction tree none is where no published class is small. Tables that close a cycle can prove one
+to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Possible tables that are made from
+the published counts alone show that nothing is certain; programs of three attributes can show that something is.
 
-Combinations of up to three values are looked at, at any level that a table shows, and of all attributes at their finest
-published levels; of at most ten attributes, of any number of them at these levels. Of up to three values the others are
-looked at too: who has all of them but one, and there any other value. Other sets of people are not looked at.
+Combinations of up to three values are looked at, at any level that a table shows, also with any other value in place of one;
+and of all attributes at their finest published levels, of at most ten attributes of any number of them.
 """
 
 from collections import Counter, deque
@@ -54,8 +52,8 @@ Answer = TypeVar("Answer")
 def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
     """Whether published tables prove no combination of nonsensitive values that is looked at to have 1 .. k-1 rows.
 
-    Holds with a junction tree and k-combinatorial anonymity, of every combination; else where possible tables clear each
-    that is looked at. Fails with one that programs of three attributes find, which are asked as far as the budget goes.
+    Holds with a junction tree and k-combinatorial anonymity, else where possible tables clear each that is looked at. Fails
+    with one that programs of three attributes find.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -160,9 +158,7 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
 
 
 # Witnesses: tables with the same counts, in which a small combination has no rows, or k. They are made from the counts, and
-# then by exchanging values; only which combinations they clear is kept. What is not small in one of them needs no other.
-# Each is counted against all published tables before it clears anything. Sensitive values are left out, since only class
-# counts of their tables matter here.
+# then by exchanging values. Each is counted against all published tables before it clears anything.
 #
 # Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
 # so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
@@ -205,11 +201,7 @@ _EXACT_ROWS = 2**24
 
 
 class Witnesses(NamedTuple):
-    """What exchanges have shown.
-
-    small: combinations of 1 .. k-1 rows that were looked at. rounds: of exchanges that were made. waiting: those that no
-    other rows with the same tables have cleared. For the publisher: a release holds nothing of it but that none was left.
-    """
+    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared."""
 
     small: int
     rounds: int
@@ -221,10 +213,7 @@ class Witnesses(NamedTuple):
         return not self.waiting
 
     def blamed(self, domain: Domain, gains: Mapping[Mask, float]) -> Mask | None:
-        """The further table to leave out first; None where none shows two attributes of an open combination.
-
-        gains: of the further tables. Left out is the one that does so for the most combinations for what it gains.
-        """
+        """The further table to leave out first: it shows two attributes of the most open cells for what it gains."""
         waiting = Counter[frozenset[str]]()
         for some in self.waiting:
             waiting[frozenset(some.levels)] += len(some.keys)
@@ -261,9 +250,8 @@ def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[An
 class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables.
 
-    masks: all margins that are published. run: does the parts of a round, maybe in several processes. The search begins
-    with tables that are made from the published counts, so it is the same whatever the rows are, unless a deadline ends it.
-    Raises TooManyCellsError for too many margins of combinations, TimeOverError where no such table was found in time.
+    run: does the parts of a round, maybe in several processes. The search is the same whatever the rows are, unless a
+    deadline ends it. Raises TooManyCellsError for too many margins, TimeOverError where no table was found in time.
     """
 
     def __init__(
@@ -297,10 +285,7 @@ class Witnessing:
         self._chains, self._seed = chains, self._seed + CHAINS
 
     def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
-        """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes.
-
-        Chains that find nothing any more begin anew with other tables, which exchanges may not lead to.
-        """
+        """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
         last, idle = self._made + rounds, 0
         while self._waiting and self._made < last and idle < _IDLE and not deadline.is_over:
             if idle % _ANEW == _ANEW - 1:
@@ -338,9 +323,7 @@ class Witnessing:
         return is_any
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
-        """Go on beside some of the tables alone. What is cleared stays so, since rows with more tables in common have these
-        too. New are combinations that a table showed which is left out, and those of many values at the finest levels left.
-        """
+        """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
         self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:
@@ -356,11 +339,7 @@ class Witnessing:
 
 
 class _Move(NamedTuple):
-    """Values of one attribute change places.
-
-    within: rows agree on it at this level. against: the one other attribute in which rows may differ, so that two exchanges
-    are needed; None where any order of the values will do.
-    """
+    """Values of one attribute change places among rows that agree on it at a level, and on all else but `against`."""
 
     attribute: str
     within: int
@@ -380,10 +359,7 @@ def _moves(domain: Domain, finest: Mapping[str, int], tables: Sequence[Mapping[s
 
 
 class _Rows:
-    """Rows that are counted, and whose values may be exchanged so that the counts of tables stay the same.
-
-    levels: of each attribute the finest in any table, at which the codes are. tables: their margins.
-    """
+    """Rows that are counted, and whose values, at the finest levels of any table, may be exchanged."""
 
     def __init__(
         self, domain: Domain, levels: Mapping[str, int], codes: _Codes, tables: Sequence[Mapping[str, int]] = ()
@@ -440,7 +416,7 @@ class _Rows:
             self._columns.pop((move.attribute, level), None)
 
     def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
-        """The finest levels that tables show together with the attribute, and with `beside`, finer than rows agree on it."""
+        """The finest levels that tables show with the attribute, and with `beside`, finer than rows agree on it."""
         finest: dict[str, int] = {}
         for table in self._tables:
             if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
@@ -499,8 +475,7 @@ class _Pull:
     """Combinations of some attributes that are to lose their rows, or to get more.
 
     parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
-    `keys` if there are any, 1 or more if one more row is better, -1 or less if it is worse, else 0. numbers: the
-    combination of each row.
+    `keys`, positive if one more row is better, negative if it is worse.
     """
 
     def __init__(
@@ -532,9 +507,8 @@ class OpenCells:
     """The open cells of some attributes at some of their levels: of one margin, or of several that are counted together.
 
     levels: of each attribute, one for a margin. keys: of the cells, ascending, in a block with an axis for each attribute
-    and along it the values of one level after the other. counts: of the rows themselves. is_block: whether they are counted
-    together. others: an attribute of which the rows counted have any other value than the cell's; the last one of a margin.
-    There can be millions of cells, which go to other processes each round, so the numbers are narrow.
+    and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of which
+    the rows counted have any other value than the cell's; the last one of a margin.
     """
 
     levels: Mapping[str, tuple[int, ...]]
@@ -587,10 +561,7 @@ class OpenCells:
         return np.asarray(rows.cells(_without_last(levels), distinct)[inverse] - counts)
 
     def pull(self, rows: _Rows, k: int, rng: np.random.Generator) -> _Pull:
-        """The open cells, each to be emptied or filled: rather the way that is shorter.
-
-        In a block each cell at the finest levels has its part in as many open ones as it is in.
-        """
+        """The open cells, each to be emptied or filled: rather the way that is shorter."""
         weights = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
         shape = self._shape(rows.domain)
         keys: CodeArray | None = self.keys

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf, prod
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,6 +47,7 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.overlaps import counted_hierarchy
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
+    Bundles,
     CommonRefinement,
     OneTable,
     TablePair,
@@ -76,18 +77,14 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues
 
-Bundles = Sequence[tuple[str, BundleContent]]
-"""Releases by name."""
-
 
 @dataclass(frozen=True)
 class SurestGuesses:
     """The `number` rows that are guessed surest to have a value, or one of several.
 
-    overall: share of everybody that has it. expected: share of these rows by the shares of their classes, if everybody were
-    as the maximum-entropy model says. right: share that has it, by attackers who know everybody's nonsensitive values:
-    definetti learns across classes until nothing changes, and keeps to the published counts; naive_bayes is one round of
-    that; maxent guesses by the shares of each class. None without the truth.
+    overall: share of everybody that has it. expected: share of these rows by the maximum-entropy model. right: share
+    that has it, by attackers who know all nonsensitive values: definetti learns across classes, naive_bayes is one
+    round of that, maxent guesses by the shares of each class. None without the truth.
     """
 
     values: str
@@ -149,22 +146,18 @@ def disclosure_measures(
         if not levels:
             left_out[sensitive] = "no marginal shows it"
             continue
-        cells = prod(model.domain.hierarchy(a).size(level) for a, level in levels.items())
+        cells = model.domain.size(levels)
         try:
             if cells > most_cells:
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
-            measures.append(_measures(model, levels, published.harmful.get(sensitive)))
+            classes = expected_classes(model, levels)
+            determined = reconstruction(model.frechet_bounds, levels)
+            shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
+            surest = _surest(classes, published.harmful.get(sensitive), {}, classes.counts) if len(classes) else ()
+            measures.append(DisclosureMeasures(sensitive, determined, levels, shown, surest))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
     return measures, left_out
-
-
-def _measures(model: MarginalModel, levels: Mapping[str, int], harmful: "HarmfulValues | None") -> DisclosureMeasures:
-    classes = expected_classes(model, levels)
-    determined = reconstruction(model.frechet_bounds, levels)
-    shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
-    surest = _surest(classes, harmful, {}, classes.counts) if len(classes) else ()
-    return DisclosureMeasures(classes.sensitive, determined, levels, shown, surest)
 
 
 MOST_CONFIDENT = 1000
@@ -202,10 +195,7 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 
 @dataclass(frozen=True)
 class View:
-    """What the holder of some releases concludes about the cells of one margin.
-
-    smallest: the most rows that the smallest class can have.
-    """
+    """What some releases together tell of a margin. smallest: most rows that its smallest class can have."""
 
     releases: tuple[str, ...]
     reconstruction: Reconstruction
@@ -214,9 +204,9 @@ class View:
 
 @dataclass(frozen=True)
 class Composition:
-    """What readers can conclude about a sensitive attribute with all releases, and with each alone, of the same margin.
+    """What readers can conclude about a sensitive attribute of one margin with all releases, and with each alone.
 
-    unknown: releases of which that is not known alone, with the reason.
+    unknown: why not, by release.
     """
 
     sensitive: str
@@ -239,16 +229,16 @@ def composition(bundles: Bundles, together: BundleContent, model: MarginalModel)
         if not (levels := sensitive_levels(model, sensitive)):
             continue
         try:
-            all_held = _holding(names, model, levels, together.sensitive)
+            held = [_holding(names, model, levels, together.sensitive)]
         except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
             continue
-        each, unknown = [], {}
+        unknown = {}
         for name, alone in models:
             try:
-                each.append(_holding((name,), alone, levels, together.sensitive))
+                held.append(_holding((name,), alone, levels, together.sensitive))
             except MarginalsError as error:
                 unknown[name] = str(error)
-        compositions.append(Composition(sensitive, levels, all_held, tuple(each), unknown))
+        compositions.append(Composition(sensitive, levels, held[0], tuple(held[1:]), unknown))
     return tuple(compositions)
 
 
@@ -302,28 +292,22 @@ def _certainties(
     known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
 ) -> dict[str, CertainCells]:
     attributes = [attribute for attribute in sensitive if attribute in views]
-    k, deadline = _largest_k(published), _in_time(published.deadline, CERTAIN_SECONDS)
+    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
     parts = range(len(attributes), 0, -1)
     return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
-def _largest_k(published: BundleContent) -> int:
-    return max((claim.least_count for claim in published.claims if isinstance(claim, CountClaim)), default=0)
-
-
 def small_below(published: BundleContent) -> int:
     """Return the count below which counts are called small: the largest k claimed, or 10 where none above 1 is."""
-    largest = _largest_k(published)
-    return largest if largest > 1 else USUAL_BOUND
+    return published.least_count if published.least_count > 1 else USUAL_BOUND
 
 
 @dataclass(frozen=True)
 class TableChange:
     """What the releases of two tables that cannot be put together tell of the change between them.
 
-    rows: of both tables. least: of how many rows a difference is no longer small, if a least count is claimed. unclear:
-    attributes whose labels do not tell how the values of the releases overlap. assumption: why a small difference may prove
-    nobody. parts: that they are of different parts of a table.
+    least: of how many rows a difference is no longer small, if a least count is claimed. unclear: attributes whose
+    labels do not tell how values overlap. assumption, parts: as of `TablePair`.
     """
 
     earlier: str
@@ -360,9 +344,8 @@ def _change(pair: TablePair) -> TableChange:
 class Minimality:
     """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
 
-    readers_knowing_quasi_identifiers: know everybody's nonsensitive values. ladders: what published levels tell that were
-    fitted to the table. Both are None without the truth. refusals: what attributes, levels and pairs tell that are not
-    published. note: why it was not examined.
+    readers_knowing_quasi_identifiers: know all nonsensitive values. ladders: what fitted levels tell. Both are None
+    without the truth. refusals: what is not published tells. note: why it was not examined.
     """
 
     readers: tuple[Refinement, ...] = ()
@@ -375,10 +358,9 @@ class Minimality:
 
 @dataclass(frozen=True)
 class NonsensitiveSmall:
-    """Whether a combination of up to three nonsensitive attributes certainly has a count below a limit.
+    """Whether a combination of up to three nonsensitive attributes certainly has a count below a limit, as `cell` has.
 
-    proven_by: the claim that proves that none has, or empty. cell: one that has, by bounds. is_complete: whether all were
-    looked at.
+    proven_by: the claim that proves that none has, or empty. is_complete: whether all were looked at.
     """
 
     below: int
@@ -391,12 +373,10 @@ class NonsensitiveSmall:
 class Attacks:
     """All measures of one release, or of several together.
 
-    attacked: sensitive attributes; left_out: why one was left out. certain: by sensitive attribute. compositions: of several
-    releases only. apart: the measures of each release, if they cannot be put together for the reason that `note` gives;
-    published, nonsensitive and likely are None then. changes: who came and who left, of releases of a table that changed;
-    the rest is apart. likely: what the fitted model ranks as small. register: what a reader who knows everybody's
-    nonsensitive values believes. unmeasured: the parts that were not measured because the time was over. impossible: pairs
-    of labels that readers are taken to know nobody to have. crossing: attributes that two tables show at crossing levels.
+    left_out: why, by sensitive attribute. certain: by sensitive attribute. compositions: of several releases. apart:
+    the measures of each release, if they cannot be put together for the reason that `note` gives; published,
+    nonsensitive and likely are None then. changes: of releases of a table that changed; the rest is apart. unmeasured:
+    the parts for which the time was over. impossible: pairs of labels that readers are taken to know nobody to have.
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
@@ -610,9 +590,8 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
-    cube, domain = truth.cube, truth.domain
-    table = cube.table(domain.mask(margin))
-    counts = np.zeros([domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
+    table = truth.cube.table(truth.domain.mask(margin))
+    counts = np.zeros([truth.domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
     counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
     return MarginBounds(counts, counts, True)
 
@@ -631,8 +610,7 @@ def _not_judged(published: BundleContent) -> str:
 
 def _refused(published: BundleContent, collection: Collection) -> Refusals:
     least, deadline = small_below(published), published.deadline.share(3)
-    rows_per_person = published.rows_per_person
-    people = collection.cube.total / (rows_per_person if isinstance(rows_per_person, int) else 1)
+    people = collection.cube.total / (published.most_rows_of_a_person or 1)
     # A release does not say what its search looked for, so that is what searches look for by default.
     price = CHANCE / max(people, 1.0)
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)

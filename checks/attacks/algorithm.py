@@ -1,34 +1,27 @@
 """What readers conclude who know the algorithm: margins that a release lacks were refused, or would have told too little.
 
-Whoever knows that a release was made by an algorithm that publishes whatever its claims allow knows more than the tables
-say. The possible worlds are the tables with the published marginals; those in which a margin that is not published would
+The possible worlds are the tables with the published marginals; those in which a margin that is not published would
 have been allowed and paid for are excluded (Wong et al., VLDB 2007). There are two kinds of such margins.
 
 A *step* is a published margin, one level finer in one attribute (`refinements`):
 
 - A claim is suspect if it refuses the step in some possible world, in some *candidate classes* of the published margin. A
-  minimum count comes first, as it does for the publisher: a diversity is suspect where a class fails it that splits into
-  parts that are large enough. A claim that is not named is ruled out; one that is named may still be impossible.
+  minimum count comes first: a diversity is suspect where a class fails it that splits into parts that are large enough.
 - The only suspect refused the step in at least one of its candidate classes. Where that is one class, its members learn
   that a part of it has few rows, or few sensitive values.
-- Nothing is excluded where counts that are known refuse the step in every possible world, or where it leads back to
-  values that were merged since they are rare (`FittedLevelDisclosure`).
+- Nothing is excluded where known counts refuse the step in every possible world, or where it leads back to values that
+  were merged since they are rare (`FittedLevelDisclosure`).
 - `acceptance_probability` is the probability of the excluded worlds by maximum entropy: no belief changes by more in total
-  variation. It is known if all finer counts are known and only diversities are suspect. Then so is the part of a class
-  whose distribution changes most.
+  variation. It is known if all finer counts are known and only diversities are suspect.
 
 An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2).
 Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and 2.
 
-- Where the possible worlds are few, they are laid out, those are kept in which no addition would have been taken, and
-  what these have in common is what the reader knows. Else each addition is examined by itself; and where its own tables
-  are too many, by the bounds of its counts, and one that has a price then counts as one that may tell too little.
+- Where the possible worlds are few, those are kept in which no addition would have been taken, and what these have in
+  common is what the reader knows. Else each addition is examined by itself; by the bounds of its counts if need be.
 - Tables are excluded only where an addition is allowed for certain and gains for certain. So more may follow for somebody
-  who runs the search itself on every table.
-- Less may follow where a search stops at a level that tells nothing on the way to one that does. A release does not name
-  such levels; so with the hierarchies of the table this reads the search exactly, and without them as if it looked further.
-
-A real search also leaves out what it did not try, so this is the most that knowing it tells. All limits are numbers.
+  who runs the search itself on every table. Less may follow where a search stops at a level that tells nothing on the
+  way to one that does; only the hierarchies of the table name such levels.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -95,10 +88,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    """The rules by which the publisher judged margins. least: counts below are small to the reader. left: work, by kind.
-
-    least_class, least_cell: rows that every class must have, and every cell, sensitive values counted.
-    """
+    """The rules of the publisher. least: counts below are small to the reader. left: work, by kind."""
 
     collection: Collection
     sensitive: tuple[str, ...]
@@ -173,7 +163,7 @@ class _Rules:
         return "the time was over" if deadline.is_over else ""
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
-        # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3, and design 4.5 for k-combinatorial).
+        # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3; design 4.5).
         shown = self.shown(clique)
         return tuple(
             claim
@@ -224,10 +214,9 @@ class PosteriorChange:
 class Refinement:
     """A step, and what its refusal tells.
 
-    margin: the published one. finer: the level refused for `attribute`. classes: of the margin without sensitive
-    attributes. possible_claims: the claims that can have refused it, with the positions of the classes where; None where
-    nothing can be told, and `note` says why. candidate_class: labels of the only class to blame. acceptance_probability,
-    largest_posterior_change: None if not known. is_certain: whether known counts refuse the step in every world.
+    finer: the level refused for `attribute`. classes: of the margin without sensitive attributes. possible_claims: the
+    claims that can have refused it, with the positions of the classes where; None where nothing can be told, and `note`
+    says why. candidate_class: labels of the only class to blame. is_certain: whether known counts refuse it in every world.
     """
 
     margin: Margin
@@ -288,8 +277,8 @@ def refinements(
 class _Split:
     """The classes of a margin, and the parts that each splits into at the next finer level, class by class.
 
-    held: the classes with their sensitive values, in the same order, if the margin shows some. parts: with their share of
-    the base values of their class. class_of, lower, upper: the class and bounds on the rows of each part, shape (parts,).
+    held: the classes with their sensitive values, in the same order, if the margin shows some. class_of, lower, upper:
+    the class and bounds on the rows of each part, shape (parts,).
     """
 
     classes: ContingencyTable
@@ -321,9 +310,8 @@ def _judged_step(
     together = _joint_reason(rules, mask, after)
     if attribute in rules.sensitive:
         # Counts of classes stay, and finer sensitive values are as diverse or more.
-        return (
-            replace(step, note=together) if together else replace(step, possible_claims={}, acceptance_probability=1.0)
-        )
+        passed = replace(step, possible_claims={}, acceptance_probability=1.0)
+        return replace(step, note=together) if together else passed
     finer_margin = {**classes.margin, attribute: finer}
     if domain.size(finer_margin) > MOST_CELLS:
         return replace(step, note=f"the finer margin has more than {MOST_CELLS:,} cells")
@@ -390,7 +378,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
 
 
 def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tuple[int, ...]]]:
-    # The draw that takes the most frequent values first is majorized by none, and the fewer it takes the less even it is.
+    # The draw that takes the most frequent values first is majorized by none; the fewer it takes, the less even it is.
     if split.held is None:
         return
     by_value = split.held.counts[split.class_of]
@@ -411,11 +399,10 @@ def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tup
 def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
     if not suspects:
         return replace(step, acceptance_probability=1.0)
-    diversities = [claim.class_diversity for claim in suspects if isinstance(claim, AttributeClaim)]
+    diversities = [own for c in suspects if isinstance(c, AttributeClaim) and (own := c.class_diversity) is not None]
     if not diversities or split.held is None or not np.array_equal(split.lower, split.upper):
         return step
-    candidates = sorted(set(chain(*suspects.values())))
-    weighed = _all_diverse(split, split.held, candidates, [own for own in diversities if own is not None])
+    weighed = _all_diverse(split, split.held, sorted(set(chain(*suspects.values()))), diversities)
     if weighed is None:
         return replace(step, note="there are too many possible worlds to weigh them")
     return replace(step, acceptance_probability=weighed[0], largest_posterior_change=weighed[1])
@@ -455,12 +442,10 @@ def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[St
     return [step for step in steps if step[2] in diverse]
 
 
-# What levels tell that are fitted to the counts of a table: each merged group holds a value with few rows.
-#
-# Values are merged for ascending sizes t_1 < t_2 < ..., and a level is noted at the first that gives it. Then each of
+# Fitted levels: values are merged for ascending sizes t, and a level is noted at the first that gives it. Then each of
 # its groups has t rows or more, and each that was merged holds a value with 1 to t - 1 rows
-# (`models.tables.fitted_levels`). Who knows that levels were fitted so, but not at which size, knows that t is at most
-# the rows of the smallest group, which is published: so it is at most the largest size that does not exceed these.
+# (`models.tables.fitted_levels`). Who knows that, but not t, knows that it is at most the rows of the smallest group,
+# which is published.
 
 
 @dataclass(frozen=True)
@@ -468,8 +453,7 @@ class FittedLevelDisclosure:
     """What a published level tells: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
 
     groups: that have rows; merged: how many of them hold several values. small: values, and nodes of the given hierarchy,
-    that have few rows in all tables which give the same release. unexamined: those of which this is not known. note: why
-    none was examined.
+    that have few rows in all tables which give the same release. unexamined: those of which this is not known.
     """
 
     attribute: str
@@ -531,10 +515,7 @@ class CertainRange:
 
 @dataclass(frozen=True)
 class CertainValue:
-    """A class all of whose people have one sensitive value for certain, and that has some.
-
-    values: of the class, label by attribute. rows: at least.
-    """
+    """A class (`values`) all of whose people have one sensitive value for certain, and that has so many rows at least."""
 
     values: Mapping[str, str]
     sensitive: str
@@ -546,10 +527,9 @@ class CertainValue:
 class Addition:
     """An addition that a release lacks, and what follows from that.
 
-    margin: what it would have made. added: levels by attribute: one that would be shown finer, or two that would be shown
-    together. candidate_classes, classes: of the classes that both share, how many can have refused it, and how many there
-    are; 0 where tables were laid out. counts_only: whether only a small count can be the reason. may_gain_nothing: whether
-    it may tell too little. margins_not_examined: where nothing certain was looked for. note: why it was not examined.
+    added: levels by attribute: one that would be shown finer, or two that would be shown together. candidate_classes,
+    classes: of the classes that both share, how many can have refused it, and how many there are; 0 where tables were laid
+    out. counts_only: whether only a small count can be the reason. margins_not_examined: where nothing certain was sought.
     """
 
     margin: Margin
@@ -569,10 +549,9 @@ class Addition:
 class Refusals:
     """What all additions together tell that a release lacks.
 
-    least: counts from 1 to least - 1 are small. additions: each by itself. tables, left: how many tables have the
-    published marginals, and how many of them explain all; None where they are too many, so that additions were not
-    examined together. small, values: what is certain. unnamed: attributes that no table shows and whose values are not
-    known. margins_not_examined: where nothing certain was looked for.
+    additions: each by itself. tables, left: how many tables have the published marginals, and how many of them explain all;
+    None where they are too many, so that additions were not examined together. small, values: what is certain. unnamed:
+    attributes that no table shows and whose values are not known.
     """
 
     least: int
@@ -641,10 +620,9 @@ def refusals(
 ) -> Refusals:
     """What the additions tell that a decomposable collection lacks whose claims hold.
 
-    least: counts from 1 to least - 1 are small. deadline: what is not looked at by then is not examined. most: tables that
-    are laid out. price: nats that each free parameter of an addition must gain: what gains less may have been left out,
-    and what gains less than DOUBTFUL times as much if its two attributes by themselves do not gain that either. The
-    parameters are a release and what limits the reader. Raises NotDecomposableError.
+    least: counts from 1 to least - 1 are small. most: tables that are laid out. price: nats that each free parameter of an
+    addition must gain, DOUBTFUL times as much if its two attributes by themselves do not gain that; what gains less may
+    have been left out. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
@@ -849,9 +827,7 @@ def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[
         yield CertainValue({a: labels[a] for a in shared}, sensitive, labels[sensitive], int(lower[cell]))
 
 
-def _laid_out(
-    domain: Domain, one: _Possible, judged: tuple[BoolArray, BoolArray, BoolArray, str], common: _Common
-) -> Addition:
+def _laid_out(domain: Domain, one: _Possible, judged: _Judged, common: _Common) -> Addition:
     (refused, small, nothing, note), (ranges, values, unexamined) = judged, common
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))

@@ -17,9 +17,6 @@ from models.programs.fitting import Sums, fit, missed_rows
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Margin
 
-# Classes of the model: what readers expect of a sensitive value who combine all tables by maximum entropy.
-
-
 _ROUNDING = 1e-9
 """Relative difference that is one of rounding."""
 
@@ -54,14 +51,10 @@ def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> Equival
     return EquivalenceClasses(domain, margin, ordered, rows[occupied], sensitive, levels[sensitive])
 
 
-# The deFinetti attack: learning from a release who is likely to have what, across its classes (Kifer, SIGMOD 2009).
-#
-# Classes are not independent of each other: that classes with many smokers have more cancer tells of each smoker in a
+# The deFinetti attack (Kifer, SIGMOD 2009): that classes with many smokers have more cancer tells of each smoker in a
 # mixed class. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, learns a naive Bayes
-# model from the guesses, guesses anew with the model so that every published count is kept, and so on.
-#
-# The published counts already hold what the attributes tell that are published with the sensitive one. There is
-# something to learn only if they are published coarser than they are known, or not with it.
+# model from the guesses, guesses anew so that every published count is kept, and so on. There is something to learn
+# only of attributes that are published coarser than they are known, or not with the sensitive one.
 
 
 _ROUNDS = 10
@@ -139,9 +132,7 @@ def surest_right(guess: FloatArray, people: EquivalenceClasses, codes: Sequence[
     return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))
 
 
-# Combinations that few people are likely to have: a reader suspects those that the fitted model ranks first.
-#
-# A reader can be right about a count that is not certain: of the combinations that a model ranks first, nearly all can be.
+# Combinations that few people are likely to have: nearly all can be right that the fitted model ranks first.
 
 
 _ATTRIBUTES = 3
@@ -166,10 +157,9 @@ class Top:
 
 @dataclass(frozen=True)
 class LikelySmall:
-    """What ranking by the model gives. least: counts from 1 to least - 1 are small. combinations: that were ranked.
+    """What ranking combinations by the model gives. least: counts from 1 to least - 1 are small. unread: margins.
 
-    unread: margins that were not looked at. beside: what readers gain who rank the same combinations by less, by what they
-    know: the numbers of each value ("independence"), or some of the tables.
+    beside: what readers gain who rank by less: the numbers of each value ("independence"), or some of the tables.
     """
 
     least: int

@@ -27,10 +27,9 @@ _BUDGET = replace(FULL, branches=1_000_000)
 
 @dataclass(frozen=True)
 class Surest:
-    """The class in which some values together have their largest share.
+    """The class (`cell`) in which some values together have their largest share, None where it was not found.
 
-    labels: of the values. overall: their share of everybody. largest: that of the class, None where it was not found; cell:
-    its labels. bound: the largest share that is claimed to be possible, None where any is.
+    overall: their share of everybody. bound: the largest share that is claimed to be possible, None where any is.
     """
 
     labels: tuple[str, ...]
@@ -51,7 +50,6 @@ class HarmfulValues:
     """How sure a reader can be of the values of one sensitive attribute.
 
     values: what harms, nearest to its bound first. together: all of it; None for one value, or where every value harms.
-    harmless: labels of the other values.
     """
 
     sensitive: str

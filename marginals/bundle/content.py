@@ -1,6 +1,5 @@
 """What a release publishes: the marginals, who the attributes are about, what is claimed of them."""
 
-from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -49,11 +48,9 @@ INFORMATION_DECIMALS = 6
 class Verification:
     """The findings on some claims, those that only the publisher can know as attested.
 
-    warnings: what else somebody should know who verifies; they decide nothing. rules: the named rules that demand some of
-    the claims, with what was found of each demand. smallest_sensitive: of each sensitive attribute that is published, the
-    smallest published count that includes it; it decides nothing either. crossing: attributes that two tables show at
-    crossing levels. published: the content of the one bundle whose
-    files can be trusted, if there is one.
+    warnings: what else somebody should know who verifies. smallest_sensitive: of each sensitive attribute that is published,
+    the smallest published count that includes it; both decide nothing. rules: those that demand some of the claims.
+    published: the content of the one bundle whose files can be trusted, if there is one.
     """
 
     checks: tuple[Finding, ...]
@@ -94,15 +91,12 @@ class BundleContent:
     """The content of a bundle.
 
     collection: over a cube of the published marginals alone; with further tables the core, beside which they stand. further:
-    the margins of these, of nonsensitive attributes, each a table of the same cube. roles: of the attributes of its domain.
-    title: what people call it. imprint: who publishes it, as its readers are told. deadline: when whatever is worked out
-    from it ends; what is not proven by then is undecided. rows_per_person: at most so many rows are of one person, and then
-    the claims are about people; "any" number; None where nothing is said. codebook: what its steward says of the attributes
-    in words. rules: those that it is said to keep; what they demand is among the claims. turnover_known: whether its readers
-    are taken to know that people come and go between releases. where: the part of the table whose rows are counted; empty
-    where all are. labels: what labels tell readers of the values that they stand for; None where the release does not say
-    that. impossible: pairs of labels that everybody knows nobody to have. Others are asked themselves. Raises InputError for
-    further tables of which it is not known what they tell (`further_fault`).
+    the margins of these, of nonsensitive attributes, each a table of the same cube. deadline: what is not proven by then is
+    undecided. rows_per_person: at most so many rows are of one person, and then the claims are about people; "any" number;
+    None where nothing is said. rules: what they demand is among the claims. turnover_known: whether readers know that people
+    come and go between releases. where: the part of the table whose rows are counted. labels: what labels tell readers of
+    the values that they stand for; None where the release does not say that. impossible: pairs of labels that everybody
+    knows nobody to have. Raises InputError for further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
@@ -140,14 +134,11 @@ class BundleContent:
     def given(
         self, claim: Claim | None = None, pairs: Sequence[ImpossiblePair] = (), collection: Collection | None = None
     ) -> Collection:
-        """All published marginals given the impossible pairs, as a claim is judged by. May raise CriterionError.
-
-        pairs, collection: instead, pairs as a table has them, and the margins of the table that are published.
-        """
-        listed: AnyCollection[str] = ()
-        if isinstance(claim, MinCell):  # which is about values behind labels, too
-            told = {name: max(numbers.values()) > 1 for name, numbers in self.known_labels.items()}
-            listed = [name for name in self.domain.attributes if self.labels is None or told.get(name)]
+        """All published marginals, or a collection, given the impossible pairs, or others. May raise CriterionError."""
+        told = {name for name, numbers in self.known_labels.items() if max(numbers.values()) > 1}
+        listed = [name for name in self.domain.attributes if self.labels is None or name in told]
+        if not isinstance(claim, MinCell):  # which is about values behind labels, too
+            listed = []
         least = claim.least_count if isinstance(claim, CountClaim) else 1
         return given_pairs(collection or self.everything, pairs or self.impossible, listed, least)
 
@@ -193,16 +184,13 @@ class BundleContent:
     @property
     def least_count(self) -> int:
         """The largest count of rows that is claimed of anything; 1 where none is."""
-        people = self.most_rows_of_a_person
-        counted = (replace(claim, rows_per_person=people) for claim in self.claims if isinstance(claim, CountClaim))
-        return max((claim.least_count for claim in counted), default=1)
+        return max((claim.least_count for claim in self.claims if isinstance(claim, CountClaim)), default=1)
 
     @cached_property
     def information(self) -> float | None:
-        """Nats by which the maximum-entropy distribution differs from independence, rounded as a bundle states it.
+        """Nats by which the maximum-entropy distribution of the core differs from independence, rounded as in a bundle.
 
-        It follows from the marginals alone; of further tables it counts nothing, so with them it is the least that all tell.
-        None where the core has no junction tree: it would have to be fitted.
+        With further tables it is the least that all tell. None where the core has no junction tree.
         """
         if not self.collection.is_decomposable:
             return None
@@ -364,7 +352,7 @@ MAX_BYTES = 256 << 20
 MAX_RESOURCES = 1000
 MAX_ATTRIBUTES = 200
 MAX_LEVELS = 100
-MAX_CLAIMS = 100
+MAX_CLAIMS = 1_000
 MAX_RULES = 20
 MAX_PAIRS = 1000
 """Of impossible pairs."""

@@ -40,11 +40,10 @@ def value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
     return counts
 
 
-# Which values of two releases overlap, by their labels, where the releases generalize an attribute differently.
-#
-# A label stands for what the other release has under the same label, at whatever level. Numbers, intervals, prefixes
-# (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels that do not tell, such as `other` beside
-# other names, any two can overlap. A value that nothing in the other release can stand for has no rows there.
+# Which values of two releases overlap: a label stands for what the other release has under the same label, at any
+# level. Numbers, intervals, prefixes (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels
+# that do not tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has no
+# rows there.
 
 THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
 """Labels of what the other values of a level leave, as fitted levels have them."""
@@ -92,7 +91,7 @@ def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bo
     else:
         values = [[*zip(hierarchy.labels[0], numbers_of(hierarchy))] for hierarchy in (one, other)]
         for code, partner in product(*unmatched):
-            overlap = _overlap(values[0][code], values[1][partner])
+            overlap = _overlap(*values[0][code], *values[1][partner])
             is_clear &= overlap is not None
             pairs |= {} if overlap is False else {(code, partner): None}
     return np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T, is_clear
@@ -119,12 +118,7 @@ def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, li
     return result
 
 
-_Value: TypeAlias = tuple[str, Range | None]
-"""A label, and the numbers that it stands for."""
-
-
-def _overlap(value: _Value, other_value: _Value) -> bool | None:
-    (label, numbers), (other, other_numbers) = value, other_value
+def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range | None) -> bool | None:
     if THE_REST.fullmatch(label) or THE_REST.fullmatch(other):
         return None
     are_numbers = [known is not None and not known.is_empty for known in (numbers, other_numbers)]
@@ -138,11 +132,10 @@ def _overlap(value: _Value, other_value: _Value) -> bool | None:
     return None
 
 
-# Columns that may be one under two names: readers see that two columns are alike, whatever they are called.
-#
-# Of the same people, one column has the same counts in both releases, by whatever labels, or counts that fit by what labels
-# say. If it is another column after all, the joint verdict is undecided for nothing; to take it for another column could be
-# a wrong "holds". A name that both releases have is taken for one column, unless its counts contradict that.
+# Columns that may be one under two names: of the same people, one column has the same counts in both releases, or
+# counts that fit by what labels say. If it is another column after all, the joint verdict is undecided for nothing; to
+# take it for another column could be a wrong "holds". A name of both releases is one column, unless its counts
+# contradict that.
 
 
 def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:

@@ -52,9 +52,8 @@ Bundles = Sequence[tuple[str, BundleContent]]
 def union(bundles: Bundles) -> BundleContent:
     """All marginals of several bundles as one collection, with all their claims.
 
-    Raises IncompatibleReleasesError naming both bundles if they generalize an attribute differently, as far as labels and
-    counts tell, give it different roles, may call one column by two names, or differ in how many rows a person has. Raises
-    BundleError if they count different numbers of rows, or contradict each other.
+    Raises IncompatibleReleasesError if they differ in a hierarchy, a role, the name of a column, or the rows of a
+    person, and BundleError if they count different numbers of rows, or contradict each other.
     """
     bundles = [(name, published.as_one()) for name, published in bundles]
     together = _union(bundles)
@@ -180,10 +179,9 @@ class OverTable(NamedTuple):
 
 
 def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
-    """The published marginals over the hierarchies of the table that they were counted from, and the table over the same.
+    """The marginals over the hierarchies of their table, and the table with the names of the release for fitted groups.
 
-    A release names the groups of fitted levels anew, so the table gets the names of the release. Raises InputError for
-    another table.
+    Raises InputError for another table.
     """
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
     everything = published.everything
@@ -221,10 +219,8 @@ def _named_as(published: Published, truth: "Table") -> "Table":
     return replace(truth.with_hierarchies(renamed), naming=truth.naming) if renamed else truth
 
 
-# Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them.
-#
-# Of 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms; of 18.5-<25 and
-# 20-<30, 20-<25. Labels of numbers tell them by themselves, others by the base values that the releases name.
+# Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them. Of
+# 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms.
 
 Grouping = tuple[Hierarchy, int]
 """How a release generalizes the attribute, and the finest level that it publishes."""
@@ -232,10 +228,9 @@ Grouping = tuple[Hierarchy, int]
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """The combinations of values that there can be.
+    """The combinations of values that there can be: codes at each release's finest published level, ascending.
 
-    codes: for each release the code of each atom at its finest published level, shape (releases, atoms), ascending.
-    weights: how many base values each atom has, shape (atoms,). labels: what to call each atom.
+    codes: shape (releases, atoms). weights: how many base values each atom has, shape (atoms,).
     """
 
     codes: IndexArray
@@ -332,18 +327,13 @@ def _weights_cancel(codes: IndexArray) -> bool:
     return int(np.linalg.matrix_rank(np.hstack(columns))) == len(codes)
 
 
-# The common refinement of several bundles: their marginals over the atoms of what they generalize differently.
-#
-# Such an attribute becomes one for each way to generalize it, `age (first)` and `age (second)`, which every row has at
-# once; the atoms say which of their values go together. So all that is known of both is one collection again.
+# The common refinement: an attribute that is generalized differently becomes one for each way, `age (first)` and `age
+# (second)`, which every row has at once; the atoms say which of their values go together.
 
 
 @dataclass(frozen=True, eq=False)
 class CommonRefinement:
-    """Several bundles as one, in which each attribute that is generalized differently stands once for each way.
-
-    parts: the names of these, by attribute. atoms: of each of these attributes.
-    """
+    """Several bundles as one, in which an attribute stands once for each way to generalize it (`parts`)."""
 
     content: BundleContent
     parts: Mapping[str, tuple[str, ...]]
@@ -405,12 +395,7 @@ def published_views(collection: Collection, attribute: str) -> list[Levels]:
 
 
 def common_refinement(bundles: Bundles) -> CommonRefinement:
-    """The bundles over their atoms.
-
-    Raises IncompatibleReleasesError where labels do not tell the atoms of an attribute, where only one bundle calls it
-    sensitive, and where two names may be of one column; BundleError when the bundles count different numbers of rows, or
-    contradict each other.
-    """
+    """The bundles over their atoms. Raises as `union` does, also if labels do not tell the atoms of an attribute."""
     _check_names(bundles)
     _check_roles(bundles)
     attributes = dict.fromkeys(attribute for _, content in bundles for attribute in content.domain.attributes)
@@ -528,11 +513,9 @@ class OneTable:
 
     def sharing_time(self, parts: int) -> "OneTable":
         """The same with one of so many equal parts of the time that is left."""
-
-        def hurried(content: BundleContent) -> BundleContent:
-            return replace(content, deadline=content.deadline.share(parts))
-
-        return OneTable([(n, hurried(c)) for n, c in self.bundles], self.together and hurried(self.together))
+        bundles = [(name, replace(each, deadline=each.deadline.share(parts))) for name, each in self.bundles]
+        whole = self.together
+        return OneTable(bundles, whole and replace(whole, deadline=whole.deadline.share(parts)))
 
     @property
     def collections(self) -> list[Collection]:
@@ -540,17 +523,11 @@ class OneTable:
         contents = [bundle for _, bundle in self.bundles] if self.together is None else [self.together]
         return [content.collection for content in contents]
 
-    @property
-    def most_rows_of_a_person(self) -> int | None:
-        """How many rows a person has at most, so that claims are about people; None where they are about rows."""
-        return self.bundles[0][1].most_rows_of_a_person
-
 
 def by_table(bundles: Bundles) -> list[OneTable]:
-    """The bundles in groups that can be of one table each, in their order.
+    """The bundles in groups that can be of one table each, in their order; one that fits several is of the first one.
 
-    Bundles are of different tables when they count different numbers of rows, contradict each other, or are of different
-    parts of a table. One that agrees with several groups is taken to be of the first one.
+    Those of one table count the same rows of the same part of it, and do not contradict each other.
     """
     if (whole := _one_table(bundles)) is not None:
         return [whole]
@@ -583,10 +560,7 @@ def _one_table(bundles: Bundles) -> OneTable | None:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """Two tables, the earlier and the later one.
-
-    least: people of a difference, at least; None where no release claims that. claimed: the largest number that one claims.
-    """
+    """Two tables. least: people of a difference, None if no release claims any. claimed: the most of any claim."""
 
     earlier: OneTable
     later: OneTable
@@ -601,14 +575,14 @@ class TablePair:
     @property
     def parameters(self) -> dict[str, object]:
         """What a finding on the pair is about."""
-        unit = None if self.least is None else self.earlier.most_rows_of_a_person
+        unit = None if self.least is None else self.bundles[0].most_rows_of_a_person
         known = {"k": self.least, "earlier": self.earlier.name, "later": self.later.name, "rows_per_person": unit}
         return {name: value for name, value in known.items() if value is not None}
 
     @property
     def least_rows(self) -> int | None:
         """How many rows so many people can have."""
-        return None if self.least is None else self.least * (self.earlier.most_rows_of_a_person or 1)
+        return None if self.least is None else self.least * (self.bundles[0].most_rows_of_a_person or 1)
 
     @property
     def assumption(self) -> str:
@@ -636,8 +610,8 @@ class TablePair:
     @property
     def shared_column(self) -> str:
         """Names, one in each table, that may be of one column; empty where there are none."""
-        bundles = ([bundle for _, bundle in table.bundles] for table in (self.earlier, self.later))
-        pairs = (pair for both in product(*bundles) for pair in one_column(*both, is_one_table=False))
+        both = product(self.earlier.bundles, self.later.bundles)
+        pairs = (pair for (_, one), (_, other) in both for pair in one_column(one, other, is_one_table=False))
         return _in_words([*dict.fromkeys(pairs)])
 
     @property
@@ -654,10 +628,7 @@ class TablePair:
 
 
 def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Iterator[TablePair]:
-    """Each two tables, in their order.
-
-    least: of how many people; the largest that any of the bundles claims of its counts where it is None.
-    """
+    """Each two tables, in their order. least: of how many people; None for the largest that is claimed."""
     claims = [claim for table in tables for _, bundle in table.bundles for claim in bundle.claims]
     claimed = max((claim.k for claim in claims if isinstance(claim, CountClaim)), default=None)
     for earlier, later in combinations(tables, 2):
@@ -693,11 +664,8 @@ _REUSE = "publish the second again with the ladders of the first (the key data.l
 
 
 def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
-    def place(finding: Finding) -> tuple[int, float]:
-        size = abs(finding.worst.difference) if isinstance(finding.worst, CellDifference) else float("inf")
-        return DECISIVE.index(finding.verdict), size
-
-    worst = min(findings, key=place)
+    sizes = [abs(f.worst.difference) if isinstance(f.worst, CellDifference) else float("inf") for f in findings]
+    worst, _ = min(zip(findings, sizes), key=lambda each: (DECISIVE.index(each[0].verdict), each[1]))
     verdict, notes = worst.verdict, [worst.note, pair.parts]
     why = pair.assumption if verdict is Verdict.FAILS else ""
     if verdict is Verdict.HOLDS:
@@ -724,9 +692,9 @@ class ReleasedLadder:
     def __call__(self, given: Hierarchy) -> Hierarchy:
         """The base values of a hierarchy, in their order, and above them the levels of the release.
 
-        A base value is part of what the release calls like it, or like one of its generalizations in the given hierarchy; of
-        the interval or the list of labels that it is in; or of the one label that means all others. A value that is part of
-        none stands by itself at every level below `*`.
+        A base value is part of the label of the release that is called like it or like one of its generalizations, of
+        the interval or list that it is in, or of the one label that means all others; else it stands by itself below
+        `*`.
 
         >>> rows = [("1", "under 3", "*"), ("2", "under 3", "*"), ("3 and over", "3 and over", "*")]
         >>> ladder = ReleasedLadder(Hierarchy.from_rows(rows))
@@ -789,11 +757,7 @@ def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:
-    """The ladders of the release in a folder, for attributes of these roles.
-
-    Raises InputError where there is no intact release, where it shows none of the attributes, and where it gives one another
-    role, since then nobody can judge both releases together.
-    """
+    """The ladders of the release in a folder, for attributes of these roles; raises InputError without any."""
     try:
         published = read_bundle(folder)
     except BundleError as error:

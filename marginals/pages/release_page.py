@@ -116,7 +116,7 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
     if not levels:
         return {**told, "steps": _steps(hierarchy, 0, levels), "finest": None, "level": None, "bars": []}
     table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
-    level = _drawn_level(hierarchy, levels[0])
+    level = next((n for n in range(levels[0], hierarchy.height) if hierarchy.size(n) <= _DRAWN), levels[0])
     steps = _steps(hierarchy, _telling_value(hierarchy, table), levels)
     bars = _bars(table, hierarchy, level)
     for bar in bars:
@@ -148,11 +148,6 @@ def _telling_value(hierarchy: Hierarchy, table: ContingencyTable) -> int:
 def _steps(hierarchy: Hierarchy, base: int, published: list[int]) -> list[tuple[int, str, bool]]:
     path = [hierarchy.labels[level][int(hierarchy.lift(0, level)[base])] for level in range(hierarchy.height + 1)]
     return [(level, label, level in published) for level, label in enumerate(path)]
-
-
-def _drawn_level(hierarchy: Hierarchy, finest: int) -> int:
-    levels = range(finest, hierarchy.height)
-    return next((level for level in levels if hierarchy.size(level) <= _DRAWN), finest)
 
 
 def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Shape]:

@@ -165,11 +165,7 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
 def _threshold(threshold: "Threshold") -> Sentence:
     of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
     claim, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", LOOK
-    smallest = (
-        "the smallest count is not known"
-        if threshold.smallest is None
-        else f"the smallest count is {threshold.smallest:,}"
-    )
+    smallest = f"the smallest count is {'not known' if threshold.smallest is None else f'{threshold.smallest:,}'}"
     if threshold.is_missed:
         said = "the claim is not met"
     elif threshold.binding:
@@ -366,10 +362,9 @@ def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> I
     if told.small:
         yield f"certain, though no table shows it: {_first_of(list(map(_range, told.small)))}"
     if told.values:
-        classes = ((_cell(value.values), value) for value in told.values)
         people = [
-            f"everybody with {cell} ({number_of(value.rows, 'row')} at least) has {value.sensitive}={value.value}"
-            for cell, value in classes
+            f"everybody with {_cell(of.values)} ({number_of(of.rows, 'row')} at least) has {of.sensitive}={of.value}"
+            for of in told.values
         ]
         yield f"certain: {_first_of(people)}"
     if told.tables is not None and told.additions and not told.contradict:

@@ -113,16 +113,13 @@ def _attribute(claim: AttributeClaim) -> str:
 
 def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
     """Return what a claim says of a release with these sensitive attributes, as a sentence."""
-    if isinstance(claim, AttributeClaim):
-        return _meaning_for_readers(claim)
-    assert isinstance(claim, CountClaim)
-    return _meaning_of_counts(claim, sensitive)
+    return _meaning_of_counts(claim, sensitive) if isinstance(claim, CountClaim) else _meaning_for_readers(claim)
 
 
-def _meaning_for_readers(claim: AttributeClaim) -> str:
+def _meaning_for_readers(claim: Claim) -> str:
     of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
     assert isinstance(of, MaxentDiversity)
-    attribute, clause = claim.about, criterion_clause(of.class_diversity or of.diversity)
+    clause = criterion_clause(of.class_diversity or of.diversity)
     if isinstance(claim, MaxentDiversity):
         several = "" if claim.rows_per_person in (None, 1) else (
             f" A person has at most {claim.rows_per_person:,} rows; the claim is about any one of them. A person known to "
@@ -132,26 +129,22 @@ def _meaning_for_readers(claim: AttributeClaim) -> str:
             f"For a reader who combines all tables by maximum entropy: given any published values of a person, {clause}."
             f"{several}"
         )
-    assert isinstance(claim, Register)
     sentence = (
         "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
-        f"class, unless they assume how {attribute} varies within classes or reason from why these tables were chosen. "
+        f"class, unless they assume how {claim.about} varies within classes or reason from why these tables were "
+        "chosen. "
         f"In these shares, {clause}."
     )
-    if claim.basis == VERIFIED:
+    if isinstance(claim, Register) and claim.basis == VERIFIED:
         return sentence
-    return f"{sentence} A class is that of all tables with {attribute} together. {_ATTESTED}"
-
-
-_ATTESTED = f"{BY_THE_PUBLISHER[0].upper()}{BY_THE_PUBLISHER[1:]}."
+    return f"{sentence} A class is that of all tables with {claim.about} together. {BY_THE_PUBLISHER.capitalize()}."
 
 
 def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
     if claim.k == 1:
         return "Nothing is demanded: any count is at least 1 row."
     least, below = counted_in_words(claim.k, claim.rows_per_person), counts_below(claim.k)
-    noun = counted_in_words(claim.k - 1, claim.rows_per_person).split()[-1]
-    few = f"{below.removeprefix('from ')} {noun}"
+    few = f"{below.removeprefix('from ')} {counted_in_words(claim.k - 1, claim.rows_per_person).split()[-1]}"
     counted = f", {together(sensitive)} counted like the others" if sensitive else ""
     whose = "" if claim.rows_per_person is None else " of people"
     people = "" if claim.rows_per_person in (None, 1) else (
@@ -235,20 +228,16 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
         return f"{worst.count:,.6g} {unit} (limit: at least {claim.least_count:,}{of_a_person})"
     if worst.reached is None or not isfinite(worst.reached):
         return ""
-    if isinstance(claim, MaxentDiversity | Register):
-        whose = f"{together(worst.values, 'values')}: " if worst.values else ""
-        return (
-            f"{whose}{criterion_reached((claim.of if isinstance(claim, Register) else claim).diversity, worst.reached)}"
-        )
-    return f"Reaches {worst.reached:.4g}"
+    of = claim.of if isinstance(claim, Register) else claim
+    assert isinstance(of, MaxentDiversity)
+    whose = f"{together(worst.values, 'values')}: " if worst.values else ""
+    return f"{whose}{criterion_reached(of.diversity, worst.reached)}"
 
 
 def claim_reason(claim: Claim) -> str:
     """Return the group that a claim refuses: "a group of 1 to 9 rows"."""
     if isinstance(claim, CountClaim):
         return f"a group of {few_rows(claim.least_count)}"
-    if not isinstance(claim, AttributeClaim):
-        return "a group that it refuses"
     of = claim.of if isinstance(claim, Register) else claim
     assert isinstance(of, MaxentDiversity)
     people = "" if of.rows_per_person is None else " of people"
@@ -268,6 +257,7 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
     unpublished = (
         f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
     )
+    how = f"Decided {', then '.join(algorithm.sentence for algorithm in finding.algorithms)}"
     return {
         "name": claim_title(claim),
         "meaning": claim_meaning(claim, sensitive) if is_shown else unpublished,
@@ -276,15 +266,10 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
         "lead": "Closest case" if finding.holds else "Worst case",
         "cell": worst.cell,
         "reached": _reached(claim, worst),
-        "how": _how(finding),
+        "how": "Not decided by these tables"
+        if finding.verdict is Verdict.ATTESTED
+        else "; ".join(filter(None, [how, finding.note])),
     }
-
-
-def _how(finding: Finding) -> str:
-    if finding.verdict is Verdict.ATTESTED:
-        return "Not decided by these tables"
-    ways = [algorithm.sentence for algorithm in finding.algorithms]
-    return f"Decided {', then '.join(ways)}" + (f"; {finding.note}" if finding.note else "")
 
 
 def _slack(finding: Finding) -> float:
@@ -369,20 +354,13 @@ def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] =
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
         groups.setdefault(_likeness(finding) or number, []).append(finding)
-    told = [
-        sentence
-        for group in groups.values()
-        for sentence in (
-            [_told_together(group, harmful)]
-            if len(group) >= _TOGETHER
-            else [_told(finding, harmful) for finding in group]
-        )
-    ]
+    told = list[Sentence]()
+    for group in groups.values():
+        told += [_told_together(group, harmful)] if len(group) > 2 else [_told(finding, harmful) for finding in group]
     return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
 
 _BY_ATTRIBUTE = ("diversity", "sensitive")
-_TOGETHER = 3
 _TOO_LONG = ("margin", "margins", "counts", "distribution")
 """Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
 

@@ -106,10 +106,7 @@ def worse_than_one_way(report: "StewardReport") -> str:
 
 
 def removed_in_words(report: "StewardReport") -> str:
-    """Return which share of the divergence a release removes; empty if there is none, or several attributes are sensitive.
-
-    Of several sensitive attributes the table that is compared with tells more than any release may: it shows them together.
-    """
+    """Return which share of the divergence a release removes; empty if none, or if several attributes are sensitive."""
     release, best = report.removed, report.removed_by_best_table
     if release is None or _all_sensitive(report):
         return ""
@@ -159,11 +156,7 @@ ENDED_BY_TIME = (
 
 
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
-    """Return what is proven of other collections; empty for nothing. Bounds are rounded so that the sentence holds.
-
-    The proof is about decomposable collections at the levels of the table: others can be better. A bound below half of what
-    was found says nothing that would help anybody.
-    """
+    """Return what is proven of other collections; empty for nothing. Bounds are rounded so that the sentence holds."""
     those = " that contains the base table," if base and base.demanded else ""
     none = f"no decomposable collection{those} within the policy and search limits"
     if search.optimal:
@@ -179,10 +172,7 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
 
 
 def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
-    """Yield which further tables there are, what each gained, and which were left out again; nothing if none were wanted.
-
-    domain: that of the table. most: tables that are named; None for all.
-    """
+    """Yield which further tables there are, what each gained, and which were left out again; at most `most` by name."""
     if beside is None:
         return
     if not beside.tables and not beside.left_out:
