@@ -182,7 +182,7 @@ def _made(
     left_out: float | None,
     levels: str | None,
 ) -> _Made:
-    """The single tables that are asked for. Raises NothingPublishableError where there is none."""
+    """The single tables that are asked for, by the parameters of the command. Raises NothingPublishableError."""
     from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
     from marginals.recoding.lattice import LatticeResult, published_table
