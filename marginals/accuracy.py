@@ -121,12 +121,11 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class PairCompared:
-    """Two attributes in the table and in the release.
+    """Two attributes in the table and in the release; from cramers_v on, among the rows that have a value of both.
 
-    kind: "published", "supported", "assumed" or "unpublished". total_variation: between their tables at base values.
-    cramers_v: less what chance shows; among the rows that have a value of both, as all that follows. contrast: the two
-    groups in which they go together most in the table, as conditions; None where none has rows enough. standard_error: of
-    the logarithm of their odds_ratio. released: by the release's model.
+    kind: "published", "supported", "assumed" or "unpublished". cramers_v: less what chance shows. contrast: the two groups
+    in which they go together most in the table, as conditions; None where none has rows enough. standard_error: of the
+    logarithm of their odds_ratio.
     """
 
     attributes: tuple[str, str]
@@ -196,9 +195,9 @@ class Comparison:
     def summary(self) -> "pd.DataFrame":
         """One row each for the release and its yardsticks; smaller is better.
 
-        Columns: `one_way` and `two_way`, the mean total variation of the tables of one and of two attributes at base values;
-        `worst`, that of the two-way table furthest from the data; `median` and `ninth_decile` of the relative errors of
-        random counts; `wanted`, the mean total variation of the tables that were wanted.
+        Columns: `one_way`, `two_way` and `wanted`, the mean total variation of the tables of one and of two attributes and
+        of those wanted; `worst`, that of the two-way table furthest from the data; `median` and `ninth_decile` of the
+        relative errors of random counts.
 
         >>> from marginals.example import publication
         >>> publication.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
@@ -225,9 +224,7 @@ class Comparison:
     def pairs(self) -> "pd.DataFrame":
         """One row for each pair of attributes, those whose association is lost most first.
 
-        Columns: `kind`; `total_variation` at base values, and `if_independent`, that of exact one-way tables;
-        `cramers_v` in the table and `cramers_v_released`; `contrast`, the groups of values that go together most in the
-        table, its `odds_ratio` and `odds_ratio_released`.
+        Columns as in `PairCompared`, and `if_independent`, the total variation of exact one-way tables.
 
         >>> from marginals.example import publication
         >>> columns = ["kind", "cramers_v", "cramers_v_released"]
@@ -322,8 +319,8 @@ def comparison(
 ) -> Comparison:
     """A model of a cube's tables beside others. wanted: attributes of tables that are compared too.
 
-    Left out are tables that the cube would have to count where the rows lie, and those that are too large. Where it is time
-    to stop before the end, nothing is said of pairs and counts: a mean of those reached would depend on the clock.
+    Left out are tables that the cube would have to count where the rows lie, and those that are too large. If `stop` says so
+    before the end, nothing is said of pairs and counts: a mean of those reached would depend on the clock.
     """
     rng = np.random.default_rng(_SEED)
     comparing = _Comparing(cube, model, yardsticks)
@@ -404,19 +401,19 @@ class _Comparing:
             known = {table: self.errors[table][name] for table in ordered if table in self.errors}
             return TableErrors(known, number - len(known), drawn)
 
-        every, accuracies = comb(len(attributes), 2), {}
+        every, relative = comb(len(attributes), 2), {name: np.concatenate(e) for name, e in self.relative.items()}
         asked = {tuple(sorted(names, key=index)) for names in wanted}
-        for name in self.models:
-            counts = CountErrors()
-            if relative := self.relative.get(name):
-                known = np.concatenate(relative)
-                counts = CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
-            accuracies[name] = Accuracy(
+        accuracies = {
+            name: Accuracy(
                 errors(name, combinations(attributes, 1), len(attributes)),
                 errors(name, pairs, every, drawn=0 < len(pairs) < every),
-                counts,
+                CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
+                if (known := relative.get(name)) is not None
+                else CountErrors(),
                 errors(name, asked, len(asked)),
             )
+            for name in self.models
+        }
         release = accuracies.pop(_RELEASE)
         compared = sorted(self.pairs, key=lambda names: tuple(map(index, names)))
         return Comparison(release, accuracies, tuple(self.pairs[pair] for pair in compared))
@@ -433,12 +430,12 @@ class _Comparing:
         return errors
 
     def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray, error: float) -> PairCompared:
+        one, other = names
         basis = self.bases.get(names, CERTAIN)
-        value_counts = [[self._values(name, margin[name]) for name in names] for margin in basis.shown]
-        counted = min(((one, other) for one, other in value_counts), key=prod, default=(1, 1))
-        places = [self.places[name] for name in names]
-        is_ordered = (places[0] is not None, places[1] is not None)
-        orders = [self._with_values(name, place) for name, place in zip(names, places)]
+        value_counts = ((self._values(one, margin[one]), self._values(other, margin[other])) for margin in basis.shown)
+        counted = min(value_counts, key=prod, default=(1, 1))
+        is_ordered = (self.places[one] is not None, self.places[other] is not None)
+        orders = list(map(self._with_values, names))
         in_order, released_in_order = counts[np.ix_(*orders)], released[np.ix_(*orders)]
         sums, rows = (in_order.sum(axis=1), in_order.sum(axis=0)), int(in_order.sum())
         values = (int(np.count_nonzero(sums[0])), int(np.count_nonzero(sums[1])))
@@ -453,10 +450,10 @@ class _Comparing:
         if contrast is None:
             return pair
         cells = two_by_two(in_order.astype(np.float64), contrast, is_ordered)
-        one, other = (self._condition(*group) for group in zip(names, orders, contrast, sums))
+        first, second = map(self._condition, names, orders, contrast, sums)
         return replace(
             pair,
-            contrast=(one, other),
+            contrast=(first, second),
             odds_ratio=odds_ratio(*cells.ravel().tolist()),
             odds_ratio_released=odds_ratio(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist()),
             standard_error=float(np.sqrt((1 / cells).sum())),
@@ -467,8 +464,8 @@ class _Comparing:
         table = self.cube.table(self.cube.domain.mask({name: level}))
         return sum(labels[code] != MISSING for code in table.codes[0].tolist())
 
-    def _with_values(self, name: str, place: IndexArray | None) -> IndexArray:
-        labels = self.cube.domain.hierarchy(name).labels[0]
+    def _with_values(self, name: str) -> IndexArray:
+        labels, place = self.cube.domain.hierarchy(name).labels[0], self.places[name]
         known = np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
         return known if place is None else known[np.argsort(place[known])]
 

@@ -1,9 +1,8 @@
 """Means, totals and quantiles of a release, as the model estimates them, and between which numbers they certainly lie.
 
-Of the rows that are meant, the release says how many have each published value of an attribute, within bounds that hold for
-each value, for the coarser ones around it and for all. A published value stands for numbers between two ends. What a sum, a
-mean or a share below a number is at least and at most follows from both (`models.programs.nested_counts`; design 4.21). Rows
-without a value are in none of these numbers.
+The release bounds how many of the rows have each published value of an attribute, and each published value stands for
+numbers between two ends. The bounds of a sum, a mean or a share below a number follow from both
+(`models.programs.nested_counts`; design 4.21). Rows without a value are in none of these numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -107,17 +106,20 @@ class Amounts:
 
     @property
     def model(self) -> MarginalModel:
-        """What is known."""
+        """The distribution of the release."""
         return self.rows.model
 
     @cached_property
     def numbers(self) -> LabelNumbers:
         """Of each base value those that are meant."""
         numbers = self.scale.numbers(self.attribute, self.model)
-        meaning = self.rows.meanings.get(self.attribute)
-        return (
-            numbers if meaning is None or self.scale.values is not None else numbers.within(meaning.low, meaning.high)
-        )
+        if self._meaning is None or self.scale.values is not None:
+            return numbers
+        return numbers.within(self._meaning.low, self._meaning.high)
+
+    @property
+    def _meaning(self) -> Meaning | None:
+        return self.rows.meanings.get(self.attribute)
 
     @cached_property
     def places(self) -> IndexArray:
@@ -146,30 +148,26 @@ class Amounts:
         return self._possible & self.numbers.may_count
 
     @cached_property
+    def _missing(self) -> BoolArray:
+        return self._possible & self.numbers.may_miss
+
+    @cached_property
     def _possible(self) -> BoolArray:
-        meaning = self.rows.meanings.get(self.attribute)
-        return np.ones(self._hierarchy.size(0), dtype=np.bool_) if meaning is None else meaning.possibly
+        return np.ones(self._hierarchy.size(0), dtype=np.bool_) if self._meaning is None else self._meaning.possibly
 
     @cached_property
     def nested(self) -> NestedCounts:
         """Rows with a number of each published value, then rows without one, in the groups around them."""
-        by_level = [self.rows.by({self.attribute: level}) for level in range(self._finest, self._hierarchy.height)]
-        bounds = self.rows.bounds()
+        shown, bounds = range(self._finest, self._hierarchy.height), self.rows.bounds()
+        by_level = [self.rows.by({self.attribute: level}) for level in shown]
         levels = [(sums.lower.ravel(), sums.upper.ravel()) for sums in by_level]
         levels.append((np.array([bounds.lower]), np.array([bounds.upper])))
         lower, upper = levels[0]
-        cells = []
-        for these, others in ((self._counting, self._missing), (self._missing, self._counting)):
-            may_be, may_not = self._published(these), self._published(others)
-            cells.append((np.where(may_be & ~may_not, lower, 0), np.where(may_be, upper, 0)))
-        shown = range(self._finest, self._hierarchy.height)
+        counting, missing = self._published(self._counting), self._published(self._missing)
+        least = np.concatenate([np.where(counting & ~missing, lower, 0), np.where(missing & ~counting, lower, 0)])
+        most = np.concatenate([np.where(counting, upper, 0), np.where(missing, upper, 0)])
         steps = [self._hierarchy.lift(level, level + 1).astype(np.intp) for level in shown]
-        least, most = map(np.concatenate, zip(*cells))
         return NestedCounts(((least, most), *levels), (np.tile(np.arange(len(lower)), 2), *steps))
-
-    @cached_property
-    def _missing(self) -> BoolArray:
-        return self._possible & self.numbers.may_miss
 
     def _published(self, base_values: BoolArray) -> BoolArray:
         return np.bincount(self.places[base_values], minlength=self._hierarchy.size(self._finest)) > 0

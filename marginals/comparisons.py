@@ -63,21 +63,15 @@ class _Groups:
 
     @classmethod
     def of(cls, model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "_Groups":
-        read = [
-            meanings(model.domain, model.finest_levels, condition)
-            for condition in (outcome, group, *([] if against is None else [against]))
-        ]
-        if not all(read):
+        having, inside = (meanings(model.domain, model.finest_levels, condition) for condition in (outcome, group))
+        other = None if against is None else meanings(model.domain, model.finest_levels, against)
+        if not having or not inside or other == {}:
             raise InputError('an outcome and a group are conditions, such as "diagnosis=Flu" and "sex=Female"')
-        known = {**_known(model, read[0]), **(_known(model, read[1]) if against is None else {})}
-        rows = Rows.of(model, where).and_of(known)
-        groups = cls(rows, read[0], read[1], read[2] if against is not None else None, bool(known))
-        for rows, which in (
-            (groups.first, "of the group"),
-            (groups.second, "of the other group"),
-            (groups.rows.and_of(groups.outcome), "with the outcome"),
-        ):
-            _require_possible(rows, which)
+        known = {**_known(model, having), **(_known(model, inside) if other is None else {})}
+        groups = cls(Rows.of(model, where).and_of(known), having, inside, other, bool(known))
+        _require_possible(groups.first, "of the group")
+        _require_possible(groups.second, "of the other group")
+        _require_possible(groups.rows.and_of(having), "with the outcome")
         return groups
 
     @property
@@ -86,14 +80,10 @@ class _Groups:
 
     @property
     def second(self) -> Rows:
-        if self.against is not None:
-            return self.rows.and_of(self.against)
-        return self.rows.and_of({attribute: ~meaning for attribute, meaning in self.group.items()})
+        return self.rows.and_of(_negated(self.group) if self.against is None else self.against)
 
     def without(self, rows: Rows) -> Rows | None:
-        if len(self.outcome) != 1:
-            return None
-        return rows.and_of({attribute: ~meaning for attribute, meaning in self.outcome.items()})
+        return rows.and_of(_negated(self.outcome)) if len(self.outcome) == 1 else None
 
     def bounds(self) -> FloatArray:
         def split(rows: Rows, most: Range | None = None) -> tuple[Range, Range, Range]:
@@ -134,6 +124,10 @@ class _Groups:
                 asked[attribute] = _two_groups(self.rows.and_of(among), attribute, meaning)
         basis = basis_in(model, asked)
         return weakest([basis, self.rows.basis({})]) if self.leaves_out else basis
+
+
+def _negated(conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    return {attribute: ~meaning for attribute, meaning in conditions.items()}
 
 
 def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
@@ -195,21 +189,15 @@ def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Ca
 
 def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) -> Quantity:
     """The odds ratio of two conditions, each on one attribute, among the rows that are meant."""
-    groups = _Groups.of(model, second, _on_one_attribute(model, first), None, where)
-    if len(groups.outcome) != 1:
+    if any(len(meanings(model.domain, model.finest_levels, condition)) != 1 for condition in (first, second)):
         raise InputError("an odds ratio is about two conditions, each on one attribute")
+    groups = _Groups.of(model, second, first, None, where)
     (one,), (other,) = groups.group, groups.outcome
     if one == other:
         raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
     if (rest := groups.without(groups.rows)) is not None:
         _require_possible(rest, "without the outcome")
     return Quantity(*_compared(groups, ODDS_RATIO))
-
-
-def _on_one_attribute(model: MarginalModel, condition: Where) -> Where:
-    if len(meanings(model.domain, model.finest_levels, condition)) != 1:
-        raise InputError("an odds ratio is about two conditions, each on one attribute")
-    return condition
 
 
 def compared_shares(
@@ -227,7 +215,7 @@ def share(model: MarginalModel, part: Where, where: Where) -> Quantity:
     whole, within = _range(rows), _range(inside)
     if not whole.upper:
         raise InputError("no row with these values is possible, so there is nothing to take a share of")
-    outside = rows.and_of({a: ~meaning for a, meaning in meant.items()}) if len(meant) == 1 else None
+    outside = rows.and_of(_negated(meant)) if len(meant) == 1 else None
     rest = _range(outside, whole)
     most_inside, least_inside = min(within.upper, whole.upper), max(within.lower, whole.lower - rest.upper)
     rest = Range(max(rest.lower, whole.lower - most_inside), min(rest.upper, whole.upper - least_inside))
@@ -268,16 +256,14 @@ def crosstab_bounds(
     down, across = two_margins(model, rows, columns)
     meant = Rows.of(model, where)
     bounds = meant.by({**down, **across})
-    axes = [axis(model, down), axis(model, across)]
-    shape = [len(labels) for labels in axes]
-    lower, upper = bounds.lower.reshape(shape), bounds.upper.reshape(shape)
+    index, labels = axis(model, down), axis(model, across)
+    shape = (len(index), len(labels))
+    cells = lower, upper = bounds.lower.reshape(shape), bounds.upper.reshape(shape)
     if normalize is None:
-        ends: tuple[FloatArray, FloatArray] = lower.astype(np.float64), upper.astype(np.float64)
-        frames = [pd.DataFrame(end.astype(np.int64), axes[0], axes[1]) for end in ends]
-        return TableBounds(frames[0], frames[1], bounds.sharp)
-    ends, is_known = _share_bounds(meant, down, across, normalize, (lower, upper))
-    frames = [pd.DataFrame(end, axes[0], axes[1]) for end in ends]
-    return TableBounds(frames[0], frames[1], (bounds.sharp and is_known) or bool(np.array_equal(*ends, equal_nan=True)))
+        return TableBounds(pd.DataFrame(lower, index, labels), pd.DataFrame(upper, index, labels), bounds.sharp)
+    ends, is_known = _share_bounds(meant, down, across, normalize, cells)
+    is_sharp = (bounds.sharp and is_known) or bool(np.array_equal(*ends, equal_nan=True))
+    return TableBounds(pd.DataFrame(ends[0], index, labels), pd.DataFrame(ends[1], index, labels), is_sharp)
 
 
 def _share_bounds(

@@ -30,7 +30,8 @@ import re
 import warnings
 from ast import literal_eval
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
 from operator import or_
@@ -123,13 +124,9 @@ def atoms(formula: Formula) -> Iterator[Atom]:
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
     """Return the columns and constants of an atom."""
-    match atom:
-        case Comparison(left=left, right=right):
-            return (left, right)
-        case Membership(column=column, values=values):
-            return (column, *values)
-        case Choice(column=column):
-            return (column,)
+    if isinstance(atom, Comparison):
+        return (atom.left, atom.right)
+    return (atom.column, *atom.values) if isinstance(atom, Membership) else (atom.column,)
 
 
 def columns_of(formula: Formula) -> tuple[str, ...]:
@@ -190,7 +187,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
     """Return the formula that a text is. Raises InputError for anything else.
 
     names: of the table's columns, of any characters; other columns are words or stand between backticks. is_value: tells
-    whether a text is a choice of a column's known values; without it the labels are not known before the rows are read.
+    whether a text is a choice of a column's known values.
 
     >>> parsed("ward not in [1, 2]")
     Negation(term=Membership(column=Column(name='ward'), values=(1, 2)))
@@ -304,17 +301,24 @@ class _Reader:
         if not self._take_sign("("):
             raise problem
         formula = self._inside(0)
-        if not self._take_sign(")"):
-            raise self._unreadable()
+        self._require_sign(")")
         return formula
 
     def _inside(self, strength: int) -> Formula:
+        with self._deeper():
+            return self._formula(strength)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self._refusal(f"goes deeper than {_DEEPEST} parentheses; make it several rules")
-        formula = self._formula(strength)
+        yield
         self._depth -= 1
-        return formula
+
+    def _require_sign(self, sign: str) -> None:
+        if not self._take_sign(sign):
+            raise self._unreadable()
 
     def _comparison(self, strength: int, *, any_name: bool) -> Formula:
         first: Operand | None = self._operand(any_name)
@@ -347,13 +351,9 @@ class _Reader:
         if any_name and (name := self._name()) is not None:
             return Column(name)
         if self._take_sign("("):
-            self._depth += 1
-            if self._depth > _DEEPEST:
-                raise self._refusal(f"goes deeper than {_DEEPEST} parentheses; make it several rules")
-            operand = self._operand(any_name)
-            self._depth -= 1
-            if not self._take_sign(")"):
-                raise self._unreadable()
+            with self._deeper():
+                operand = self._operand(any_name)
+            self._require_sign(")")
             return operand
         if text := self._take(_TEXT):
             return self._constant(text[0])
@@ -386,11 +386,9 @@ class _Reader:
             raise self._refusal("needs a list of constants after in, all numbers or all texts")
         listed: list[Operand] = []
         while not self._take_sign(closing):
-            if listed and not self._take_sign(","):
-                raise self._unreadable()
-            if not (listed and self._take_sign(closing)):
-                listed.append(self._operand(any_name=False))
-            else:
+            listed.append(self._operand(any_name=False))
+            if not self._take_sign(","):
+                self._require_sign(closing)
                 break
         constants = tuple(value for value in listed if not isinstance(value, Column))
         if len(constants) < len(listed) or len({isinstance(value, str) for value in constants}) > 1:
@@ -416,22 +414,18 @@ class _Reader:
 
     def _choice(self, *, known: bool) -> "Formula | None":
         """The choice that begins here. known: only one of values that its column is known to have."""
-        is_value = self._is_value
-        if known and is_value is None:
-            return None
         beginning = self._beginning(self._place)
-        begin = None if beginning is None else _CHOICE.match(self._text, beginning[1])
-        if beginning is None or begin is None:
+        begin = beginning and _CHOICE.match(self._text, beginning[1])
+        if not beginning or not begin:
             return None
         name, after_name = beginning
-        start = begin.end()
-        if is_value is not None and known:
+        start, end = begin.end(), None
+        if not known and _IS_CHOICE.match(self._text, after_name):
+            end = next(end for end, is_certain in self._ends(start) if is_certain)
+        elif known and self._is_value is not None:
             ends = [end for end, _ in islice(self._ends(start), _ENDS)]
-            end = next((end for end in reversed(ends) if is_value(name, self._text[start:end].strip())), -1)
-        else:
-            is_choice = _IS_CHOICE.match(self._text, after_name)
-            end = next(end for end, is_certain in self._ends(start) if is_certain) if is_choice else -1
-        if end < 0:
+            end = next((end for end in reversed(ends) if self._is_value(name, self._text[start:end].strip())), None)
+        if end is None:
             return None
         self._place = end
         choice = Choice(Column(name), (self._text[start:end].strip(),))
@@ -467,9 +461,10 @@ class _Reader:
     def _begins_term(self, place: int) -> bool:
         before = _BEFORE_TERM.match(self._text, place)
         place = place if before is None else before.end()
-        found = [self._beginning(place), _CONSTANT.match(self._text, place)]
-        ends = [each[1] if isinstance(each, tuple) else each.end() for each in found if each is not None]
-        return any(_SIGN.match(self._text, end) for end in ends)
+        beginning, constant = self._beginning(place), _CONSTANT.match(self._text, place)
+        return any(
+            (beginning and _SIGN.match(self._text, beginning[1]), constant and _SIGN.match(self._text, constant.end()))
+        )
 
     def _refusal(self, problem: str) -> InputError:
         return InputError(f"the condition {in_message(self._text)} {problem}")
@@ -484,9 +479,8 @@ class _Reader:
 
 # What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 #
-# A text that is a label is that label, unless it begins with < or >. Where it stands for different sets of values at
-# different levels, the finest published one is meant; `label@level` names another. A range (`marginals.tables.intervals`)
-# means the base values that lie in it, which are numbers or intervals of numbers.
+# A text that is a label is that label, unless it begins with < or >. If it stands for different sets of values at different
+# levels, the finest published one is meant; `label@level` names another. A range means the base values that lie in it.
 
 
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
@@ -529,8 +523,8 @@ class Meaning:
     surely: BoolArray
     possibly: BoolArray
     shares: FloatArray
-    low: FloatArray
-    high: FloatArray
+    low: FloatArray = field(default_factory=lambda: np.array(-np.inf))
+    high: FloatArray = field(default_factory=lambda: np.array(np.inf))
 
     @classmethod
     def certain(cls, inside: BoolArray) -> "Meaning":
@@ -540,7 +534,7 @@ class Meaning:
     @classmethod
     def between(cls, surely: BoolArray, possibly: BoolArray) -> "Meaning":
         """Of a condition that may not hold for all rows of a value, and is estimated to."""
-        return cls(surely, possibly, possibly.astype(np.float64), *_everywhere(len(surely)))
+        return cls(surely, possibly, possibly.astype(np.float64))
 
     @property
     def cut(self) -> BoolArray:
@@ -567,11 +561,7 @@ class Meaning:
         return Meaning(self.surely & other.surely, possibly, shares, low, high)
 
     def __invert__(self) -> "Meaning":
-        return Meaning(~self.possibly, ~self.surely, 1 - self.shares, *_everywhere(len(self.shares)))
-
-
-def _everywhere(size: int) -> tuple[FloatArray, FloatArray]:
-    return np.full(size, -np.inf), np.full(size, np.inf)
+        return Meaning(~self.possibly, ~self.surely, 1 - self.shares)
 
 
 class UnjudgedError(_ConditionError):
@@ -656,8 +646,7 @@ class Labels:
         """
         labels = self.hierarchy.labels[0]
         shares = np.zeros(len(labels))
-        inside = np.zeros(len(labels), dtype=np.bool_)
-        meets = inside.copy()
+        inside, meets = np.zeros((2, len(labels)), dtype=np.bool_)
         for code, reading in enumerate(base_numbers(self.hierarchy, self.of_table)):
             if reading is None:
                 meets[code], shares[code] = (False, 0.0) if labels[code] == MISSING else (True, np.nan)
@@ -667,14 +656,14 @@ class Labels:
                 inside[code] = is_whole and not names_missing(labels[code])
                 shares[code] = 1.0 if is_whole else reading.share_in(numbers)
         if not meets.any():
-            said = str(self.no_value(text)) if numbers.is_point else ""
-            raise NothingInRangeError(
-                self.attribute, said or f"no value of {self.attribute!r} lies in the range {text!r}"
-            )
-        low, high = _everywhere(len(labels))
-        is_cut = meets & ~inside & ~np.isnan(shares)
-        low[is_cut], high[is_cut] = float(numbers.low), float(numbers.high)
-        return Meaning(inside, meets, shares, low, high)
+            none = f"no value of {self.attribute!r} lies in the range {text!r}"
+            raise NothingInRangeError(self.attribute, str(self.no_value(text)) if numbers.is_point else none)
+        meaning = Meaning(inside, meets, shares)
+        low, high = (
+            np.where(meaning.cut, float(numbers.low), -np.inf),
+            np.where(meaning.cut, float(numbers.high), np.inf),
+        )
+        return replace(meaning, low=low, high=high)
 
     def no_value(self, text: str) -> InputError:
         """What is said of a text that means none of the values; not whether some row has it below the published levels."""
@@ -683,9 +672,8 @@ class Labels:
                 self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"
             )
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
-        suggestion = suggested(
-            text, list(dict.fromkeys(published)), f"the finest that are published, at level {self.finest}, are"
-        )
+        finest = f"the finest that are published, at level {self.finest}, are"
+        suggestion = suggested(text, list(dict.fromkeys(published)), finest)
         return NoValueError(self.attribute, f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property
@@ -710,10 +698,7 @@ def no_range(attribute: str, text: str) -> InputError:
 def parts(text: str) -> list[str]:
     """The texts with | between them; one within quotes divides nothing."""
     divided, place = [], 0
-    while True:
-        match = _PART.match(text, place)
-        assert match is not None
+    while place <= len(text) and (match := _PART.match(text, place)):
         divided.append(match[0].strip())
         place = match.end() + 1
-        if place > len(text):
-            return divided
+    return divided

@@ -39,7 +39,7 @@ class DataWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     model = marginals.select(pd.DataFrame({"smokes": ["no", "yes", None], "coughs": ["no", "yes", "no"]}))
     >>> print(caught[0].message)
-    Dropped 1 of 3 rows with missing values: 1 lacks smokes.
+    Dropped few rows with missing values: few lack smokes.
     """
 
 

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# `models.graphs.basis` defines the kinds of answers. Numbers and objects carry theirs as `basis`, pandas objects in `attrs`,
-# under "kind", "assumed" and "shown"; analyses that rest on an assumption warn of it.
-
 _NAMED = 5
 """Groups of attributes that a warning names."""
 
@@ -136,19 +133,17 @@ def distinctions(
     meant = meant or {}
     if not all(inside.any() for inside in meant.values()):
         return {}
-    asked: dict[str, Distinction] = {}
+    asked: dict[str, Distinction | None] = {}
     for attribute in {**levels, **meant}:
         hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
-        distinction: Distinction | None = Distinction(NO_LEVEL, NO_LEVEL)
-        if attribute not in levels or finest < hierarchy.height:
+        if attribute in levels and finest == hierarchy.height:
+            asked[attribute] = Distinction(NO_LEVEL, NO_LEVEL)
+        elif attribute in meant:
             values = hierarchy.lift(0, levels.get(attribute, hierarchy.height)).astype(np.intp)
-            distinction = (
-                Distinction.of_groups(hierarchy, finest, np.where(meant[attribute], values, NOT_ASKED))
-                if attribute in meant
-                else Distinction.of_level(hierarchy, levels[attribute])
-            )
-        asked |= {} if distinction is None else {attribute: distinction}
-    return asked
+            asked[attribute] = Distinction.of_groups(hierarchy, finest, np.where(meant[attribute], values, NOT_ASKED))
+        else:
+            asked[attribute] = Distinction.of_level(hierarchy, levels[attribute])
+    return {attribute: distinction for attribute, distinction in asked.items() if distinction}
 
 
 def basis_in(model: MarginalModel, asked: Mapping[str, Distinction]) -> Basis:
@@ -186,23 +181,19 @@ its tables share'
     pairs = [" and ".join(group) for group in assumed if len(group) == 2]
     parts = []
     if alone:
-        parts.append(
-            f"no published table tells the values of {listed(alone)} apart as asked, {model} them to be equally likely"
-        )
+        parts.append(f"tells the values of {listed(alone)} apart as asked, {model} them to be equally likely")
     if len(pairs) == 1:
-        parts.append(f"no published table shows what is asked of {pairs[0]} together, {model} them {independent}")
+        parts.append(f"shows what is asked of {pairs[0]} together, {model} them {independent}")
     elif pairs:
         several = listed(pairs, "; ")
-        parts.append(
-            f"no published table shows together what is asked of each of these: {several}; {model} each {independent}"
-        )
+        parts.append(f"shows together what is asked of each of these: {several}; {model} each {independent}")
     parts += [
-        f"no published table shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {model} them to have "
-        "no more in common than tables of fewer of them tell"
+        f"shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {model} them to have no more in common "
+        "than tables of fewer of them tell"
         for group in assumed
         if len(group) > 2
     ]
-    return "; and ".join(parts)
+    return "; and ".join(f"no published table {part}" for part in parts)
 
 
 def listed(names: Sequence[str], between: str = ", ") -> str:
@@ -239,10 +230,9 @@ class Unjudged(NamedTuple):
 class Estimate:
     """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
 
-    expected: None if the time was over before the distribution was fitted, or if rows may have a value of `unjudged`.
-    sharp: whether tables with the published marginals are proven to attain both bounds, which hold with and without the rows
-    of these: unjudged, values that the condition cannot be judged of; cut, published values that a range cuts through, such
-    as `age 30-39`, of which the numbers within it are expected. basis: what the expectation rests on.
+    expected: None if the time was over, or if rows may have a value of `unjudged`, of which the condition cannot be judged.
+    sharp: whether tables with the published marginals are proven to attain both bounds. cut: published values that a range
+    cuts through, such as `age 30-39`. basis: what the expectation rests on.
     """
 
     expected: float | None
@@ -415,9 +405,9 @@ def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: M
     ranks = np.lexsort([cells.codes[a] for a in reversed(named)])
     labels = [model.domain.hierarchy(a).labels[cells.margin[a]] for a in named]
     columns = [np.array(known, dtype=object)[cells.codes[a][ranks]] for a, known in zip(named, labels)]
-    many = len(named) > 1
-    index = pd.MultiIndex.from_arrays(columns, names=named) if many else pd.Index(columns[0], name=named[0])
-    return pd.DataFrame({name: np.asarray(value)[ranks] for name, value in values.items()}, index=index)
+    index = pd.MultiIndex.from_arrays(columns, names=named)
+    ordered = {name: np.asarray(value)[ranks] for name, value in values.items()}
+    return pd.DataFrame(ordered, index=index if len(named) > 1 else pd.Index(columns[0], name=named[0]))
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -511,15 +501,15 @@ def crosstab(
     dense = model.expected_within(levels, model.box(values_meant(model.domain, model.finest_levels, where)))
     axes = [axis(model, margin) for margin in (down, across)]
     counts = dense.reshape([len(labels) for labels in axes])
-    summed = None if normalize is None else summed_over(normalize)
-    whole = counts.sum(axis=summed, keepdims=True)
-    if margins:
-        counts = np.vstack([np.hstack([counts, counts.sum(axis=1)[:, None]]), [*counts.sum(axis=0), counts.sum()]])
-        axes = [labels.append(_all_of(labels)).set_names(labels.names) for labels in axes]
-        whole = whole if summed is None else counts[:, -1:] if summed else counts[-1:]
+    counts = np.vstack([np.hstack([counts, counts.sum(axis=1)[:, None]]), [*counts.sum(axis=0), counts.sum()]])
     if normalize is not None:
+        whole = {0: counts[-1:], 1: counts[:, -1:], None: counts[-1:, -1:]}[summed_over(normalize)]
         shares: FloatArray = np.full(counts.shape, np.nan)
         counts = np.divide(counts, whole, out=shares, where=np.broadcast_to(whole > 0, counts.shape))
+    if margins:
+        axes = [labels.append(_all_of(labels)).set_names(labels.names) for labels in axes]
+    else:
+        counts = counts[:-1, :-1]
     frame = pd.DataFrame(counts, index=axes[0], columns=axes[1])
     basis = basis_by(model, levels, where)
     if covered := covered_by(model, levels, basis):
@@ -575,9 +565,8 @@ def two_margins(model: MarginalModel, rows: Attributes, columns: Attributes) -> 
     """The attributes of the rows and of the columns of a cross table. Raises InputError where it has none."""
     down, across = as_margin(model, rows), as_margin(model, columns)
     if not down or not across:
-        raise InputError(
-            'a cross table has attributes in its rows and in its columns; name them: crosstab("age", "sex")'
-        )
+        instead = 'name them: crosstab("age", "sex")'
+        raise InputError(f"a cross table has attributes in its rows and in its columns; {instead}")
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
     return down, across
@@ -639,7 +628,7 @@ def exact_rows(
 ) -> "pd.DataFrame":
     """Synthetic rows, as many as were counted, in which every published count is exact; made from these counts alone.
 
-    Raises TimeOverError where no such table of rows was found in time, TooManyCellsError where the margins are too large.
+    Raises TimeOverError if none was found in time, TooManyCellsError if the margins are too large.
     """
     codes = possible_table(published, seed, deadline)
     if codes is None:

@@ -44,7 +44,7 @@ from models.errors import TooManyCellsError
 from models.inference.beside_core import ModelBesideCore
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
 from models.inference.marginal_model import MarginalModel
-from models.tables.hierarchy import Domain, Margin
+from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,10 +57,6 @@ class Modelled(Protocol):
     @property
     def model(self) -> MarginalModel:
         """The distribution."""
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +79,7 @@ def factors(release: Modelled) -> LabelledFactors:
     """One factor a set of variables: the product, over the cliques of these, of probabilities given the separator to the
     parent. Other programs refuse a second factor of the same variables.
 
-    Raises TooManyCellsError for a clique that has too many cells, empty ones included, to be laid out, InputError for a
-    release with further tables, which are no factors of one distribution.
+    Raises TooManyCellsError for a clique that is too large to be laid out, InputError for a release with further tables.
     """
     if isinstance(release.model, ModelBesideCore):
         raise InputError(
@@ -94,15 +89,16 @@ def factors(release: Modelled) -> LabelledFactors:
     tree = release.model.tree
     hierarchies = {a: (tree.domain.hierarchy(a), level) for a, level in tree.finest_levels.items()}
     labels = {a: ladder.labels[level] for a, (ladder, level) in hierarchies.items() if level < ladder.height}
-    by_scope: dict[tuple[str, ...], Factor] = {}
+    by_scope: dict[tuple[str, ...], FloatArray] = {}
     for clique in range(len(tree.cliques)):
-        factor = _factor(tree, labels, clique)
-        other = by_scope.get(factor.variables)
-        by_scope[factor.variables] = factor if other is None else Factor(factor.variables, other.values * factor.values)
-    return LabelledFactors(labels, tuple(by_scope.values()))
+        variables, values = _factor(tree, labels, clique)
+        by_scope[variables] = by_scope.get(variables, 1.0) * values
+    return LabelledFactors(labels, tuple(Factor(*factor) for factor in by_scope.items()))
 
 
-def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique: int) -> Factor:
+def _factor(
+    tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique: int
+) -> tuple[tuple[str, ...], FloatArray]:
     cells = tree.cliques[clique]
     rows = np.full(len(cells), tree.total)
     if clique:
@@ -115,18 +111,14 @@ def _factor(tree: CalibratedTree, labels: Mapping[str, tuple[str, ...]], clique:
     values = np.zeros(shape)
     values[tuple(cells.column(a) for a in variables)] = cells.counts / rows
     lifts = [tree.domain.hierarchy(a).lift(tree.finest_levels[a], cells.margin[a]) for a in variables]
-    return Factor(variables, values[np.ix_(*lifts)])
+    return variables, values[np.ix_(*lifts)]
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
-    """What writes rows to a file by its suffix, or as CSV to standard output.
-
-    Raises InputError, before any row is drawn, for another suffix, where the file cannot be written or would lie in a
-    bundle, or where Parquet needs what is not installed.
-    """
+    """What writes rows to a file by its suffix, or as CSV to standard output. Raises InputError before any row is drawn."""
     if path is None:
         return _print_csv
     if path.suffix not in (".csv", ".parquet"):
@@ -162,10 +154,7 @@ def _print_csv(frame: pd.DataFrame) -> None:
 
 
 def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None:
-    """Draw rows of the published attributes at their finest levels, and write them.
-
-    Warns, with AssumptionWarning, of columns that no published table shows together.
-    """
+    """Draw rows of the published attributes at their finest levels, and write them."""
     write = rows_writer(path_of(path))
     write(told(drawn(release.model, rows, np.random.default_rng(seed))))
 
@@ -192,9 +181,7 @@ def published_frames(release: Release) -> dict[str, pd.DataFrame]:
 
 
 def to_polars(release: Release) -> "dict[str, polars.DataFrame]":
-    """Every published table as a frame of polars, by its name in the bundle. Raises InputError where polars is not
-    installed.
-    """
+    """Every published table as a frame of polars, by its name in the bundle."""
     try:
         import polars
     except ImportError:
@@ -205,9 +192,8 @@ def to_polars(release: Release) -> "dict[str, polars.DataFrame]":
 def to_duckdb(release: Release, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
     """A DuckDB database with a table for each published one, and one of the levels of each attribute.
 
-    A published table has its name in the bundle. `levels of NAME` has a row for each base value of a hierarchy, columns
-    level0, level1, ..., so that tables of different levels can be joined. database: a file that is not there yet, or in
-    memory. Raises InputError where DuckDB is not installed, or the file is there.
+    `levels of NAME` has a row for each base value of a hierarchy, columns level0, level1, ..., so that tables of different
+    levels can be joined. database: a file that is not there yet, or in memory.
     """
     try:
         import duckdb
@@ -217,9 +203,8 @@ def to_duckdb(release: Release, database: str | Path = ":memory:") -> "duckdb.Du
         raise InputError(f"{database} is there already; name another file")
     connection = duckdb.connect(str(database))
     frames = published_frames(release) | {
-        f"levels of {name}": pd.DataFrame(rows, columns=[f"level{level}" for level in range(hierarchy.height + 1)])
+        f"levels of {name}": pd.DataFrame(hierarchy.rows()).add_prefix("level")
         for name, hierarchy in release.domain.items()
-        for rows in [hierarchy.rows()]
     }
     for name, frame in frames.items():
         texts = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="number"), str))
@@ -243,7 +228,7 @@ def write_interaction_graph(release: Release, path: str | Path) -> None:
 def write_junction_tree(release: Release, path: str | Path) -> None:
     """Nodes are margins `attribute:level, ...` with their number of cells; edges carry their separator and its cells.
 
-    Further tables are not in it. Raises NotDecomposableError where there is no junction tree.
+    Raises NotDecomposableError where there is no junction tree.
     """
     named: nx.Graph[str] = nx.Graph()
     tree = release.junction_tree()
@@ -266,8 +251,7 @@ def _write(graph: "nx.Graph[Any]", path: Path) -> None:
 #
 # Tables run over their variables with the last one fastest. Scopes have the variable of the highest number first: pgmpy
 # reads tables in the order of the scope, and pyAgrum with the lowest number fastest, whatever the scope says. Numbers
-# are plain decimals, since not every reader takes exponents, and are written with as many digits as read back to the
-# same number. The format has no names.
+# are plain decimals, since not every reader takes exponents. The format has no names.
 
 
 def uai_text(network: LabelledFactors) -> str:
@@ -284,10 +268,9 @@ def uai_text(network: LabelledFactors) -> str:
 
 
 def write_uai(release: Release, path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Write the maxent distribution of a release.
+    """Write the maxent distribution of a release; return the variables in the order of their numbers, with their labels.
 
-    Returns what the file cannot say: the variables in the order of their numbers, each with the labels of its states.
-    Raises InputError where it cannot be written, or where nothing is published that could be.
+    Raises InputError if it cannot be written, or if nothing is published that could be.
     """
     network = factors(release)
     if not network.labels:
@@ -315,12 +298,7 @@ __all__ = [
 
 
 def to_pgmpy(release: Modelled) -> Any:
-    """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`.
-
-    States are named by their labels.
-
-    Raises InputError where pgmpy is not installed.
-    """
+    """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about its own modules

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice, product
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.group_names import GroupNaming, Listing
 from marginals.tables.levels import unnamed_ladder
 from marginals.tables.table import Table
-from models.arrays import CountArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 from models.programs.consistent_tables import all_tables
@@ -49,27 +49,31 @@ def ladder_readers(published: BundleContent, collection: Collection, truth: Tabl
 
     collection: the published tables over the domain of the table. truth: the table, with the names of the release.
     """
-    disclosures = []
-    for name, ladder in truth.ladders.items():
-        if told := level_told(collection, name, collection.finest_level(name), ladder):
-            naming = truth.naming.get(name)
-            if not isinstance(naming, GroupNaming) or not ladder.is_by_counts:
-                told = replace(told, note="its levels were fitted to more than how often each value occurs")
-            elif naming.listing is Listing.OCCURRING and not (naming.scale and naming.scale.is_gapless):
-                told = replace(told, note="no list says which values there can be")
-            else:
-                hierarchy, counted = truth.domain.hierarchy(name), truth.cube.table(truth.domain.mask({name: 0}))
-                if name in truth.counts_missing and naming.missing is None and naming.listing is not Listing.PUBLIC:
-                    # None is missing here, but nothing that is published says so.
-                    missing, given = naming.given.size(naming.start), naming.given.with_value_apart(MISSING)
-                    naming = replace(naming, given=given, missing=missing)
-                    hierarchy = hierarchy.with_value_apart(MISSING)
-                base = np.bincount(counted.codes[0], counted.counts, hierarchy.size(0)).astype(np.int64)
-                is_sensitive, levels = name in published.sensitive, {m[name] for m in collection.margins if name in m}
-                shown = _Shown(naming, ladder, hierarchy, sorted(levels), base, published.least_count, is_sensitive)
-                told = _read(shown, told, published.deadline.share(3))
-            disclosures.append(told)
-    return tuple(disclosures)
+    of_levels = (
+        level_told(collection, name, collection.finest_level(name), ladder) for name, ladder in truth.ladders.items()
+    )
+    return tuple(_examined(published, collection, truth, disclosure) for disclosure in of_levels if disclosure)
+
+
+def _examined(
+    published: BundleContent, collection: Collection, truth: Table, disclosure: FittedLevelDisclosure
+) -> FittedLevelDisclosure:
+    name = disclosure.attribute
+    naming, ladder = truth.naming.get(name), truth.ladders[name]
+    if not isinstance(naming, GroupNaming) or not ladder.is_by_counts:
+        return replace(disclosure, note="its levels were fitted to more than how often each value occurs")
+    if naming.listing is Listing.OCCURRING and not (naming.scale and naming.scale.is_gapless):
+        return replace(disclosure, note="no list says which values there can be")
+    hierarchy, counted = truth.domain.hierarchy(name), truth.cube.table(truth.domain.mask({name: 0}))
+    if name in truth.counts_missing and naming.missing is None and naming.listing is not Listing.PUBLIC:
+        # None is missing here, but nothing that is published says so.
+        missing, given = naming.given.size(naming.start), naming.given.with_value_apart(MISSING)
+        naming, hierarchy = replace(naming, given=given, missing=missing), hierarchy.with_value_apart(MISSING)
+    base = np.bincount(counted.codes[0], counted.counts, hierarchy.size(0)).astype(np.int64)
+    levels = sorted({margin[name] for margin in collection.margins if name in margin})
+    shown = _Shown(naming, ladder, hierarchy, levels, base, published.least_count, name in published.sensitive)
+    deadline = Deadline(min(published.deadline.share(3).at, time.monotonic() + _SECONDS), time.monotonic)
+    return _with_small_values(shown, disclosure, deadline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +94,10 @@ class _Shown:
         return _lifted(self.naming.given, self.naming.start, self.base)
 
     @cached_property
-    def labels(self) -> set[tuple[Any, ...]]:
-        return self._labels(self.hierarchy, self.levels, _lifted(self.hierarchy, self.levels[0], self.base))
+    def _labels(self) -> set[tuple[Any, ...]]:
+        return self._labels_of(self.hierarchy, self.levels, _lifted(self.hierarchy, self.levels[0], self.base))
 
-    def _labels(self, ladder: Hierarchy, levels: Sequence[int], rows: CountArray) -> set[tuple[Any, ...]]:
+    def _labels_of(self, ladder: Hierarchy, levels: Sequence[int], rows: CountArray) -> set[tuple[Any, ...]]:
         """The rows of each group of the finest level and its labels; and its values, where a release tells them."""
         codes = np.flatnonzero(rows)
         labels = [np.array(ladder.labels[level])[ladder.lift(levels[0], level)[codes]] for level in levels]
@@ -109,10 +113,9 @@ class _Shown:
     def _is_refined(self, ladder: Hierarchy, level: int, base: CountArray) -> bool:
         """Whether a search would publish the next finer level: no group of it is small, and it tells more."""
         rows, finer = _lifted(ladder, level, base), _lifted(ladder, level - 1, base)
-        if ((finer > 0) & (finer < self.least)).any():
-            return False
-        above = ladder.lift(level - 1, level)
-        return bool((finer * ladder.leaf_counts(level)[above] != rows[above] * ladder.leaf_counts(level - 1)).any())
+        above, leaves = ladder.lift(level - 1, level), ladder.leaf_counts
+        is_small = ((finer > 0) & (finer < self.least)).any()
+        return not is_small and bool((finer * leaves(level)[above] != rows[above] * leaves(level - 1)).any())
 
     def is_given_by(self, counts: CountArray) -> bool:
         """Whether a table with so many rows of each merged value is published with the same counts and labels."""
@@ -120,14 +123,14 @@ class _Shown:
         base = np.zeros(given.size(0), dtype=np.int64)
         base[np.unique(given.lift(0, start), return_index=True)[1]] = counts
         ladder = unnamed_ladder(self.naming, base, self.fitted.k)
-        expected = sorted(rows for rows, *_ in self.labels)
+        expected = sorted(rows for rows, *_ in self._labels)
         for level in range(start + 1, ladder.height):
             rows = _lifted(ladder, level, base)
             if sorted(rows[rows > 0]) != expected or (self._is_finest and self._is_refined(ladder, level, base)):
                 continue
             named = self.naming.named(ladder, level, base, self.least).hierarchy
             coarser = combinations(range(level + 1, ladder.height), len(self.levels) - 1)
-            if any(self._labels(named, [level, *others], rows) == self.labels for others in coarser):
+            if any(self._labels_of(named, [level, *others], rows) == self._labels for others in coarser):
                 return True
         return False
 
@@ -136,149 +139,138 @@ def _lifted(hierarchy: Hierarchy, level: int, base: CountArray) -> CountArray:
     return np.bincount(hierarchy.lift(0, level), base, hierarchy.size(level)).astype(np.int64)
 
 
-Part = tuple[IndexArray, CountArray | None]
+_Part: TypeAlias = tuple[IndexArray, CountArray | None]
 """Values with a known number of rows together, and the vectors of their counts that are tried; None for too many."""
 
 
-def _read(shown: _Shown, told: FittedLevelDisclosure, deadline: Deadline) -> FittedLevelDisclosure:
-    """What is told, with all that the vectors share which give the same release."""
-    deadline = Deadline(min(deadline.at, time.monotonic() + _SECONDS), time.monotonic)
-    parts, possible, small, unexamined = list(_parts(shown)), [shown.counts], [], []
+def _with_small_values(shown: _Shown, disclosure: FittedLevelDisclosure, deadline: Deadline) -> FittedLevelDisclosure:
+    parts, possible = list(_parts(shown)), [shown.counts]
     is_complete = prod(_MOST + 1 if vectors is None else len(vectors) for _, vectors in parts) <= _MOST
 
     def is_small(rows: CountArray) -> bool:
         return bool(rows.min() >= 1 and rows.max() < shown.least)
 
     sets = {label: own for label, own in _sets(shown.naming, parts).items() if is_small(shown.counts[own].sum())}
-    some = islice(_some_vectors(shown, parts, sets), _MOST)
-    for counts in _every_vector(shown.counts, parts) if is_complete else some:
+    for counts in _every_vector(shown, parts) if is_complete else islice(_some_vectors(shown, parts, sets), _MOST):
         if not sets or deadline.is_over:
-            is_complete = is_complete and not sets
+            is_complete = False
             break
         if shown.is_given_by(counts):
             possible.append(counts)
             for label in [label for label, members in sets.items() if not is_small(counts[members].sum())]:
                 del sets[label]
-    for label, members in sets.items():
+    small = []
+    for label, members in list(sets.items()):
         passing = (
-            _with(np.repeat(shown.counts[None], len(vectors), axis=0), values, vectors)
+            vectors[:, np.isin(values, members)]
             for values, vectors in parts
             if vectors is not None and np.isin(members, values).all()
         )
-        vectors = np.array(possible) if is_complete else next(passing, np.zeros_like(shown.counts)[None])
-        rows = vectors[:, members].sum(axis=1)
+        vectors = np.array(possible)[:, members] if is_complete else next(passing, np.zeros((1, 1)))
+        rows = vectors.sum(axis=1)
         if is_small(rows):
-            small.append(CertainRange({told.attribute: label}, {}, int(rows.min()), int(rows.max())))
-        else:
-            unexamined.append(label)
-    return replace(told, small=tuple(small), unexamined=tuple(unexamined))
+            small.append(CertainRange({disclosure.attribute: label}, {}, int(rows.min()), int(rows.max())))
+            del sets[label]
+    return replace(disclosure, small=tuple(small), unexamined=tuple(sets))
 
 
-def _sets(naming: GroupNaming, parts: Sequence[Part]) -> dict[str, IndexArray]:
+def _sets(naming: GroupNaming, parts: Sequence[_Part]) -> dict[str, IndexArray]:
     """The values whose counts are not known, and the nodes of the given hierarchy above them, by their labels."""
     given, start = naming.given, naming.start
     unknown = np.array(sorted(value for values, _ in parts for value in values.tolist()), dtype=np.intp)
-    sets = {given.labels[start][value]: np.array([value]) for value in unknown.tolist()}
-    for level in range(start + 1, given.height):
+    sets: dict[str, IndexArray] = {}
+    for level in range(start, given.height):
         nodes = given.lift(start, level)
         for node in np.unique(nodes[unknown]).tolist():
             sets.setdefault(given.labels[level][node], np.flatnonzero(nodes == node))
     return sets
 
 
-def _parts(shown: _Shown) -> Iterator[Part]:
+def _parts(shown: _Shown) -> Iterator[_Part]:
     """The groups of several values whose names tell them, and one part of the values that may be in any other group."""
     naming, finest = shown.naming, shown.levels[0]
-    groups, labels = naming.members(shown.hierarchy, finest), shown.hierarchy.labels[finest]
-    rows = _lifted(shown.hierarchy, finest, shown.base).tolist()
+    labels, rows = shown.hierarchy.labels[finest], _lifted(shown.hierarchy, finest, shown.base).tolist()
+    groups = list(zip(naming.members(shown.hierarchy, finest), rows))
     occurring = naming.named(shown.hierarchy, finest, shown.base, shown.least).occurring
     is_clear = [
         naming.listing is Listing.PUBLIC
-        or (rows[at] > 0 and occurring.get(label) != 0 and not _has_two_meanings(naming, members, label))
-        for at, (members, label) in enumerate(zip(groups, labels))
+        or (count > 0 and occurring.get(label) != 0 and not _has_two_meanings(naming, members, label))
+        for (members, count), label in zip(groups, labels)
     ]
-    clear = [at for at in range(len(groups)) if is_clear[at] and rows[at]]
-    pool = [at for at in range(len(groups)) if not is_clear[at]]
-    total = sum(rows[at] for at in pool)
-    if total:
-        values = np.sort(np.concatenate([groups[at] for at in pool]))
-        yield values, all_tables([np.zeros_like(values)], [np.array([total])], _MOST)
-    for at in clear:
-        if len(groups[at]) == 1:
+    clear = [group for group, is_known in zip(groups, is_clear) if is_known and group[1]]
+    pool = [group for group, is_known in zip(groups, is_clear) if not is_known]
+    if total := sum(count for _, count in pool):
+        values = np.sort(np.concatenate([members for members, _ in pool]))
+        yield values, _vectors(values, total)
+    for at, (members, count) in enumerate(clear):
+        if len(members) == 1:
             continue
-        vectors = all_tables([np.zeros_like(groups[at])], [np.array([rows[at]])], _MOST)
+        vectors = _vectors(members, count)
         if vectors is not None and not (total and naming.scale):
-            others = [(groups[other], rows[other] + 1) for other in clear if other != at]
-            merges = _merging(shown, groups[at], others, min(filter(None, rows)))
+            merges = _merging(shown, members, clear[:at] + clear[at + 1 :], min(filter(None, rows)))
             vectors = vectors[[merges(counts) for counts in vectors]]
-        yield groups[at], vectors
+        yield members, vectors
+
+
+def _vectors(values: IndexArray, rows: int) -> CountArray | None:
+    return all_tables([np.zeros_like(values)], [np.array([rows])], _MOST)
 
 
 def _has_two_meanings(naming: GroupNaming, members: IndexArray, label: str) -> bool:
     """Whether some other values are called like it in the given hierarchy, by which a label may have got a number, too."""
     given, start = naming.given, naming.start
     text = label if given.code(label, start) is not None else re.sub(r" \([0-9]+\)$", "", label)
-    meanings = {
-        tuple(np.flatnonzero(given.lift(start, level) == code))
-        for level in range(start, given.height)
-        if (code := given.code(text, level)) is not None
-    }
-    return not meanings <= {tuple(members)}
+    codes = ((level, given.code(text, level)) for level in range(start, given.height))
+    return any(
+        not np.array_equal(np.flatnonzero(given.lift(start, level) == code), members)
+        for level, code in codes
+        if code is not None
+    )
 
 
 def _merging(
     shown: _Shown, members: IndexArray, others: Sequence[tuple[IndexArray, int]], smallest: int
 ) -> Callable[[CountArray], bool]:
-    """Whether the members of a group with some counts are merged, and with nothing else.
-
-    others: the other groups and their rows, one more each, so that ties are no reason to be merged with them.
-    """
+    """Whether the members of a group with some counts are merged, and with nothing else. others: the other groups."""
     naming, given, start = shown.naming, shown.naming.given, shown.naming.start
     sizes = [size for size in thresholds(shown.fitted.k, int(shown.base.sum())) if size <= smallest]
-    order = np.arange(len(members) + len(others))
+    rest = np.array([rows + 1 for _, rows in others], dtype=np.int64)  # ties are no reason to be merged with them
     apart = int(np.flatnonzero(members == naming.missing)[0]) if naming.missing in members else None
     if naming.scale is not None:
         place_of = {value: place for place, value in enumerate(members.tolist())}
         place_of |= {value: len(members) + at for at, (values, _) in enumerate(others) for value in values.tolist()}
         ordered = [place_of[value] for value in naming.scale.order.tolist() if value in place_of]
         order = np.array([*dict.fromkeys(ordered), *([] if apart is None else [apart])], dtype=np.intp)
-        apart = None if apart is None else len(order) - 1
-    rest, inside = np.array([rows for _, rows in others], dtype=np.int64), order < len(members)
+        inside, last = order < len(members), None if apart is None else len(order) - 1
+        return lambda counts: _is_a_group(inside, partitions_in_order(np.append(counts, rest)[order], sizes, last))
     paths = np.array([given.lift(start, level) for level in range(start, given.height + 1)], dtype=np.intp)
     # A group of values of several nodes is nearest to nothing below the node that they share.
     beside = [
         np.where((paths[:, values] == paths[:, values[:1]]).all(axis=1), paths[:, values[0]], given.size(start) + at)
         for at, (values, _) in enumerate(others)
     ]
+    within = np.arange(len(members) + len(others)) < len(members)
     paths = np.column_stack([paths[:, members], *beside])
-
-    def partitions(counts: CountArray) -> Iterator[Partition]:
-        rows = np.append(counts, rest)
-        if naming.scale is None:
-            return partitions_in_tree(rows, paths, sizes, apart=apart)
-        return partitions_in_order(rows[order], sizes, apart)
-
-    def merges(counts: CountArray) -> bool:
-        return any(np.array_equal(groups == groups[inside][0], inside) for groups in partitions(counts))
-
-    return merges
+    return lambda counts: _is_a_group(within, partitions_in_tree(np.append(counts, rest), paths, sizes, apart=apart))
 
 
-def _every_vector(counts: CountArray, parts: Sequence[Part]) -> Iterator[CountArray]:
+def _is_a_group(inside: BoolArray, partitions: Iterator[Partition]) -> bool:
+    return any(np.array_equal(groups == groups[inside][0], inside) for groups in partitions)
+
+
+def _every_vector(shown: _Shown, parts: Sequence[_Part]) -> Iterator[CountArray]:
+    values = np.concatenate([np.zeros(0, dtype=np.intp), *(values for values, _ in parts)])
     for chosen in product(*(vectors for _, vectors in parts if vectors is not None)):
-        every = counts
-        for (values, _), rows in zip(parts, chosen):
-            every = _with(every, values, rows)
-        yield every
+        yield _with(shown.counts, values, np.concatenate([np.zeros(0, dtype=np.int64), *chosen]))
 
 
 def _with(counts: CountArray, values: IndexArray, rows: CountArray) -> CountArray:
     counts = counts.copy()
-    counts[..., values] = rows
+    counts[values] = rows
     return counts
 
 
-def _some_vectors(shown: _Shown, parts: Sequence[Part], sets: Mapping[str, IndexArray]) -> Iterator[CountArray]:
+def _some_vectors(shown: _Shown, parts: Sequence[_Part], sets: Mapping[str, IndexArray]) -> Iterator[CountArray]:
     """Vectors that change one group, so that a value has no rows or enough; as long as it is among the sets."""
     for values, vectors in parts:
         for place, value in enumerate(values.tolist()):

@@ -69,11 +69,10 @@ FORMAT = 1
 class Entry:
     """A release that is out, or may be.
 
-    number: from 1. date: of its entry. folder: where it was written to. table: the people that it shows, at base
-    values. margins: of the ledger's domain. k, rows_per_person, diversities: what it claims. waiting: rows that had
-    come and that had left, and are not shown. is_out: whether its bundle was seen in place. retracted: the date on
-    which somebody took it back, or empty. turnover_known: whether its readers know that people come and go. where:
-    which part of the people it shows, and shown: how many rows; empty and None where it shows all.
+    folder: where it was written to. table: the people that it shows, at base values. margins: of the ledger's domain.
+    waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
+    retracted: the date on which somebody took it back, or empty. turnover_known: whether its readers know that people come
+    and go. where: which part of the people it shows, and shown: how many rows; empty and None where it shows all.
     """
 
     number: int
@@ -111,15 +110,9 @@ class Entry:
             files[HIERARCHIES] = _json(_domain_as_json(self.table.domain, roles))
         stated = {
             "format": FORMAT,
-            "number": self.number,
             "previous": previous,
-            "date": self.date,
-            "folder": self.folder,
             "rows": self.table.total,
-            "margins": plain(self.margins),
-            "k": self.k,
-            "rows_per_person": self.rows_per_person,
-            "diversities": plain(self.diversities),
+            **{name: plain(getattr(self, name)) for name in _STATED},
             "waiting": dict(zip(("came", "left"), self.waiting)),
             **({"turnover": KNOWN} if self.turnover_known else {}),
             **({"part": {"where": self.where, "rows": self.shown}} if self.where else {}),
@@ -153,16 +146,20 @@ class Entry:
         )
 
 
+_STATED = ("number", "date", "folder", "margins", "k", "rows_per_person", "diversities")
+
+
 def _json(stated: Any) -> bytes:
     return (json.dumps(stated, indent=1, ensure_ascii=True) + "\n").encode()
 
 
 def _domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
-    attributes: list[dict[str, Any]] = []
-    for name, hierarchy in domain.items():
-        stated = {"name": name, "role": roles[name].value, "labels": hierarchy.labels, "parents": hierarchy.parents}
-        order = {} if hierarchy.order is None else {"order": hierarchy.order}
-        attributes.append(stated | order | ({"has_names": True} if hierarchy.has_names else {}))
+    attributes = [
+        {"name": name, "role": roles[name].value, "labels": hierarchy.labels, "parents": hierarchy.parents}
+        | ({} if hierarchy.order is None else {"order": hierarchy.order})
+        | ({"has_names": True} if hierarchy.has_names else {})
+        for name, hierarchy in domain.items()
+    ]
     return {"attributes": attributes}
 
 
@@ -189,9 +186,9 @@ def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role
 #       0001-out.json       its bundle was put in place
 #       0001-retracted.json somebody took it back
 #
-# A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that; one that
-# is not marked counts until somebody settles whether it is out. A release that is retracted counts too. The head is written
-# before an entry and after it, so that it knows each entry that stands there, and none that it knows can be missing.
+# A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that. One
+# that is not marked counts until somebody settles whether it is out, and one that is retracted counts too. The head is
+# written before and after an entry, so that it knows each one.
 
 HEAD, LOCK = "head.json", "lock"
 
@@ -218,8 +215,7 @@ class Ledger:
     def read(cls, path: str | Path) -> "Ledger":
         """The ledger in a folder; one without entries where there is no folder yet, or an empty one.
 
-        Raises InputError for a folder that holds something else, that others may read, or whose files are not those that
-        were written.
+        Raises InputError for a folder of something else, that others may read, or whose files are not those written.
         """
         folder = path_of(path)
         if not folder.exists():
@@ -257,8 +253,8 @@ class Ledger:
     def entering(self, entry: Entry, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> Iterator[None]:
         """The entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
 
-        bundle: its files by paths in its folder. Where the process dies in between, the entry is there, and counts. Raises
-        InputError where another process writes, or has written since this ledger was read, or nothing can be written.
+        bundle: its files by paths in its folder. If the process dies in between, the entry is there, and counts. Raises
+        InputError if another process writes, or has written since this ledger was read, or nothing can be written.
         """
         folder, entry_folder = self.path, self.path / _name(entry.number)
         try:
@@ -280,18 +276,19 @@ class Ledger:
                         with suppress(InputError, OSError):
                             self._taken_back(entry.number, last)
                     raise
-                # The bundle is out. An entry without the mark counts as well, so nothing is said where it fails.
-                with suppress(InputError):
-                    _put(folder / f"{entry_folder.name}-out.json", {"folder": entry.folder})
+                with suppress(InputError):  # an entry without the mark counts as well
+                    self._mark(entry, "out", {"folder": entry.folder})
         except OSError as error:
             raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
+
+    def _mark(self, entry: Entry, mark: str, stated: Mapping[str, Any]) -> None:
+        _put(self.path / f"{_name(entry.number)}-{mark}.json", stated)
 
     @property
     def _stated_head(self) -> dict[str, Any]:
         return {"number": len(self.entries), "entry": self.head}
 
     def _taken_back(self, number: int, last: Mapping[str, Any]) -> None:
-        """Remove an entry whose bundle did not appear; where that raises it stays, and counts. last: of the head."""
         entry_folder, head = self.path / _name(number), self.path / HEAD
         if entry_folder.exists():
             _put(head, {**self._stated_head, "pending": last})
@@ -305,41 +302,42 @@ class Ledger:
             _put(head, self._stated_head)
 
     def retracted(self, number: int, date: str) -> "Ledger":
-        """The ledger with a note that a release was taken back, which changes nothing of what is judged.
-
-        Raises InputError for a release that it does not have, or where nothing can be written.
-        """
+        """The ledger with a note that a release was taken back. Raises InputError for one that it does not have."""
         if not 1 <= number <= len(self.entries):
             listed = f"1 to {len(self.entries)}" if self.entries else "none"
             raise InputError(f"the ledger {self.path} has no release {number}; its releases are {listed}")
         with self._held():
-            _put(self.path / f"{_name(number)}-retracted.json", {"date": date})
+            self._mark(self.entries[number - 1], "retracted", {"date": date})
         return Ledger.read(self.path)
 
     def settled(self, number: int, *, is_out: bool) -> "Ledger":
         """The ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
 
-        Raises InputError for a release that is not waiting for that, and where one that is said not to be out stands in its
-        folder, or others were made beside it; and where nothing can be written.
+        Raises InputError for a release that is not waiting for that, and for one that is said not to be out though it stands
+        in its folder, or others were made beside it.
         """
         pending = [entry.number for entry in self.entries if not entry.is_out]
         if number not in pending:
-            listed = ", ".join(map(str, pending)) or "none"
-            not_pending = f"release {number} of the ledger {self.path} is not to be settled"
-            raise InputError(f"{not_pending}; those whose writing was interrupted are {listed}")
+            raise InputError(
+                f"release {number} of the ledger {self.path} is not to be settled; those whose writing was interrupted are "
+                + (", ".join(map(str, pending)) or "none")
+            )
         entry, entry_folder = self.entries[number - 1], self.path / _name(number)
         try:
             with self._held():
                 if Ledger.read(self.path).head != self.head:
                     raise InputError(f"the ledger {self.path} has another release now; look at it again")
                 if is_out:
-                    _put(self.path / f"{entry_folder.name}-out.json", {"folder": entry.folder})
+                    self._mark(entry, "out", {"folder": entry.folder})
                 elif _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
-                    stands = f"release {number} stands in {entry.folder}, so it may have been read"
-                    raise InputError(f"{stands}; remove it there first, if nobody has")
+                    raise InputError(
+                        f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
+                        "nobody has"
+                    )
                 elif number < len(self.entries):
-                    counts = f"release {number} counts for good, since release {number + 1} was made beside it"
-                    raise InputError(f"{counts}; settle it as out")
+                    raise InputError(
+                        f"release {number} counts for good, since release {number + 1} was made beside it; settle it as out"
+                    )
                 else:
                     before = Ledger(self.path, self.entries[:-1], self.previous)
                     before._taken_back(number, self._stated_head)
@@ -377,7 +375,13 @@ def _read(folder: Path) -> Ledger:
     if not (folder / HEAD).exists():
         raise _damaged(folder, f"it has entries, and no {HEAD} that tells which is the last")
     head = _stated(folder / HEAD)
-    known = {mark["number"]: mark["entry"] for mark in (head, head.get("pending", head)) if _is_head(mark)}
+    known = {}
+    for mark in (head, head.get("pending", head)):
+        match mark:
+            case {"number": int(number), "entry": str() | None as entry} if type(number) is int and bool(
+                number
+            ) is bool(entry):
+                known[number] = entry
     if head.get("number") not in known:
         raise _damaged(folder, f"{HEAD} cannot be understood")
     ledger = Ledger(folder)
@@ -426,11 +430,6 @@ def _with_next(ledger: Ledger) -> Ledger:
     return Ledger(folder, (*ledger.entries, entry), digest(content), domain, roles, ledger.head)
 
 
-def _is_head(stated: Any) -> bool:
-    is_numbered = isinstance(stated, dict) and type(stated.get("number")) is int
-    return is_numbered and isinstance(stated.get("entry"), str if stated["number"] else type(None))
-
-
 def _stated(file: Path) -> dict[str, Any]:
     try:
         stated = json.loads(bounded_content(file, MAX_BYTES))
@@ -452,10 +451,10 @@ def _damaged(folder: Path, problem: str) -> InputError:
 class Waiting:
     """The rows that a release does not show yet, for its steward alone.
 
-    came, left: rows added and removed since the last release, which wait for a later one. unknown: rows of today with
-    values that the ledger does not know. releases: how many are in the ledger before this one. coarsened: margins of
-    these that this one does not show, or not as finely. foreseen: of the first release, the share of the people who
-    will wait; kept: how much it shows beyond single attributes, as a share of what it would if everybody might wait.
+    came, left: rows added and removed since the last release. unknown: rows of today with values that the ledger does not
+    know. releases: in the ledger before this one. coarsened: margins of these that this one does not show as finely.
+    foreseen: of the first release, the share of the people who will wait; kept: how much it shows beyond single attributes,
+    as a share of what it would if everybody might wait.
     """
 
     came: int
@@ -477,9 +476,9 @@ class Waiting:
 class Continuation:
     """The part of today's table that can be published now, beside the releases of a ledger.
 
-    table: everybody who can be shown; all where the ledger has no release yet. envelope: the margins that it may show; None
-    for the first release, which may show any. turnover_known: whether readers are taken to know that people come and go.
-    part: that only the cells of a part of the table are to be shown, though everybody is judged.
+    table: everybody who can be shown. envelope: the margins that it may show; None for the first release, which may show
+    any. turnover_known: whether readers are taken to know that people come and go. part: of the table whose cells alone are
+    to be shown, though everybody is judged.
     """
 
     ledger: Ledger
@@ -497,9 +496,9 @@ class Continuation:
     ) -> "Continuation":
         """As much of what changed since the last release of a ledger as can be shown beside all of them.
 
-        today: the table as it is, or a part of it; then the whole is settled, and a release of the part shows some of it.
-        turnover_known: counts for two releases that both say so. Raises InputError where the table does not fit the ledger,
-        nothing says how many people are enough, or no margin of the ledger tells the part from the rest.
+        today: the table as it is, or a part of it. turnover_known: counts for two releases that both say so. Raises
+        InputError if the table does not fit the ledger, nothing says how many people are enough, or no margin of the ledger
+        tells the part from the rest.
         """
         part, today = today.part, today.whole
         k = max(filter(None, (requirements.k_link, requirements.k_combinatorial, requirements.min_cell)), default=1)
@@ -511,8 +510,8 @@ class Continuation:
         if not ledger.entries or ledger.domain is None:
             table = replace(today, counts=today.base_counts)
             return cls(ledger, table, None, requirements, k, Waiting(0, 0, 0, 0), turnover_known, part)
-        _check_fit(ledger, today)
-        now, unknown = _recoded(ledger, today)
+        _require_fit(ledger, ledger.domain, today)
+        now = _recoded(ledger.domain, today)
         tables = tuple(entry.table for entry in ledger.entries)
         claimed = [claim for entry in ledger.entries for claim in entry.diversities]
         most_k = max(k, *(entry.k for entry in ledger.entries))
@@ -521,7 +520,7 @@ class Continuation:
         strict = [entry.table for entry in ledger.entries if not (turnover_known and entry.turnover_known)]
         shown_counts = settled(tables, now, envelope, requirements.claims, today.sensitive, strict)
         joiners, leavers = joiners_and_leavers(shown_counts, now)
-        waiting = Waiting(joiners.total, leavers.total, unknown, len(tables))
+        waiting = Waiting(joiners.total, leavers.total, today.base_counts.total - now.total, len(tables))
         naming = dict.fromkeys(today.naming, KeptNames())
         table = replace(today, counts=shown_counts, ladders={}, naming=naming, fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
@@ -541,9 +540,7 @@ class Continuation:
     @property
     def masks(self) -> tuple[Mask, ...] | None:
         """The margins that may be shown, as finely as that; None for any."""
-        if self.envelope is None:
-            return None
-        return tuple(mask for mask in self.envelope.masks if not self.common & ~mask)
+        return None if self.envelope is None else tuple(m for m in self.envelope.masks if not self.common & ~m)
 
     @cached_property
     def common(self) -> Mask:
@@ -559,13 +556,11 @@ class Continuation:
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
     def limited(self, constraint: PruningConstraint, most: float, seed: int) -> PruningConstraint:
-        """The constraint of a search, and of the first release of a ledger that few people will wait beside its margins.
+        """The constraint, and for the first release that few people will wait. most: share of the people who may wait."""
+        return constraint if self.ledger.entries or most >= 1 else FewWaiting(self._changes(seed), most, constraint)
 
-        most: share of the people who may wait; 1 demands nothing. seed: of the sample of people by which it is foreseen.
-        """
-        if self.ledger.entries or most >= 1:
-            return constraint
-        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed), most, constraint)
+    def _changes(self, seed: int) -> "SampledChanges":
+        return SampledChanges(self.table.base_counts, self.least, seed)
 
     @property
     def least(self) -> int:
@@ -609,10 +604,9 @@ class Continuation:
         """Who waits, and what is coarsened, or who will wait, where these margins are published."""
         domain = self.table.domain
         if self.masks is None:
-            foreseen = SampledChanges(self.table.base_counts, self.least, seed).waiting(cliques)
-            return replace(self.waiting, foreseen=foreseen)
-        lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
-        return replace(self.waiting, coarsened=tuple(domain.margin(mask) for mask in lost))
+            return replace(self.waiting, foreseen=self._changes(seed).waiting(cliques))
+        lost = [mask for mask in self.masks if not any(not mask & ~clique for clique in cliques)]
+        return replace(self.waiting, coarsened=tuple(map(domain.margin, lost)))
 
     def entering(self, cliques: Sequence[Mask], date: str, named: Mapping[str, Hierarchy]) -> Entering:
         """The entry of a release of these margins. date: of today. named: hierarchies whose names all releases keep."""
@@ -639,21 +633,21 @@ class Continuation:
         return enter
 
 
-def _check_fit(ledger: Ledger, today: Table) -> None:
-    assert ledger.domain is not None
+def _require_fit(ledger: Ledger, domain: Domain, today: Table) -> None:
     assert ledger.roles is not None
     instead = f"the releases of the ledger {ledger.path} keep the attributes, roles and hierarchies of its first"
-    for name in dict.fromkeys((*ledger.domain.attributes, *today.domain.attributes)):
+    for name in dict.fromkeys((*domain.attributes, *today.domain.attributes)):
         if name not in today.domain.attributes:
             raise InputError(f"the table has no attribute {name!r}, which {instead}")
-        if name not in ledger.domain.attributes:
+        if name not in domain.attributes:
             raise InputError(f"{instead}, and {name!r} is not among them; leave it out (role ignored)")
         if today.roles[name] is not ledger.roles[name]:
             raise InputError(
                 f"{name!r} is {today.roles[name].value} here, and {ledger.roles[name].value} in the ledger; {instead}"
             )
-        is_named_anew = isinstance(today.naming.get(name), GroupNaming)
-        if not is_named_anew and not _agree(ledger.domain.hierarchy(name), today.domain.hierarchy(name)):
+        paths = {path[0]: path for path in domain.hierarchy(name).rows()}
+        is_another = any(paths.get(path[0], path) != path for path in today.domain.hierarchy(name).rows())
+        if is_another and not isinstance(today.naming.get(name), GroupNaming):  # group names are made anew
             raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
     if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
         raise InputError(
@@ -662,34 +656,25 @@ def _check_fit(ledger: Ledger, today: Table) -> None:
         )
 
 
-def _agree(one: Hierarchy, other: Hierarchy) -> bool:
-    paths = {path[0]: path for path in one.rows()}
-    return all(paths.get(path[0], path) == path for path in other.rows())
-
-
-def _recoded(ledger: Ledger, today: Table) -> tuple[ContingencyTable, int]:
-    assert ledger.domain is not None
-    counts = today.base_counts
+def _recoded(domain: Domain, today: Table) -> ContingencyTable:
+    """The rows whose values the domain knows, in its codes."""
+    counts, codes = today.base_counts, {}
     is_known = np.ones(len(counts), dtype=bool)
-    codes = {}
-    for name, hierarchy in ledger.domain.items():
+    for name, hierarchy in domain.items():
         place = {label: code for code, label in enumerate(hierarchy.labels[0])}
         new = np.array([place.get(label, -1) for label in today.domain.hierarchy(name).labels[0]], dtype=np.int64)
         codes[name] = new[counts.column(name, 0)]
         is_known &= codes[name] >= 0
     codes = {name: column[is_known] for name, column in codes.items()}
-    margin = dict.fromkeys(ledger.domain.attributes, 0)
-    table = ContingencyTable.from_cells(ledger.domain, margin, codes, counts.counts[is_known])
-    return table, int(counts.counts[~is_known].sum())
+    return ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts.counts[is_known])
 
 
 # Few waiting: what the first release of a ledger leaves coarse, so that what changes later can soon be shown.
 #
 # A change can be shown beside it when those who came, and those who left, are none or at least k in every cell of its
 # margins (`checks.changes`). Whoever is in a smaller cell waits, and all later releases keep to these margins. How many
-# will ever wait is foreseen with a sample of the table, as if those who come and leave were like those who are in it:
-# when of w people drawn as many can be shown at once as change between two releases, no more than about w wait. It is a
-# forecast, on which no claim of privacy depends.
+# will wait is foreseen with a sample of the table: when of w people drawn as many can be shown at once as change between
+# two releases, no more than about w wait. It is a forecast, on which no claim of privacy depends.
 
 
 CHANGED = 0.02

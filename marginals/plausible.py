@@ -1,8 +1,7 @@
 """Plausible tables of a release, and intervals by them for numbers that no published table decides.
 
 Bounds hold for certain, and are often wide. An interval says between which numbers one would expect the truth if what no
-table shows is as strong as what is shown (`models.inference.plausible_tables`). That is an assumption: how often such
-intervals hold the truth stands on the page of yardsticks, by table.
+table shows is as strong as what is shown (`models.inference.plausible_tables`). How often this holds: page of yardsticks.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,9 +101,7 @@ def plausible_interval(
 
 
 def interval_of(numbers: Sequence[float], level: float) -> PlausibleInterval:
-    """The interval of a number of drawn tables. numbers: that of each. level: the share of cases that it is meant to hold
-    in.
-    """
+    """The interval of a number of drawn tables. level: the share of cases that it is meant to hold in."""
     outside = (1 - level) / 2
     lower, middle, upper = np.quantile(np.array(numbers), [outside, 0.5, 1 - outside]).tolist()
     lower, upper = middle - _WIDENED * (middle - lower), middle + _WIDENED * (upper - middle)

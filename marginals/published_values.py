@@ -88,13 +88,11 @@ def meanings(
 ) -> dict[str, Meaning]:
     """For each attribute of a condition which base values it means, and of which it cannot be judged.
 
-    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above.
-
-    Conditions on the same attribute must all hold. Raises InputError, naming the attribute, for an attribute or label
-    that there is not, for a range that no value lies in, for conditions that exclude each other, and for what says nothing
-    of each attribute by itself.
+    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above. Raises
+    InputError, naming the attribute, for an attribute, label or range that there is not, for conditions that exclude each
+    other, and for what says nothing of each attribute by itself.
     """
-    values = _PublishedValues(domain, finest_levels, of_table=of_table)
+    values = _PublishedValues(domain, finest_levels, of_table)
     if isinstance(where, Mapping):
         return values.meant(formula_of(where))
     conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
@@ -109,8 +107,7 @@ _CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribut
 def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
     """Which base values are meant, by those of the conditions that must all hold that the labels of a domain decide.
 
-    Of an attribute of which no value is meant it says so, where its values are numbers. Raises InputError for a text that is
-    no condition.
+    Raises InputError for a text that is no condition.
     """
     values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
     formula = values.parsed(text)
@@ -136,21 +133,21 @@ def known_attribute(domain: Domain, attribute: str) -> str:
     return attribute
 
 
+@dataclass(frozen=True)
 class _PublishedValues:
-    def __init__(self, domain: Domain, finest_levels: Mapping[str, int], *, of_table: bool = False) -> None:
-        self._domain, self._finest, self._of_table = domain, finest_levels, of_table
+    _domain: Domain
+    _finest: Mapping[str, int]
+    _of_table: bool = False
 
     def parsed(self, text: str) -> Formula:
-        """The formula in a text; what it cannot be is said as of a query."""
         try:
             names = self._domain.attributes
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
         except InputError:
             parts = re.match(r"\s*(.*?)\s*(=|[<>]=?|\sin\s|$)(.*)", text, re.DOTALL)
             if parts is None or not parts[2]:
-                raise InputError(
-                    f"a condition is NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH, not {text!r}"
-                ) from None
+                forms = "NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH"
+                raise InputError(f"a condition is {forms}, not {text!r}") from None
             if not text.strip().startswith(self._domain.attributes):
                 known_attribute(self._domain, parts[1])
             if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
@@ -158,7 +155,6 @@ class _PublishedValues:
             raise
 
     def meant(self, formula: Formula) -> dict[str, Meaning]:
-        """For each attribute which base values are meant."""
         match formula:
             case Choice(column=column, texts=texts):
                 return self._any_value(column.name, map(self._labels(column.name).meant, texts))
@@ -173,7 +169,7 @@ class _PublishedValues:
                 names = columns_of(formula)
                 if len(names) > 1 or any(len(term) != 1 for term in meant):
                     raise _of_several("or", names)
-                return {names[0]: reduce(or_, (term[names[0]] for term in meant))}
+                return self._any_value(names[0], (term[names[0]] for term in meant))
             case Negation(term=term):
                 return self._not(term)
 
@@ -234,7 +230,6 @@ class _PublishedValues:
 
 
 def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
-    """The values of each attribute that all terms mean. Raises InputError where they exclude each other."""
     meant: dict[str, Meaning] = {}
     for term in terms:
         for attribute, inside in term.items():
@@ -266,8 +261,7 @@ def _digits(number: float) -> str:
 def matched_levels(
     part: Hierarchy, whole: Hierarchy, fits: Callable[[int, int], bool] = lambda _level, _place: True
 ) -> tuple[int, ...] | None:
-    """For each level of a hierarchy the finest of another one that has its labels, and more perhaps, and puts them together
-    likewise; None where there is none.
+    """For each level of a hierarchy the finest of another that has its labels and groups them likewise; None without one.
 
     fits: whether a level of the first can be a level of the second, for another reason.
 
@@ -388,7 +382,6 @@ def _lies_alike(part: Hierarchy, whole: Hierarchy) -> bool:
 
 
 def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
-    """The hierarchy with the base values of the first and the levels of both; None where these do not nest."""
     base_in_coarse = next(filter(None, (_values_over(fine, level, coarse) for level in range(fine.height))), None)
     if base_in_coarse is None:
         return None
@@ -438,8 +431,6 @@ EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'
 class Part:
     """The rows whose values a condition means. text: says of each attribute by itself which values.
 
-    Raises InputError for a text that a release could not state.
-
     >>> from marginals.example import table
     >>> int(Part("age >= 40").values(table.domain)["age"].sum())
     20
@@ -474,8 +465,6 @@ class Part:
 
     def excluding(self, counted: ContingencyTable) -> str | None:
         """The attribute of which a table counts a value that the condition excludes; None where labels tell of none.
-
-        Raises InputError for a text that is no condition on its attributes.
 
         >>> from marginals.example import table
         >>> Part("age >= 40").excluding(table.counts), Part("age < 90").excluding(table.counts)

@@ -210,11 +210,7 @@ def _gain(step: Step, objective: Objective) -> float:
 
 
 def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
-    """The moves that are refused for each reason, the commonest reason first.
-
-    >>> by_reason([RefusedMove("show a", "too many cells"), RefusedMove("show b", "too many cells")])
-    {'too many cells': ('show a', 'show b')}
-    """
+    """The moves that are refused for each reason, the commonest reason first."""
     moves: dict[str, tuple[str, ...]] = {}
     for move, reason in refused:
         moves[reason] = (*moves.get(reason, ()), move)

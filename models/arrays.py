@@ -116,18 +116,6 @@ def effective_values_of_products(first: FloatArray, second: FloatArray) -> Float
     return effective
 
 
-def x_log_x(values: npt.ArrayLike) -> FloatArray:
-    """Return the product of each value and its natural logarithm, 0 for 0, in the same shape.
-
-    As `scipy.special.xlogy(x, x)`, without the import of SciPy, which takes longer than most queries. NaN below 0.
-
-    >>> x_log_x([0, 1, 4]).round(3).tolist()
-    [0.0, 0.0, 5.545]
-    """
-    x = np.asarray(values, dtype=np.float64)
-    return np.asarray(x * np.log(np.where(x == 0, 1.0, x)))
-
-
 def grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
     """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
 
@@ -152,3 +140,15 @@ def begins_of(ordered: CodeArray) -> IndexArray:
     places = np.arange(len(ordered))
     places[1:][ordered[1:] == ordered[:-1]] = 0
     return np.asarray(np.maximum.accumulate(places))
+
+
+def x_log_x(values: npt.ArrayLike) -> FloatArray:
+    """Return the product of each value and its natural logarithm, 0 for 0, in the same shape.
+
+    As `scipy.special.xlogy(x, x)`, without the import of SciPy, which takes longer than most queries. NaN below 0.
+
+    >>> x_log_x([0, 1, 4]).round(3).tolist()
+    [0.0, 0.0, 5.545]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    return np.asarray(x * np.log(np.where(x == 0, 1.0, x)))

@@ -278,7 +278,7 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
     stated = release.get("privacy", [])
     is_list = isinstance(stated, list) and all(isinstance(claim, dict) for claim in stated)
     _require(is_list, "release.privacy must be a list of claims")
-    _require(len(stated) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS} claims that are checked")
+    _require(len(stated) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS:,} claims that are checked")
     with _naming("release.privacy: "):
         claims = tuple(map(parse_claim, stated))
     are_sensitive = all(claim.about is None or roles.get(claim.about) is Role.SENSITIVE for claim in claims)

@@ -1,7 +1,7 @@
 """Commands about rows that are disclosed one by one, and about tables that others published."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,48 +34,23 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from checks.risk.harm import Objective
-    from marginals.pages.risk_page import RiskReport
-    from marginals.risk.assessment import RiskAssessment
     from marginals.risk.rules import RowOrder
 
 
-@dataclass(frozen=True)
-class _RiskOptions:
-    """What `marginals risk` was called with. Raises InputError for options that exclude each other."""
+def _objective(
+    utility: float | None, loss: float | None, price: float | None, on_average: bool, minimax: bool, has_frontier: bool
+) -> "Objective | None":
+    from checks.risk.harm import LeastRisk, MostUtility, TradeOff
 
-    config: Path
-    folders: Sequence[Path]
-    levels: str | None
-    utility: float | None
-    loss: float | None
-    price: float | None
-    on_average: bool
-    minimax: bool
-    wants_frontier: bool
-    page: Path | None
-    target: Target
-    order: "RowOrder | None"
-    as_json: bool
-
-    def __post_init__(self) -> None:
-        if self.order is not None and self.target.path is None:
-            raise InputError("--keep-order goes with --out")
-        if sum(value is not None for value in (self.utility, self.loss, self.price)) > 1:
-            raise InputError("choose one of --utility, --loss and --price")
-        if self.minimax and (not self.objective or self.on_average or self.wants_frontier):
-            raise InputError("--minimax goes with --utility, --loss or --price, each row by row and without a frontier")
-        if self.on_average and self.utility is None and self.loss is None:
-            raise InputError(
-                "--on-average goes with --utility or --loss; --price is the same row by row and on average"
-            )
-
-    @property
-    def objective(self) -> "Objective | None":
-        """What each row's disclosure is chosen by."""
-        from checks.risk.harm import LeastRisk, MostUtility, TradeOff
-
-        kinds = ((LeastRisk, self.utility), (MostUtility, self.loss), (TradeOff, self.price))
-        return next((kind(value) for kind, value in kinds if value is not None), None)
+    kinds = ((LeastRisk, utility), (MostUtility, loss), (TradeOff, price))
+    chosen = [kind(value) for kind, value in kinds if value is not None]
+    if len(chosen) > 1:
+        raise InputError("choose one of --utility, --loss and --price")
+    if minimax and (not chosen or on_average or has_frontier):
+        raise InputError("--minimax goes with --utility, --loss or --price, each row by row and without a frontier")
+    if on_average and utility is None and loss is None:
+        raise InputError("--on-average goes with --utility or --loss; --price is the same row by row and on average")
+    return chosen[0] if chosen else None
 
 
 @click.command()
@@ -94,14 +69,23 @@ class _RiskOptions:
     "bind each row's loss under the dictionary that is worst for that row.",
 )
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
-@click.option("--frontier", "wants_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
+@click.option("--frontier", "has_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
 @click.option(
     "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
 )
 @output("--out", help="CSV file for the disclosed rows.")
 @row_order
 @JSON
-def risk(**options: Any) -> None:
+def risk(
+    config: Path,
+    folders: Sequence[Path],
+    levels: str | None,
+    page: Path | None,
+    target: Target,
+    order: "RowOrder | None",
+    as_json: bool,
+    **chosen: Any,
+) -> None:
     """Report what attackers could do to the people in a table.
 
     The risk is the expected harm per person: the harm times the probability that an attacker identifies the person, guessing
@@ -117,25 +101,40 @@ def risk(**options: Any) -> None:
       marginals risk release.toml --utility 8 --minimax
       marginals risk release.toml release-a release-b --report risk.html
     """
+    from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
-    from marginals.pages.risk_page import risk_html
+    from marginals.pages.risk_page import RiskReport, risk_html
     from marginals.risk.rules import Shuffled
 
-    request = _RiskOptions(**options)
-    configured = marginals.read_config(request.config)
-    targets = [request.target, Target(request.page, request.target.force)]
-    rows_file, page_file = (target.opened(configured.reads, PRIVATE) for target in targets)
+    if order is not None and target.path is None:
+        raise InputError("--keep-order goes with --out")
+    objective = _objective(**chosen)
+    configured = marginals.read_config(config)
+    targets = [target, Target(page, target.force)]
+    rows_file, page_file = (each.opened(configured.reads, PRIVATE) for each in targets)
     if rows_file is not None and page_file is not None and resolved(rows_file.path) == resolved(page_file.path):
         raise InputError("--out and --report must name files of their own")
-    assessment = replace(marginals.disclosure_risk(configured, parse_levels(request.levels)), minimax=request.minimax)
-    report = _computed(request, assessment, wants_page=page_file is not None)
+    assessment = replace(marginals.disclosure_risk(configured, parse_levels(levels)), minimax=chosen["minimax"])
+    edge = best = mean = None
+    on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
+    with ProgressBars(not as_json) as progress:
+        choosing = partial(progress, "best disclosure")
+        if chosen["has_frontier"] or on_page:
+            edge = assessment.frontier(progress=partial(progress, "frontier"))
+        if chosen["on_average"] and isinstance(objective, LeastRisk | MostUtility):
+            mean, best = objective, assessment.optimum_on_average(objective, choosing)
+        elif objective is not None:
+            best = assessment.optimum(objective, choosing)
+    releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in folders]
+    releases.sort(key=lambda one: (one.risk, one.release))
+    report = RiskReport(assessment.of_table(), best, edge, releases, mean, chosen["minimax"])
     if rows_file is not None:
         disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
         disclosed = replace(assessment.table, disclosure=disclosure)
-        rows_file.write(csv_bytes(disclosed.frame(request.order or Shuffled())))
+        rows_file.write(csv_bytes(disclosed.frame(order or Shuffled())))
     if page_file is not None:
-        page_file.write(risk_html(assessment, report, request.objective))
-    if request.as_json:
+        page_file.write(risk_html(assessment, report, objective))
+    if as_json:
         print_json(plain(report))
         return
     click.echo(str(report))
@@ -146,26 +145,6 @@ def risk(**options: Any) -> None:
         click.echo(f"Wrote {rows} to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
     if page_file is not None:
         click.echo(f"Wrote {page_file.path}. It is made from the table: keep it to yourself.")
-
-
-def _computed(request: _RiskOptions, assessment: "RiskAssessment", *, wants_page: bool) -> "RiskReport":
-    """What was asked of the risk; a page has the frontier where it takes seconds."""
-    from checks.risk.harm import LeastRisk, MostUtility
-    from marginals.pages.risk_page import RiskReport
-
-    objective, edge, best, mean = request.objective, None, None, None
-    on_page = wants_page and assessment.no_frontier is None and assessment.is_quick
-    with ProgressBars(not request.as_json) as progress:
-        choosing = partial(progress, "best disclosure")
-        if request.wants_frontier or on_page:
-            edge = assessment.frontier(progress=partial(progress, "frontier"))
-        if request.on_average and isinstance(objective, LeastRisk | MostUtility):
-            mean, best = objective, assessment.optimum_on_average(objective, choosing)
-        elif objective is not None:
-            best = assessment.optimum(objective, choosing)
-    releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in request.folders]
-    releases.sort(key=lambda one: (one.risk, one.release))
-    return RiskReport(assessment.of_table(), best, edge, releases, mean, request.minimax)
 
 
 @click.command()

@@ -114,14 +114,8 @@ def guess_comments(guessed: "Guess") -> list[str]:
 
 
 def comment_lines(text: str) -> list[str]:
-    """The lines of one comment."""
-    return wrap(
-        one_line(text),
-        _WIDTH,
-        initial_indent="# ",
-        subsequent_indent="#   ",
-        break_on_hyphens=False,  # of labels
-    )
+    """The lines of one comment, which break at no hyphen of a label."""
+    return wrap(one_line(text), _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
 
 
 _SECTION = re.compile(r"^\[attributes\.(.*)\]\s*?\n((?:#.*\n?)*)", re.MULTILINE)

@@ -49,7 +49,7 @@ from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
 from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.files import read_frame
+from marginals.tables.files import files_of, frame_of
 from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
@@ -448,7 +448,8 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
 
 
 def _people_table(config: Config, path: Path) -> PeopleTable:
-    frame, source = read_frame(path, replace(config.source.form, header=None, sheet=None)), config.source
+    source = config.source
+    frame = frame_of(files_of(path, replace(source.form, header=None, sheet=None)))
     if not len(frame):
         raise InputError(f"{path.name} has no rows")
     names = (name for name, attribute in source.attributes.items() if attribute.role is Role.IDENTIFIER)

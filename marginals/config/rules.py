@@ -27,13 +27,11 @@ from marginals.tables.words import column_words, sections
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    is_fitted: whether its levels are fitted to how often
-    values occur. missing: what becomes of rows without a value. said: what the file says. question: what only somebody who
-    knows the table can answer, which leaves the role open; empty where the guess is sure. is_unknown: whether nothing at all
-    is known. is_coarse: whether the values themselves are never published, since they tell people apart, but only what they
-    are cut to. start: where intervals are counted from. is_alone: whether it is published in a table of its own only, since
-    it would give a sensitive column away. apart: numbers that are groups by themselves. marks: texts that stand for no
-    value. one_spelling: whether some values are spelled in several ways. doubt: what is asked about the values.
+    missing: what becomes of rows without a value. said: what the file says. question: what only somebody who knows the table
+    can answer; empty where the guess is sure. is_coarse: whether only what values are cut to is published, since they tell
+    people apart. start: where intervals are counted from. is_alone: whether it has a table of its own only, since it would
+    give a sensitive column away. apart: numbers that are groups by themselves. marks: texts that stand for no value. doubt:
+    what is asked about the values.
     """
 
     role: Role
@@ -499,10 +497,9 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
     """The guess on one column by itself. role: what somebody says that it is; then only the steps are guessed."""
     made = _by_rules(facts) if role is None else _with_role(facts, role)
     if made.role.is_used and facts.missing > _MANY_MISSING * (facts.rows + facts.missing):
-        lacking = (
-            f"{few(facts.missing)} of {facts.rows + facts.missing:,} rows lack a value, which counts as one of its own"
-        )
-        made = replace(made, why=f"{made.why}; {lacking}, as they would be left out otherwise", missing="as a value")
+        lacking = f"{few(facts.missing)} of {facts.rows + facts.missing:,} rows lack a value"
+        why = f"{made.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
+        made = replace(made, why=why, missing="as a value")
     return replace(made, said=facts.said, marks=facts.marks.texts, one_spelling=facts.spellings > 0, doubt=facts.doubt)
 
 

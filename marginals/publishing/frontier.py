@@ -69,22 +69,6 @@ def frontier(
     """
     require_table(table, policy)
     run = Jobs(jobs)
-    rows = _grid(table, policy, k, diversity, strategies)
-    frame = pd.DataFrame(run(partial(_found, table), rows))
-    frame["least"] = [
-        np.fmin.reduce(frame.value[(frame.k >= line.k) & (frame.diversity == line.diversity)].to_numpy())
-        for line in frame.itertuples()
-    ]
-    return frame[list(COLUMNS)]
-
-
-def _grid(
-    table: Table,
-    policy: Policy,
-    k: Sequence[int] | None,
-    diversity: Sequence[GivenDiversity] | None,
-    strategies: Sequence[GivenStrategy] | None,
-) -> list[Policy]:
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
@@ -98,7 +82,12 @@ def _grid(
         row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
         _ = row_policy.requirements_of(table)  # refuses what makes no sense
         rows.append(row_policy)
-    return rows
+    frame = pd.DataFrame(run(partial(_found, table), rows))
+    frame["least"] = [
+        np.fmin.reduce(frame.value[(frame.k >= line.k) & (frame.diversity == line.diversity)].to_numpy())
+        for line in frame.itertuples()
+    ]
+    return frame[list(COLUMNS)]
 
 
 def _found(table: Table, policy: Policy) -> dict[str, Any]:

@@ -42,11 +42,7 @@ _ROWS_WORTH_PROCESSES = 2_000
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
-    """Raise InputError where further tables are wanted of a table, or beside a ledger, where it is not known what they tell.
-
-    >>> from marginals.example import table
-    >>> require_further(Policy(k_link=4, diversity="distinct:2", further_tables=1, max_sensitive_margins=1), table, None)
-    """
+    """Raise InputError where further tables are wanted, and it is not known of the table or ledger what they tell."""
     wish = policy.further
     if wish is None:
         return

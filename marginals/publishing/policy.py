@@ -202,30 +202,18 @@ class Policy:
 
     @property
     def further(self) -> FurtherWish | None:
-        """The further tables that are wanted; None for none.
-
-        >>> Policy(k_link=10, max_sensitive_margins=1, further_tables=5).further
-        FurtherWish(tables=5, wanted=())
-        """
+        """The further tables that are wanted; None for none."""
         return FurtherWish.of(self.further_tables)
 
     @property
     def least_certain(self) -> int:
         """The rows that a combination of nonsensitive values has at least, or may have for all that is certain; 1 where
         nothing is demanded. As k_link demands of each class, where nobody said otherwise.
-
-        >>> Policy(k_link=10, further_tables="pairs").least_certain, Policy(k_link=10).least_certain
-        (10, 1)
         """
         return 1 if self.further is None else self.no_small_certain or self.least("k_link") or 1
 
     def objective_for(self, table: Table) -> PenalizedDivergence:
-        """What the search minimizes, of people, where these can have several rows each.
-
-        >>> from marginals.example import table
-        >>> Policy(k_link=4).objective_for(table), Policy(k_link=4, objective="kl").objective_for(table)
-        (PenalizedDivergence(price=0.010416666666666666), PenalizedDivergence(price=0.0))
-        """
+        """What the search minimizes, of people, where these can have several rows each."""
         people = table.rows / (table.most_rows_of_a_person or 1)
         objective = additive(objective_of(self.objective, max(people, 1.0)))
         assert isinstance(objective, PenalizedDivergence)  # looked at when the policy was made
@@ -247,11 +235,7 @@ class Policy:
         return tuple(map(Wanted.of, self.wanted))
 
     def diversities(self, sensitive: Sequence[str]) -> tuple[MaxentDiversity, ...]:
-        """What the policy and its rules demand of these sensitive attributes. Raises CriterionError for another one.
-
-        >>> [str(claim.diversity) for claim in Policy(diversity="entropy:3").diversities(["job"])]
-        ['entropy:3']
-        """
+        """What the policy and its rules demand of these sensitive attributes. Raises CriterionError for another one."""
         of_each = [demand.diversity for demand in self._demands if demand.diversity is not None]
         if isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY:
             of_each.insert(0, parse_diversity(self.diversity))
@@ -263,22 +247,14 @@ class Policy:
         return tuple(dict.fromkeys(demanded))
 
     def silent_on(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """Those sensitive attributes of which no diversity is demanded, and of which it is not said either that none is.
-
-        >>> Policy(k_link=10, diversity={"job": "none"}).silent_on(["job", "diagnosis"])
-        ('diagnosis',)
-        """
+        """Those sensitive attributes of which no diversity is demanded, and not said either that none is."""
         if self.diversity == NO_DIVERSITY:
             return ()
         named = self.diversity if isinstance(self.diversity, Mapping) else ()
         return tuple(attribute for attribute in self.undemanded(sensitive) if attribute not in named)
 
     def undemanded(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """Those sensitive attributes of which no diversity is demanded, on purpose or not.
-
-        >>> Policy(k_link=10, diversity={"job": "none"}).undemanded(["job", "diagnosis"])
-        ('job', 'diagnosis')
-        """
+        """Those sensitive attributes of which no diversity is demanded, on purpose or not."""
         demanded = {claim.sensitive for claim in self.diversities(sensitive)} if sensitive else ()
         return tuple(attribute for attribute in sensitive if attribute not in demanded)
 
@@ -287,11 +263,7 @@ class Policy:
         return (demand for rule in self.named_rules for demand in rule.demands)
 
     def least(self, key: str) -> int | None:
-        """The largest count that the policy or one of its rules demands under a key, such as "min_cell"; None for none.
-
-        >>> Policy(min_cell=5, rules="cms-11").least("min_cell")
-        11
-        """
+        """The largest count that the policy or one of its rules demands under a key, such as "min_cell"."""
         setting = getattr(self, key)
         ruled = [demand.value for demand in self._demands if demand.key == key and isinstance(demand.value, int)]
         return max([*ruled, *([] if setting is None else [setting])], default=None)
@@ -300,10 +272,6 @@ class Policy:
         """What a collection of a table's margins must satisfy.
 
         Raises as `requirements` does, and InputError for a distance that the values of the table do not have.
-
-        >>> from marginals.example import table
-        >>> Policy(diversity="entropy:2").requirements_of(table).diversity_claims[0].sensitive
-        'diagnosis'
         """
         requirements = self.requirements(
             table.sensitive, table.most_rows_of_a_person, table.counts_missing, table.harm, table
@@ -326,9 +294,6 @@ class Policy:
         counts_missing: attributes with the value "missing", which is no sensitive value: diversity is then demanded of those
         whose value is known. harm: what is known to harm; its bounds stand in place of those of "public" and its like.
         table: gives what depends on how many rows have a value.
-
-        >>> Policy(k_link=10).requirements(("diagnosis",)).k_link
-        10
         """
         k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
         demanded = tuple(

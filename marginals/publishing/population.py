@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -58,19 +59,12 @@ class Population:
         check_settings(self)
 
     @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        like: TableSource,
-        k_map: int | None = None,
-        delta_presence: tuple[float, float] | None = None,
-        bayes_optimal: tuple[float, float] | None = None,
-    ) -> "Population":
+    def read(cls, path: str | Path, like: TableSource, **demands: Any) -> "Population":
         """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError.
 
-        With bayes_optimal it has the columns of the sensitive attributes, too.
+        demands: as of a population; with bayes_optimal it has the columns of the sensitive attributes, too.
         """
-        roles = [Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if bayes_optimal is not None else [])]
+        roles = [Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if demands.get("bayes_optimal") is not None else [])]
         used = {name: a for name, a in like.attributes.items() if a.role in roles}
         for name, attribute in used.items():
             if attribute.is_fitted and attribute.population is None:
@@ -80,7 +74,7 @@ class Population:
                 )
         source = replace(like, origin=Path(path), attributes=used, person=None, one_row=None, impossible=())
         source = replace(source, rows_per_person="any")
-        return cls(source.table(1), k_map, delta_presence, bayes_optimal)
+        return cls(source.table(1), **demands)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
         """Of each combination in a table or the population, the rows and the people, those of the table (classes) first.

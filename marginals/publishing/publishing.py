@@ -134,7 +134,12 @@ def publish(
     steward = steward_report(prepared, published, search, beside, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
-    return _in_series(prepared.series, published, steward, search, policy, named)
+    series, cliques = prepared.series, search.result.cliques
+    series.require_safe(cliques)
+    waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
+    hierarchies = {name: naming.hierarchy for name, naming in named.items()}  # whose names all later releases keep
+    entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
+    return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
 def _open_claims(published: BundleContent) -> set[str]:
@@ -234,23 +239,6 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
             )
 
 
-def _in_series(
-    series: Continuation,
-    published: BundleContent,
-    steward: StewardReport,
-    search: Search,
-    policy: Policy,
-    named: Mapping[str, NamedLevels],
-) -> Publication:
-    # named: the attributes whose names all later releases keep
-    cliques = search.result.cliques
-    series.require_safe(cliques)
-    waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
-    hierarchies = {name: naming.hierarchy for name, naming in named.items()}
-    entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
-    return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
-
-
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
     if not requirements.claims:
         raise InputError(
@@ -271,9 +259,6 @@ def require_demanded(table: Table, policy: Policy) -> None:
 
     Readers could then conclude its value for single people, and nothing would be checked of that. Whoever wants it says
     so: diversity = "none".
-
-    >>> from marginals.example import table
-    >>> require_demanded(table, Policy(k_link=4, diversity="none"))
     """
     silent = [name for name in policy.silent_on(table.sensitive) if _could_be_shown(table, policy, name)]
     if not silent:

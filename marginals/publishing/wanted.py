@@ -79,11 +79,7 @@ class FurtherWish:
 
     @classmethod
     def of(cls, stated: object) -> "FurtherWish | None":
-        """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError.
-
-        >>> FurtherWish.of("pairs"), FurtherWish.of(12).tables, FurtherWish.of([["age", "sex"]]).wanted
-        (FurtherWish(tables=None, wanted=()), 12, (('age', 'sex'),))
-        """
+        """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError."""
         if stated == NO_FURTHER:
             return None
         if stated == PAIRS:

@@ -120,17 +120,11 @@ def _hilbert_order(table: Table) -> IndexArray:
     side = 1 << (longest - 1).bit_length()
     points = np.zeros((len(table.base_counts), max(len(hierarchies), 1)), dtype=np.int64)
     for axis, (attribute, hierarchy) in enumerate(hierarchies.items()):
-        points[:, axis] = (_ranks(hierarchy) * side // hierarchy.size(0))[table.base_counts.column(attribute, 0)]
+        ranks = np.argsort(np.lexsort([hierarchy.lift(0, level) for level in range(hierarchy.height + 1)]))
+        points[:, axis] = (ranks * side // hierarchy.size(0))[table.base_counts.column(attribute, 0)]
     words = hilbert_words(points, max((side - 1).bit_length(), 1))
     order = np.lexsort(tuple(words.T[::-1]))  # equal points keep their order
     return np.repeat(order, table.base_counts.counts[order])
-
-
-def _ranks(hierarchy: Hierarchy) -> IndexArray:
-    order = np.lexsort([hierarchy.lift(0, level) for level in range(hierarchy.height + 1)])
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(len(order))
-    return ranks
 
 
 def _nearest(hierarchy: Hierarchy, codes: CodeArray, starts: IndexArray) -> IndexArray:

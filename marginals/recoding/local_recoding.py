@@ -21,7 +21,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.measures import average_class_size, discernibility
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
-from models.arrays import BoolArray, CountArray, IndexArray
+from models.arrays import CountArray, IndexArray
 from models.errors import DomainMismatchError
 from models.tables.contingency_table import group, pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
@@ -157,12 +157,11 @@ class LocalRecoding:
 
     def satisfies(self, requirement: Diversity) -> bool:
         """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly."""
-
-        def verdicts(attribute: str) -> BoolArray:
+        for attribute in self.sensitive:
             judge = self.requirement_on(attribute, requirement) if isinstance(requirement, Functional) else requirement
-            return satisfies(judge, self.class_counts(attribute))
-
-        return all(bool(verdicts(attribute).all()) for attribute in self.sensitive)
+            if not satisfies(judge, self.class_counts(attribute)).all():
+                return False
+        return True
 
     @property
     def information_utility(self) -> float:

@@ -1,9 +1,7 @@
 """Mixtures: several releases of one table as one estimate of it (KG06 section 10 names sets of models as future work).
 
 Each release has its maximum-entropy distribution q_i. Their mixture is q = sum of w_i q_i, with weights that sum to 1. It
-need not have the counts of any release, and no theorem says whether it is nearer to the data than the distribution of all
-marginals together. Readers of all releases hold every marginal, whatever the mixture. Weights tell nothing beyond them as
-long as the table itself had no part in their choice.
+need not have the counts of any release. Readers of all releases hold every marginal, whatever the mixture.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,20 +76,16 @@ class Mixture:
         return [(f"release {place + 1}", release.published) for place, release in enumerate(self.releases)]
 
     def verify(self, claims: Sequence[str | Claim] | None = None) -> Verification:
-        """Check the claims of all releases, or others, on all their marginals together.
+        """Check the claims of all releases, or others, on all their marginals together, where they can fail.
 
-        A claim that each release keeps by itself can fail here. Raises InputError or CriterionError for text that is no
-        claim.
+        Raises InputError or CriterionError for text that is no claim.
         """
-        if claims is None:
-            return self.published.verify()
-        return demanded(self.published, claims)
+        return self.published.verify() if claims is None else demanded(self.published, claims)
 
     def expected_count(self, where: Where) -> Quantity:
         """Expected number of rows that a condition means, by the labels that all releases together show.
 
-        A count that some release shows is exact there, and a mean with what the others suppose here; so its kind is that of
-        the weakest release that has a weight.
+        Its kind is that of the weakest release that has a weight.
         """
         meant = values_meant(self.domain, self.published.collection.finest_levels, where)
         expected = sum(w * model.expected_in(model.box(meant)) for w, model in zip(self.weights, self.models))

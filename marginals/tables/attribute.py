@@ -4,12 +4,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,32 +103,10 @@ def _are_counts(population: object) -> bool:
 class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
-    hierarchy: given in full. intervals: growing widths of bins for numbers, counted from `start`: of whole numbers where
-    all widths and the start are whole, in bins such as 20-24; where one of them is a float or Decimal, of numbers with
-    decimals, in bins such as 18.5-<25, which holds 18.5 and not 25. A float means the number that it is written as. apart:
-    numbers that are bins by themselves at the first width, since many rows have them.
-    prefixes: falling lengths that strings are cut to. dates: growing units that dates and times are cut to, of "day",
-    "week", "month", "quarter", "year" and "decade". labels: "public" where everybody may know the whole hierarchy, which
-    was made without the rows; of a "private" one a release tells the labels that its marginals count. missing: what becomes
-    of a row without a value, "drop", or "as a value": it has the value MISSING, which stays alone until all is `*`.
-    ladder: "fitted" where rare values are merged with their neighbours, step by step, as often as the table needs; then what
-    is given says from which bands on, or which values are near each other; "alike" where of values that are as near those go
-    together whose rows are distributed most alike over the other quasi-identifiers. population: public counts of each
-    value, which the ladder is fitted to in place of the table, so that it tells nothing of the table; all values are among
-    these. description: what the column is, for readers. values: what readers are told that its values mean, by value.
-    single_values: whether sensitive numbers and dates are published one by one; else in groups (`sensitive_groups`). order:
-    the values lowest first, where they are words that lie in an order; numbers and dates have theirs. label_form: "names"
-    where labels that look like intervals, such as 60-64, are plain names, which no query takes for numbers. marks: texts of
-    this column that stand for no value, besides those of the table. If none are given, sensitive columns and those of
-    numbers or dates take words such as "Unknown" for no value, and codes that `values` calls so. one_spelling: whether
-    spellings that differ by case, accents, blanks or signs only are one value, named as the most frequent one is;
-    sensitive columns are read so unless it is false, others if it is true. harmful: the values of a sensitive column that
-    harm whom they are known of; all of them, unless somebody has confirmed that the others do not (confirmed). at_most: how
-    many percent of any class have a value, or a label of several, at most; `*` stands for all harmful ones together.
-
-    Raises InputError for more than one way to generalize, widths that do not nest, lengths that do not fall, the name of a
-    hierarchy file, public labels without a hierarchy, or words for readers that are not one line of text. Its parameters are
-    the keys of a section [attributes.NAME] in a config.
+    Its parameters are the keys of a section [attributes.NAME] of a config (docs/config.md). A float among intervals, start
+    and apart means the number that it is written as; where all are whole numbers, so are the bins. The hierarchy and the
+    population are given themselves, not as files: counts by value. Raises InputError for a value that no key takes, and for
+    settings that do not go together.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
@@ -136,8 +114,8 @@ class Attribute:
     ('18.5', '18.5-<18.6', '18.5-<19', '*')
     """
 
-    role: Role = setting(
-        None, Key(lambda role: isinstance(role, Role), f"be {' or '.join(role.value for role in Role)}")
+    role: Role = field(
+        metadata={"key": Key(lambda role: isinstance(role, Role), f"be {' or '.join(role.value for role in Role)}")}
     )
     hierarchy: Hierarchy | None = setting(
         None,
@@ -214,45 +192,27 @@ class Attribute:
     )
     confirmed: bool = setting(False, FLAG)
 
-    def __init__(
-        self,
-        role: Role | str,
-        hierarchy: Hierarchy | None = None,
-        intervals: Iterable[int | float | Decimal] = (),
-        start: int | float | Decimal = 0,
-        prefixes: Iterable[int] = (),
-        labels: str = "private",
-        missing: str | Iterable[str] = "drop",
-        description: str = "",
-        values: Mapping[str, str] | None = None,
-        dates: Iterable[str] = (),
-        ladder: str = "given",
-        population: Mapping[str, int] | None = None,
-        single_values: bool = False,
-        order: Iterable[str] = (),
-        label_form: str = "numbers",
-        apart: Iterable[int | float | Decimal] = (),
-        marks: Iterable[str] | None = None,
-        one_spelling: bool | None = None,
-        harmful: Iterable[str] = (),
-        at_most: Mapping[str, float | Decimal | Fraction] | None = None,
-        confirmed: bool = False,
-    ) -> None:
-        """Its parameters are as many as the keys of a section of a config; what they mean stands at the class."""
-        given = {name: value for name, value in locals().items() if name != "self"}
-        if not isinstance(missing, str):
-            given |= {"missing": "drop", "marks": missing}
+    if TYPE_CHECKING:  # lists, and texts for roles, are taken too
+
+        def __init__(self, role: Role | str, hierarchy: Hierarchy | None = None, **settings: Any) -> None: ...
+
+    def __post_init__(self) -> None:
+        given: dict[str, Any] = {of.name: getattr(self, of.name) for of in fields(self)}
+        if not isinstance(self.missing, str):
+            given |= {"missing": "drop", "marks": self.missing}
         for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmful"):
             if name != "marks" or given[name] is not None:
                 given[name] = tuple(elements_of(given[name], name, "a list"))
-        if role in [part.value for part in Role]:
-            given["role"] = Role(role)
-        given |= {"values": {} if values is None else values, "at_most": {} if at_most is None else at_most}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        if given["role"] in [part.value for part in Role]:
+            given["role"] = Role(given["role"])
+        self._set(given | {name: {} for name in ("values", "at_most") if given[name] is None})
         check_settings(self)
         self._normalize()
         self._check_together()
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def _normalize(self) -> None:
         """Bring texts to their normal form; have numbers whole where all are, else all as decimals, a float as written."""
@@ -281,8 +241,7 @@ class Attribute:
             labels = tuple(tuple(map(cell_text, level)) for level in self.hierarchy.labels)
             same = labels == self.hierarchy.labels
             normal["hierarchy"] = self.hierarchy if same else replace(self.hierarchy, labels=labels)
-        for name, value in normal.items():
-            object.__setattr__(self, name, value)
+        self._set(normal)
 
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
@@ -379,9 +338,8 @@ class Attribute:
         """What is said of single values, by another spelling of each."""
         if not (self.values or self.harmful or self.at_most):
             return self
-        falling = sorted(
-            self.at_most.items(), key=lambda bound: -bound[1]
-        )  # the least of two bounds of one value stays
+        # The least of two bounds of one value stays.
+        falling = sorted(self.at_most.items(), key=lambda bound: -bound[1])
         return replace(
             self,
             values={spell(value): meaning for value, meaning in self.values.items()},

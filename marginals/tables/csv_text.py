@@ -191,8 +191,6 @@ _SPACED = re.compile('"[^"]*"( "[^"]*")+')
 
 
 class _FirstLines(NamedTuple):
-    """The first lines of a file: its separator, the rows with the numbers of the lines where they begin, and the texts."""
-
     separator: str
     rows: Lines
     texts: Sequence[str]
@@ -440,7 +438,6 @@ def broken_row(path: Path, form: FileForm) -> InputError | None:
 def _problem(
     lines: TextIOWrapper, layout: Layout, resembles_rows: Callable[[Sequence[str]], bool]
 ) -> tuple[int, str] | None:
-    """The line where the first broken row begins, and what is wrong with it."""
     row: list[str] = []
 
     def noted() -> Iterator[str]:
@@ -474,7 +471,6 @@ _CUT = "the file may be cut off: get it whole, or mend the line"
 
 
 def _quotes(row: list[str], fields: list[str], separator: str, resembles_rows: Callable[[Sequence[str]], bool]) -> str:
-    """What is wrong with the quotes of a row, by its lines and its fields; empty if nothing is."""
     try:
         list(csv.reader(row, delimiter=separator, strict=True))
     except csv.Error as error:

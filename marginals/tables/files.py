@@ -154,7 +154,6 @@ def _value_labels(about: Any, column: str) -> dict[str, str]:
 
 
 def _one_line(text: object) -> str:
-    """A label without line breaks and characters that cannot be seen; empty for none."""
     return " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
 
 
@@ -166,7 +165,6 @@ def _as_texts(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:
-    """The rows of the one sheet of a workbook that has any, or of that of this name."""
     require("python_calamine", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
     with reading(path), open_regular(path) as stream:
         filled = sheets_of(stream, path.name)
@@ -180,7 +178,6 @@ def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:
 
 
 def _sheet(path: Path, form: FileForm) -> "pd.DataFrame":
-    """The rows of a sheet below the names of the columns; those without any value are left out."""
     import pandas as pd
 
     rows = _rows_of_sheet(path, form.sheet)
@@ -275,16 +272,8 @@ def _paths(path: Path) -> list[Path]:
     )
 
 
-def read_frame(path: Path, form: FileForm = PLAIN) -> "pd.DataFrame":
-    """All rows of a table in memory: CSV, every value as text, or Parquet; one file, a folder or a glob of them.
-
-    Raises InputError for anything else.
-    """
-    return frame_of(files_of(path, form))
-
-
 def frame_of(files: "Files") -> "pd.DataFrame":
-    """All rows of files in memory. Raises InputError for what cannot be read."""
+    """All rows of files in memory, those of CSV as texts. Raises InputError for what cannot be read."""
     import pandas as pd
 
     if isinstance(files, ProgramFile):
@@ -300,10 +289,9 @@ def frame_of(files: "Files") -> "pd.DataFrame":
 
 
 def _parquet_frame(path: Path) -> "pd.DataFrame":
-    """All columns; those that pandas wrote as an index are columns like others."""
     import pyarrow.parquet as pq
 
-    with reading(path):
+    with reading(path):  # what pandas wrote as an index is a column like others
         # Days as times, whose years pandas does not bound; whole numbers beside null as they are.
         plain = pq.read_table(path).to_pandas(ignore_metadata=True, date_as_object=False, integer_object_nulls=True)
         return cast("pd.DataFrame", plain)
@@ -477,7 +465,6 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
 
 
 def _kind(kind: "pa.DataType") -> str:
-    """What a type is called where files are compared: widths and dictionaries make no difference."""
     import pyarrow.types as types
 
     if types.is_dictionary(kind):
@@ -493,7 +480,6 @@ def _kind(kind: "pa.DataType") -> str:
 
 @contextmanager
 def _rows_refused(path: Path, form: FileForm) -> Iterator[None]:
-    """What goes wrong in reading the rows of a CSV file, as InputErrors; first of all a row that is broken."""
     try:
         with reading(path):
             yield

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -294,15 +294,14 @@ class DuckRows:
     def _keyed(self, recodings: Mapping[str, Recoding]) -> "tuple[Relation, list[_Pack]]":
         """One row for each row that is kept, its codes added up to one key for each pack."""
         packs, rows, place = _packs(recodings), self._renamed(list(recodings)), 0
-        keys: list[str] = []
-        joins: list[str] = []
-        leaves_out = False
+        keys, joins, leaves_out = list[str](), list[str](), False
         for number, pack in enumerate(packs):
             terms = []
             for column, stride, _ in pack:
-                lookup = self._lookup(column, place, recodings[column], stride)
-                terms.append(lookup.sql(str(rows.types[place]), joins))
-                leaves_out |= lookup.leaves_out
+                summands = np.where(recodings[column] < 0, -1, recodings[column] * stride)
+                values = self._distinct(column).column("v0").combine_chunks()
+                terms.append(_summands_as_sql(values, summands, f"v{place}", str(rows.types[place]), joins))
+                leaves_out |= bool((summands < 0).any())
                 place += 1
             keys.append(f"{' + '.join(terms)} AS key{number}")
         view = "anonymized_marginals_rows"
@@ -311,68 +310,36 @@ class DuckRows:
             keyed = keyed.filter(" AND ".join(f"key{number} IS NOT NULL" for number in range(len(packs))))
         return keyed, packs
 
-    def _lookup(self, column: str, place: int, recoding: Recoding, stride: int) -> "Lookup":
-        import pyarrow as pa
 
-        values = self._distinct(column).column("v0").combine_chunks()
-        is_null = numbers_of(values.is_null().cast(pa.uint8())) > 0
-        summands = np.where(recoding < 0, -1, recoding * stride)
-        of_null = int(summands[is_null].max(initial=-1))
-        return Lookup(place, values.drop_null(), summands[~is_null], of_null, bool(is_null.any()))
+def _summands_as_sql(values: "pa.Array", summands: IndexArray, value: str, kind: str, joins: list[str]) -> str:
+    """What each value of a column adds to the key of its row, for DuckDB: null for -1, whose rows are left out.
 
-
-class Lookup(NamedTuple):
-    """What each value of the column v and its place adds to the key of its row; rows whose value has -1 are left out.
-
-    values: without null, none twice. summands: shape (values,). of_null: that of null. has_null: whether it occurs.
+    values: none twice. value: the column, of the type kind. joins: gets the join that is needed, if any.
     """
+    import pyarrow as pa
 
-    place: int
-    values: "pa.Array"
-    summands: IndexArray
-    of_null: int
-    has_null: bool
-
-    @property
-    def leaves_out(self) -> bool:
-        """Whether some rows are left out for their value."""
-        return bool((self.summands < 0).any()) or (self.has_null and self.of_null < 0)
-
-    def sql(self, kind: str, joins: list[str]) -> str:
-        """The summand as an expression of DuckDB, null for rows to leave out; a join that it needs is added to the others.
-
-        kind: the type of the column.
-        """
-        if not len(self.values):
-            return f"CAST({_summand(self.of_null)} AS BIGINT)"
-        value = f"v{self.place}"
-        many = len(self.values) > (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST)
-        result = self._joined(kind, value, joins) if many else self._listed(kind, value)
-        return f"CASE WHEN {value} IS NULL THEN {_summand(self.of_null)} ELSE {result} END"
-
-    def _listed(self, kind: str, value: str) -> str:
-        texts = ", ".join(map(sql_text, self._texts(self.values)))
-        if len(self.values) <= _MOST_IN_LIST:
-            position = f"list_position(CAST([{texts}] AS {kind}[]), {value})"
+    is_null = numbers_of(values.is_null().cast(pa.uint8())) > 0
+    of_null = _summand(int(summands[is_null].max(initial=-1)))
+    texts, summands = values.drop_null().cast("string").to_pylist(), summands[~is_null]
+    if not texts:
+        return f"CAST({of_null} AS BIGINT)"
+    if len(texts) <= (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST):
+        listed = ", ".join(map(sql_text, texts))
+        if len(texts) <= _MOST_IN_LIST:
+            position = f"list_position(CAST([{listed}] AS {kind}[]), {value})"
         else:
             # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
-            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts}))) AS INTEGER) + 1"
-        return f"list_extract(CAST([{', '.join(map(_summand, self.summands.tolist()))}] AS BIGINT[]), {position})"
-
-    def _joined(self, kind: str, value: str, joins: list[str]) -> str:
-        """The summand by a join with a table that has no source, so that any connection can have it."""
-        kept, found = np.flatnonzero(self.summands >= 0), f"found{self.place}"
-        listed = f"SELECT unnest({_list_as_sql(self._texts(self.values.take(kept)))})::{kind} AS value"
-        summands = _list_as_sql(list(map(str, self.summands[kept].tolist())))
+            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({listed}))) AS INTEGER) + 1"
+        result = f"list_extract(CAST([{', '.join(map(_summand, summands.tolist()))}] AS BIGINT[]), {position})"
+    else:  # a join with a table that has no source, so that any connection can have it
+        kept, found = np.flatnonzero(summands >= 0).tolist(), f"found_{value}"
+        chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in kept])})::{kind} AS value"
+        numbers = _list_as_sql([str(summands[place]) for place in kept])
         joins.append(
-            f"LEFT JOIN ({listed}, unnest({summands}::BIGINT[]) AS summand) AS {found} ON {value} = {found}.value"
+            f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {found} ON {value} = {found}.value"
         )
-        return f"{found}.summand"
-
-    @staticmethod
-    def _texts(values: "pa.Array") -> list[str]:
-        texts: list[str] = values.cast("string").to_pylist()
-        return texts
+        result = f"{found}.summand"
+    return f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {result} END"
 
 
 def _summand(number: int) -> str:
@@ -421,10 +388,7 @@ def _counted(rows: "Relation") -> "Relation":
 
 
 def _kept_aside(rows: "Relation", held: ExitStack) -> "Relation":
-    """Rows in a file without a name, so that they are read and recoded once for all parts; as they are without such files.
-
-    held: what lives as long as they.
-    """
+    """Rows in a file without a name, so that all parts read and recode them once. held: what lives as long as they."""
     try:
         path = held.enter_context(on_disk())
     except OSError:

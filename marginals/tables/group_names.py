@@ -24,9 +24,8 @@ from marginals.tables.scales import (
     Scale,
     dates,
     decimal_bands,
-    decimals,
-    far_numbers,
     in_given_order,
+    round_numbers,
     texts,
     whole_numbers,
 )
@@ -405,11 +404,9 @@ def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | No
         return in_given_order(labels, attribute.order)
     if attribute.prefixes or not labels:
         return None
-    if attribute.hierarchy is None and (far := far_numbers(labels)):
-        return far
-    if numbers := whole_numbers(labels):
-        return numbers
-    return None if attribute.hierarchy is not None else decimals(labels) or texts(labels)
+    if attribute.hierarchy is not None:
+        return whole_numbers(labels)
+    return round_numbers(labels) or whole_numbers(labels) or texts(labels)
 
 
 def _is_gapless(attribute: Attribute, given: Hierarchy, scale: Scale, start: int) -> bool:

@@ -391,7 +391,10 @@ def are_names(hierarchy: Hierarchy) -> bool:
     (True, False)
     """
     read = _read(hierarchy)
-    return _are_codes(hierarchy, read) or next(_outside(hierarchy, read), None) is not None
+    if any(numbers is None and _range_in(label) for numbers, label in zip(read[0], hierarchy.labels[0])):
+        return True  # it runs backwards
+    ascending = sorted(numbers for numbers in read[0] if numbers is not None)
+    return any(low.high > high.low for low, high in pairwise(ascending)) or any(_outside(hierarchy, read))
 
 
 def check_intervals(hierarchy: Hierarchy) -> None:
@@ -417,10 +420,11 @@ def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:
     read = _read(hierarchy)
     if not any(read[0]):
         return []
-    outside = (
-        (base, level, code) for base, level, code in _outside(hierarchy, read) if not _is_point(read[level][code])
+    return sorted(
+        (base, level, hierarchy.labels[level][code])
+        for base, level, code in _outside(hierarchy, read)
+        if (numbers := read[level][code]) is not None and not numbers.is_point
     )
-    return sorted((base, level, hierarchy.labels[level][code]) for base, level, code in outside)
 
 
 _SHOWN = 3
@@ -431,10 +435,6 @@ def _read(hierarchy: Hierarchy) -> list[list[Range | None]]:
     return [intervals(labels) for labels in hierarchy.labels[:-1]]
 
 
-def _is_point(numbers: Range | None) -> bool:
-    return numbers is not None and numbers.is_point
-
-
 def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[tuple[int, int, int]]:
     for level in range(1, hierarchy.height):
         if not any(read[level]):
@@ -443,14 +443,6 @@ def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[t
             numbers, member = read[level][code], read[0][base]
             if numbers is not None and (member is None or not numbers.holds(member)):
                 yield base, level, code
-
-
-def _are_codes(hierarchy: Hierarchy, read: list[list[Range | None]]) -> bool:
-    backwards = (reading is None and _range_in(label) for reading, label in zip(read[0], hierarchy.labels[0]))
-    if any(backwards):
-        return True
-    ascending = sorted(reading for reading in read[0] if reading is not None)
-    return any(low.high > high.low for low, high in pairwise(ascending))
 
 
 @dataclass(frozen=True, eq=False)
@@ -477,7 +469,7 @@ class LabelNumbers:
                 "values={label: number}"
             )
         missing = list(map(names_missing, hierarchy.labels[0]))
-        ranges = [numbers or _ANY for numbers in told]
+        ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in told]
         return cls(
             np.array([float(numbers.low) for numbers in ranges]),
             np.array([float(numbers.high) for numbers in ranges]),
@@ -518,9 +510,6 @@ class LabelNumbers:
         both = np.isfinite(self.low) & np.isfinite(self.high)
         middle[both] = (self.low[both] + self.high[both]) / 2
         return np.where(np.isinf(middle) | ~self.may_count, np.nan, middle)
-
-
-_ANY = Range(Decimal("-Infinity"), Decimal("Infinity"), False, False)
 
 
 def _finite(attribute: str, label: str, number: object) -> float:

@@ -3,11 +3,11 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ def other_numbered(column: str) -> str:
 
 
 def _is_called_after_people(column: str) -> bool:
-    """Whether a column is called after people, and not after what it tells of them: `patient`, not `patient_weight`."""
+    """Whether people name a column, and not what it tells of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
     if not people_words("people").intersection(words):
         return False
@@ -234,16 +234,6 @@ class Unit:
                 )
 
 
-class WhatLacks(Protocol):
-    """What is known of rows that lack a value."""
-
-    def complete(self, rows: DistinctRows) -> BoolArray:
-        """Which rows lack no value, and say whose they are."""
-
-    def lacking(self, rows: DistinctRows) -> Mapping[str, int]:
-        """How many rows lack a value of each column."""
-
-
 class PeopleRows(NamedTuple):
     """The rows that count, without the column of people.
 
@@ -256,21 +246,27 @@ class PeopleRows(NamedTuple):
     left_out: int
 
 
-def people_rows(source: Source, columns: Sequence[str], unit: Unit, reading: WhatLacks, most: int) -> PeopleRows:
-    """Return the rows of a table that count. unit: with the column that says whose row it is.
+def people_rows(
+    source: Source,
+    columns: Sequence[str],
+    unit: Unit,
+    present: Callable[[DistinctRows], Mapping[str, BoolArray]],
+    most: int,
+) -> PeopleRows:
+    """Return the rows of a table that count. unit: says whose row it is. most: rows that fit into memory.
 
-    reading: which rows can count; the others are dropped before it is chosen which of a person count. most: rows that fit
-    into memory. Raises InputError where a person has several rows and nothing says which count, and where the order that is
-    to decide is not known.
+    present: which rows have a value of each column; the others are dropped before it is chosen which of a person count.
+    Raises InputError where a person has several rows and nothing says which count, or the order that decides is not known.
     """
     batches: list[DistinctRows] = []
     dropped = left_out = 0
     lacks: Counter[str] = Counter()
     for raw in _parts(source, columns, unit, most):
         part = with_keys(raw, unit.columns, source.name)
-        rows = part.taken(np.where(reading.complete(part), part.counts, 0))
+        has_value = present(part)
+        rows = part.taken(np.where(np.logical_and.reduce([*has_value.values()]), part.counts, 0))
         dropped += int(part.counts.sum() - rows.counts.sum())
-        lacks.update(reading.lacking(part))
+        lacks.update({column: int(part.counts[~has].sum()) for column, has in has_value.items()})
         if unit.needs_order and batches:
             rows = with_keys(concatenated(batches.pop(), rows), unit.columns, source.name)
         chosen = rows.taken(kept_of_each(rows, unit, source.name))
@@ -332,11 +328,7 @@ def _packed(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
 
 
 def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
-    """How many of each of the rows are drawn of each person; the draw depends on texts alone.
-
-    people: one number a row, the same for the same person. Each row of a person has a number by its texts, and by how many
-    of the rows just like it came before; those with the smallest numbers are drawn.
-    """
+    """How many of each row are drawn of each person: those with the smallest numbers, which depend on texts alone."""
     row_of: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
     names = [*unit.columns, *sorted(rows.codes.keys() - set(unit.columns))]
     content = _packed(rows, names)
@@ -402,7 +394,6 @@ def _is_plain(joined: str) -> bool:
 
 
 def _doubtful(keys: Iterable[str]) -> tuple[str, str] | None:
-    """The forms of the first two keys that differ in zeros, case or signs between parts alone."""
     seen: dict[str, str] = {}
     for key in keys:
         loose = _loose(key)
@@ -420,7 +411,6 @@ def _doubtful(keys: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _loose(key: str) -> str:
-    """A key without case, zeros that lead and signs, but for one between the numbers that it is made of."""
     text = folded(key)
     if _GROUPED_BY_POINTS.fullmatch(text):
         return text.replace(".", "")
@@ -465,7 +455,6 @@ def _ranked(texts: Values) -> IndexArray:
 
 
 def _hashed(column: str, texts: Values) -> NDArray[np.uint64]:
-    """A number for each text of a column that nothing else tells, the same on every machine."""
     prefix = f"{column}\0".encode("utf-8", "surrogatepass")
     digests = (blake2b(prefix + (t or "").encode("utf-8", "surrogatepass"), digest_size=8).digest() for t in texts)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

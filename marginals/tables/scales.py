@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import ROUND_FLOOR, Context, Decimal
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ from marginals.tables.values import (
     DECIMAL_SIGNS,
     NumberFormat,
     date_text,
+    dates_of_column,
     has_digit,
     looks_like_a_date,
     number_in,
@@ -119,45 +119,26 @@ def decimal_bands(labels: Sequence[str]) -> Scale:
     return Scale(np.arange(len(labels)), ends, DECIMALS)
 
 
-def decimals(labels: Sequence[str]) -> Scale | None:
-    """The scale of numbers of which some have decimals; None where some label is no number, or two are the same one.
+def round_numbers(labels: Sequence[str]) -> Scale | None:
+    """The scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
     A stretch is called after the roundest numbers between its values and those beside it, so that its name tells little of
     single values, and is one that a person would give.
 
-    >>> scale = decimals(["61.24", "58.97", "63.5", "70.31"])
+    >>> scale = round_numbers(["61.24", "58.97", "63.5", "70.31"])
     >>> scale.stretch(0, 1), scale.stretch(1, 2), scale.stretch(2, 3)
     ('under 63', '60-<70', '63 and over')
-    >>> decimals(["1", "2"]), decimals(["0.5", ".5"]), decimals(["0.5", "half"])
-    (None, None, None)
-    """
-    numbers = _distinct_numbers(labels)
-    if all(number == number.to_integral_value() for number in numbers):
-        return None
-    return _between_round_numbers(numbers)
-
-
-def far_numbers(labels: Sequence[str]) -> Scale | None:
-    """The scale of whole numbers of which most between the lowest and the highest are no values; None for any other labels.
-
-    A stretch is called as one of numbers with decimals is, and tells as little of single values.
-
-    >>> far_numbers(["310", "10", "9750", "4720"]).stretch(1, 2), far_numbers(["1", "2", "4"])
+    >>> round_numbers(["310", "10", "9750", "4720"]).stretch(1, 2), round_numbers(["1", "2", "4"])
     ('300-<9000', None)
+    >>> round_numbers(["0.5", ".5"]), round_numbers(["0.5", "half"])
+    (None, None)
     """
-    numbers = _distinct_numbers(labels)
-    if not numbers or any(number != number.to_integral_value() for number in numbers):
-        return None
-    return _between_round_numbers(numbers) if max(numbers) - min(numbers) + 1 > _FAR * len(numbers) else None
-
-
-def _distinct_numbers(labels: Sequence[str]) -> list[Decimal]:
-    """The numbers of labels; none where some label is no number, or two are the same one."""
     numbers = [number for label in labels if (number := number_in(label)) is not None]
-    return numbers if len(set(numbers)) == len(labels) else []
-
-
-def _between_round_numbers(numbers: Sequence[Decimal]) -> Scale:
+    if not numbers or len(set(numbers)) < len(labels):
+        return None
+    are_whole = all(number == number.to_integral_value() for number in numbers)
+    if are_whole and max(numbers) - min(numbers) + 1 <= _FAR * len(numbers):
+        return None
     order = sorted(range(len(numbers)), key=lambda value: numbers[value])
     cuts = [number_text(_roundest(numbers[low], numbers[high])) for low, high in pairwise(order)]
     return Scale(np.array(order, dtype=np.intp), list(zip(["", *cuts], [*cuts, ""])), DECIMALS)
@@ -298,40 +279,23 @@ def _of_bands(texts: Sequence[str]) -> list[Place] | None:
     return [(_INFINITY, _INFINITY) if numbers is None else (numbers.low, numbers.high) for numbers in ranges]
 
 
-_TIMES = r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?)?"
-_DAY = re.compile(rf"([0-9]{{1,2}})([./-])([0-9]{{1,2}})\2([0-9]{{4}}){_TIMES}")
 _TIME_OF_DAY = re.compile(r"([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
 
 
 def _of_dates(texts: Sequence[str]) -> list[Place] | None:
+    # As local time, so that no zone puts one day before another.
     whens = [when for text in texts if (when := date_text(text)) is not None]
-    if len(whens) == len(texts):  # as local time, so that no zone puts one day before another
-        return [(when,) for when in whens]
-    if not (result := _all(_DAY, texts)):
-        return None
-    one = _days([(match[4], match[3], match[1], match.groups()[4:]) for match in result])
-    other = _days([(match[4], match[1], match[3], match.groups()[4:]) for match in result])
-    return (one or other) if one is None or other is None else None
-
-
-def _days(parts: Sequence[tuple[str, str, str, Sequence[str | None]]]) -> list[Place] | None:
-    try:
-        return [
-            (Decimal(date(int(year), int(month), int(day)).toordinal()), *(Decimal(part or 0) for part in time))
-            for year, month, day, time in parts
-        ]
-    except ValueError:
-        return None
+    if len(whens) < len(texts):
+        known = dates_of_column([text.strip() for text in texts])
+        whens = [known[text.strip()] for text in texts] if known else []
+    return [(when,) for when in whens] or None
 
 
 def _of_times(texts: Sequence[str]) -> list[Place] | None:
-    result = _all(_TIME_OF_DAY, texts)
-    return [tuple(Decimal(part or 0) for part in match.groups()) for match in result] if result else None
-
-
-def _all(form: re.Pattern[str], texts: Sequence[str]) -> list[re.Match[str]]:
-    result = [match for text in texts if (match := form.fullmatch(text.strip()))]
-    return result if len(result) == len(texts) else []
+    matches = [match for text in texts if (match := _TIME_OF_DAY.fullmatch(text.strip()))]
+    return [
+        tuple(Decimal(part or 0) for part in match.groups()) for match in matches if len(matches) == len(texts)
+    ] or None
 
 
 _Kind: TypeAlias = Callable[[Sequence[str]], list[Place] | None]
@@ -345,7 +309,7 @@ def is_measured(text: str) -> bool:
     ['$1,234', '12/31/2023', '14:30']
     """
     plain = text.strip()
-    if date_text(plain) is not None or any(form.fullmatch(plain) for form in (_DAY, _TIME_OF_DAY)):
+    if date_text(plain) is not None or looks_like_a_date(plain) or _TIME_OF_DAY.fullmatch(plain):
         return True
     return number_in(plain, ",") is not None or ((numbers := Range.of(plain)) is not None and numbers.is_point)
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
-from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values, is_of_pandas
+from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import (
     ENGINES,
     counts_column,
@@ -99,10 +99,9 @@ Ladder = Callable[[Hierarchy], Hierarchy]
 class Reading:
     """An opened source, and what each column of it that is used is taken for.
 
-    attributes: of all used columns. observed: whether only base values that occur are in the domain. k: rows that the
-    smallest groups of fitted ladders have. numbers: how each column writes numbers, None for words and codes, once the
-    values are known (`knowing`). unreadable: rows of a column of numbers whose value is none. spelled: spellings of a
-    column's values, and the value. ladders: of attributes that take the levels of another release. part: values of a part.
+    observed: whether only base values that occur are in the domain. k: rows of the smallest groups of fitted ladders.
+    ladders: of attributes that take the levels of another release. part: values of a part. `grouping` adds the numbers, how
+    each column writes them (None for words and codes), its unreadable rows, and the value of each spelling.
     """
 
     source: Source
@@ -125,26 +124,8 @@ class Reading:
     def grouping(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
         """The same reading, which knows how each column writes numbers, and has bands for sensitive numbers and dates.
 
-        occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
-        """
-        known = self.knowing(occurring)
-        attributes = {}
-        for column, attribute in self.attributes.items():
-            texts, counts = occurring[column]
-            texts_of_rows = zip(known._texts(column, texts), counts.tolist())
-            rows_of = {text: n for text, n in texts_of_rows if text is not None and n}
-            sizes = np.array(list(rows_of.values()), dtype=np.int64)
-            try:
-                grouped = in_groups(attribute, list(rows_of), sizes, known.numbers[column])
-            except InputError as error:
-                raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-            attributes[column] = known._labelled(column, grouped)
-        return replace(known, attributes=attributes)
-
-    def knowing(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
-        """The same reading, which knows how each column writes numbers: a property of all values that occur in it.
-
-        Where it writes numbers, what is said of its values is known by the numbers too.
+        occurring: the texts of each column, and their rows. Where a column writes numbers, what is said of its values is
+        known by the numbers too. Raises InputError as `in_groups` does.
         """
         numbers, unreadable, spelled = {}, {}, {}
         for column, attribute in self.attributes.items():
@@ -161,11 +142,21 @@ class Reading:
             is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
             spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
         known = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
-        attributes = {column: known._labelled(column, attribute) for column, attribute in self.attributes.items()}
+        known = replace(known, attributes={c: known._labelled(c, a) for c, a in self.attributes.items()})
+        attributes = {}
+        for column, attribute in self.attributes.items():
+            texts, counts = occurring[column]
+            texts_of_rows = zip(known._texts(column, texts), counts.tolist())
+            groups = {text: n for text, n in texts_of_rows if text is not None and n}
+            sizes = np.array(list(groups.values()), dtype=np.int64)
+            try:
+                grouped = in_groups(attribute, list(groups), sizes, numbers[column])
+            except InputError as error:
+                raise InputError(f"column {column!r} of {self.source.name} {error}") from None
+            attributes[column] = known._labelled(column, grouped)
         return replace(known, attributes=attributes)
 
     def _labelled(self, column: str, attribute: Attribute) -> Attribute:
-        """What is said of single values of a column, by the spelling that these have here."""
         numbers = self.numbers[column]
         if numbers is not None and attribute.hierarchy is None:
             return attribute.with_labels(numbers.canonical)
@@ -176,7 +167,8 @@ class Reading:
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
-        return self._table(table, int(rows.counts.sum() - counts.sum()), self.lacking(rows))
+        lacking = {column: int(rows.counts[~has].sum()) for column, has in self.present(rows).items()}
+        return self._table(table, int(rows.counts.sum() - counts.sum()), lacking)
 
     def _table(
         self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
@@ -266,15 +258,12 @@ class Reading:
         return Domain.of(hierarchies), base_codes, complete
 
     def complete(self, rows: DistinctRows) -> BoolArray:
-        """Which rows lack no value, whatever columns they have: shape (rows,)."""
-        whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self._present(rows).values()])
+        """Which rows lack no value: shape (rows,)."""
+        whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self.present(rows).values()])
         return whole
 
-    def lacking(self, rows: DistinctRows) -> dict[str, int]:
-        """How many rows lack a value of each column, whatever columns they have."""
-        return {column: int(rows.counts[~present].sum()) for column, present in self._present(rows).items()}
-
-    def _present(self, rows: DistinctRows) -> dict[str, BoolArray]:
+    def present(self, rows: DistinctRows) -> dict[str, BoolArray]:
+        """Which rows have a value of each column, whatever columns they have."""
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
     def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
@@ -408,10 +397,7 @@ class Reading:
         return hierarchy, recoding
 
     def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray, alike: CountArray | None) -> Hierarchy:
-        """The levels of a column that are fitted to counts of its base values, shape (given.size(0),).
-
-        Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
-        """
+        # Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
         attribute, part = self.attributes[column], self.part.get(column)
         if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(given):
             known = given.restricted_to(range(given.size(0) - 1))
@@ -423,7 +409,6 @@ class Reading:
         return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
-        """Why a text is none of the numbers or dates that are needed, without quoting it."""
         attribute = self.attributes[column]
         if attribute.dates:
             return "is no date such as 2023-11-12, 2023-11-12 14:30 or 12.11.2023, which dates need"
@@ -566,7 +551,7 @@ class TableSource:
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
-        """The attributes that are used; sensitive ones without an order with that of a frame, where it has their values."""
+        """The attributes that are used; sensitive ones without an order take that of a frame, if it has their values."""
         orders = given_orders(self.origin) if self.path is None else {}
         return {
             column: replace(attribute, order=orders[column])
@@ -629,7 +614,7 @@ class TableSource:
         limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
-                people = people_rows(opened, list(self.used), self.unit, reading, limit // _TEXTS_OF_PEOPLE)
+                people = people_rows(opened, list(self.used), self.unit, reading.present, limit // _TEXTS_OF_PEOPLE)
                 return replace(
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
@@ -672,15 +657,10 @@ class TableSource:
         Sensitive numbers and dates are as they stand in the table, not in groups as `table` has them. Errors as for
         `table`, for a frame of another library, and where missing values are to be counted.
         """
-        self.require_no_missing_values()
-        self._refuse_unasked_counts()
-        if is_of_pandas(self.origin):
-            opened = PandasFrame(self.origin)
-            check_columns(opened, self._described)
-        else:
-            files = self.files()
-            check_header(files, self._described, self.missing)
-            opened = PandasFrame(frame_of(files), files.name)
+        self._require_rows()
+        opened = self._checked()
+        if not isinstance(opened, PandasFrame):
+            opened = PandasFrame(frame_of(self.files() if self.path is None else cast("Files", opened)), opened.name)
         reading = self.one_by_one._reading(opened, k)
         every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
         whole = np.ones(len(every), dtype=bool)
@@ -690,7 +670,7 @@ class TableSource:
             whole[whole] = kept_of_each(counting, self.unit, opened.name) > 0
             missing = len(every) - len(counting)
             every = every.taken(whole.astype(np.int64))
-        domain, codes, complete = reading.knowing(_occurring(every)).coded(every)
+        domain, codes, complete = reading.grouping(_occurring(every)).coded(every)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
         if self.person is None:
             missing = int((~complete).sum())
@@ -700,8 +680,7 @@ class TableSource:
         wide = {column: code.astype(np.intp) for column, code in codes.items()}
         return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating, self.decimal)
 
-    def require_no_missing_values(self) -> None:
-        """Raise InputError for what is of tables of counts alone: missing values that are counted, or a part."""
+    def _require_rows(self) -> None:
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
         for is_set, key, remedy in (
             (self.where is not None, "the key data.where", "of the whole table: leave the key out for that"),
@@ -720,7 +699,7 @@ class TableSource:
     @property
     def _described(self) -> dict[str, Attribute]:
         """The attributes, and the columns that say whose row it is or how many it stands for: what the rows must have."""
-        return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], Attribute(Role.IDENTIFIER))}
+        return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
 
     @property
     def _counts(self) -> list[str]:
@@ -737,26 +716,30 @@ class TableSource:
         return keys
 
     def _opened(self, keys: Sequence[str] = ()) -> Source:
-        """The source, which has each column that is described once. keys: columns that are looked at, too."""
-        if self.path is None:
-            opened = frame_source(self.origin, self._most_rows)
-            check_columns(opened, self._described)
-        else:
-            opened = files = self.files()
-            check_header(files, self._described, self.missing)
-            if not self.unit.needs_order:  # engines read the rows of a file in any order
-                columns = dict.fromkeys([*self.used, *self.unit.columns, *self._counts, *keys])
-                opened = file_source(files, list(columns), self.engine, self.memory_in_bytes // 2)
-        self._refuse_unasked_counts()
+        opened = self._checked()
+        if self.path is not None and not self.unit.needs_order:  # engines read the rows of a file in any order
+            columns = dict.fromkeys([*self.used, *self.unit.columns, *self._counts, *keys])
+            opened = file_source(cast("Files", opened), list(columns), self.engine, self.memory_in_bytes // 2)
         is_counted = isinstance(self.counts, str)
         return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
 
-    def _refuse_unasked_counts(self) -> None:
-        if self.counts is not None or self.person is not None:
-            return
-        column = counts_column(self.origin if self.path is None else self.files())
-        if column is not None and column not in self.used:
-            raise refusal_of_counts(column, "the table" if self.path is None else self.path.name)
+    def _checked(self) -> Source:
+        """The frame or the files, with the columns that are described; a table of counts must be called one."""
+        needed = [column for column, attribute in self._described.items() if attribute.role is not Role.IGNORED]
+        name = "the table" if self.path is None else self.path.name
+        source: Source
+        if self.path is None:
+            source = frame_source(self.origin, self._most_rows)
+        else:
+            source = files = self.files()
+            # Where a column is lacking, the whole first line may be a record.
+            refuse_record(files, self.used if {*needed} <= {*files.columns} else files.columns, self.missing)
+        check_columns(source, needed)
+        if self.counts is None and self.person is None:
+            column = counts_column(self.origin if self.path is None else source)
+            if column is not None and column not in self.used:
+                raise refusal_of_counts(column, name)
+        return source
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
         most = self.unit.stated
@@ -766,32 +749,13 @@ class TableSource:
         )
 
 
-class TableSettings(TypedDict, total=False):
-    """How a table is read, as `TableSource` says."""
-
-    domain: str
-    engine: str
-    memory: int | None
-    separator: str
-    encoding: str
-    header: Header
-    sheet: str | None
-    counts: str | bool | None
-    decimal: str
-    person: Person
-    one_row: str | None
-    rows_per_person: RowsPerPerson
-    where: RowChoice | None
-    impossible: Sequence[Mapping[str, Any]]
-
-
 def read_table(
     source: Any,
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
     *,
     k: int = 1,
-    **settings: Unpack[TableSettings],
+    **settings: Any,
 ) -> Table:
     """Count a table: files, or a frame of pandas, polars, pyarrow, DuckDB, Spark, Ibis or what else narwhals knows.
 
@@ -807,8 +771,7 @@ def read_table(
         Rows that every published class will have, with which fitted ladders begin; where the distinct rows do not fit,
         values that are rarer are generalized before they are counted.
     settings:
-        domain, engine, memory, separator, encoding, header, sheet, counts, decimal, person, one_row, rows_per_person,
-        where and impossible, the keys of the section [data] of a config; `TableSource` says what each means.
+        where, and the keys of the section [data] of a config: `TableSource` says what each means.
 
     Raises
     ------
@@ -822,15 +785,16 @@ def read_table(
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
-    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
-    return TableSource(origin=source, attributes=described, missing=texts, **settings).table(k)
+    return TableSource(
+        origin=source, attributes=cast("Any", attributes), missing=cast("Any", missing), **settings
+    ).table(k)
 
 
 def read_rows(
     source: "str | Path | pd.DataFrame",
     attributes: Mapping[str, Attribute | str],
     missing: Iterable[str] = ("",),
-    **settings: Unpack[TableSettings],
+    **settings: Any,
 ) -> Rows:
     """Return the rows of a CSV file, a Parquet file or a DataFrame, uncounted, in memory, as `read_table` reads them.
 
@@ -840,33 +804,19 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
-    texts, described = cast("tuple[str, ...]", missing), cast("Mapping[str, Attribute]", attributes)
-    return TableSource(origin=source, attributes=described, missing=texts, **settings).rows()
+    return TableSource(
+        origin=source, attributes=cast("Any", attributes), missing=cast("Any", missing), **settings
+    ).rows()
 
 
 _ROWS = 10_000
 """Rows that are looked at."""
 
 
-def check_header(files: Files, attributes: Mapping[str, Attribute], missing: Collection[str]) -> None:
-    """Raise InputError for files that lack a column which is described, or whose first line looks like a record.
-
-    missing: texts that stand for no value. Where a column is lacking, the whole first line may be a record.
-    """
-    lacking = [
-        c for c, attribute in attributes.items() if attribute.role is not Role.IGNORED and c not in files.columns
-    ]
-    used = [column for column, attribute in attributes.items() if attribute.role.is_used]
-    refuse_record(files, files.columns if lacking else used, missing)
-    check_columns(files, attributes)
-
-
-def check_columns(source: Source, attributes: Mapping[str, Attribute]) -> None:
-    """Raise InputError for a source that lacks a column which is described and not ignored, or has it twice."""
+def check_columns(source: Source, needed: Sequence[str]) -> None:
+    """Raise InputError for a source that lacks a column, or has it twice."""
     columns = list(source.columns)
-    for column, attribute in attributes.items():
-        if attribute.role is Role.IGNORED:
-            continue
+    for column in needed:
         if column not in columns:
             # The columns are not listed: without a header they are the values of a row.
             suggestion = did_you_mean(column, columns) or f"it has {len(columns)} others"

@@ -39,9 +39,8 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
-CANONICAL = r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]"
-"""The one spelling that `number_text` gives a number, as a regular expression."""
-_CANONICAL = re.compile(CANONICAL)
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
+"""The one spelling that `number_text` gives a number."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,6 @@ _format = cache(NumberFormat)
 
 @lru_cache(maxsize=1 << 16)
 def _number(decimal: str, thousands: str, percent: bool, text: str) -> Decimal | None:
-    """`NumberFormat.number`: the values of a column are read again and again."""
     plain = _format(decimal, thousands, percent).plain(text)
     if plain is None:
         return None
@@ -212,7 +210,6 @@ def has_digit(text: str) -> bool:
 
 
 def _without_end_zeros(text: str, decimal: str) -> str | None:
-    """A number without the zeros at the end of its fraction, None where it has none, or no other digit there."""
     if text[-1:] != "0" or decimal not in text:
         return None
     plain = text.rstrip("0")

@@ -18,6 +18,7 @@ from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
 
 WORKER = """
 import json, runpy, sys
+sys.path.append(sys.argv[1])
 import marginals.commands.main, marginals.publishing.publishing, marginals.config.release_toml
 import marginals.release.release, marginals.release.verification, checks.maxent.maxent_diversity
 import models.inference.iterative_fitting, pandas, scipy.optimize, networkx, jinja2
@@ -26,6 +27,9 @@ if line := sys.stdin.readline():
     runpy.run_module("marginals", run_name="__main__")
 """
 """Program of a process: imports, which takes a second or more, then waits for the arguments of its command."""
+
+_ROOT = Path(__file__).parents[2]
+"""Where this program is, be it installed or not; the folder of a project is no place for modules."""
 
 SEARCH = "search"
 """The kind of job that looks for a release."""
@@ -144,7 +148,7 @@ class JobList:
     def _process(self) -> "subprocess.Popen[bytes]":
         name, value = PROGRESS_IN_LINES
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", WORKER],
+            [sys.executable, "-P", "-c", WORKER, str(_ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -233,7 +233,7 @@ class _Arriving(io.RawIOBase):
         return size
 
 
-def _log_failures(_self: object, type: str, _message: str, *_args: Any) -> None:  # noqa: A002 - as Werkzeug calls it
+def _log_failures(self: object, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG001 - as Werkzeug calls it
     # what was asked may be about people, and a traceback may hold it
     if type == "error":
         print("failed: a request could not be answered", file=sys.stderr)

@@ -89,10 +89,8 @@ def strategy_of(given: GivenStrategy, known: Mapping[str, Strategy]) -> Strategy
     own strategy is checked: decomposable, allowed, with what is kept, and its value computed anew; else ExtensionError
     is raised, or NothingAllowedError. Raises SelectionError for an unknown name, ExtensionError for no function.
     """
-    strategy, expected = (
-        named(given, known, "search strategy", STRATEGY_GROUP),
-        "a function (problem, stop) -> SearchResult",
-    )
+    strategy = named(given, known, "search strategy", STRATEGY_GROUP)
+    expected = "a function (problem, stop) -> SearchResult"
     if callable(strategy):
         return strategy if strategy in known.values() else partial(_checked_result, strategy, name_of(given))
     if isinstance(given, str):

@@ -6,11 +6,9 @@ So every decomposable collection is reached, and what a part of its junction tre
 
 The margins that the constraint judges together come first. Then the bound counts with the other margins only.
 
-A constraint need not keep to what it says of itself. A collection that is complete is put to it once more; so are, at the
-beginning and at the end, the collections around the best, and on the way those that go on from one that is refused. Where it
-says of the whole what it does not say of its parts, all margins are judged together from there on.
-
-What is wanted makes no objective smaller, so the bound counts without it and holds all the same.
+A constraint need not keep to what it says of itself, so complete collections, those around the best and those that go on
+from a refused one are put to it once more; where it says something else, all margins are judged together from there on.
+Wanted analyses make no objective smaller, so the bound holds without them.
 """
 
 from collections.abc import Collection as AnyCollection

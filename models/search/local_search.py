@@ -574,8 +574,7 @@ class _Walk:
                     one, other = self._edge(graph, vertex, near)
                     separator = graph.neighbors[one] & graph.neighbors[other]
                     edge = 1 << one | self._joins[other]
-                    if separator | edge not in self.judge.refused and self._may_add(
-                        graph, separator | edge, one, other
-                    ):
+                    clique = separator | edge
+                    if clique not in self.judge.refused and self._may_add(graph, clique, one, other):
                         loss = -self.judge.gain(separator, 1 << one, self._joins[other])
-                        yield loss, edge, separator | edge, one, other
+                        yield loss, edge, clique, one, other
