@@ -117,6 +117,11 @@ class TableRisk:
         return float(product(self.prior, self.risks).sum())
 
     @property
+    def linked_bayes_risk(self) -> float | None:
+        """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
+        return None if self.linked is None else float(product(self.prior, self._means(self.linked)).sum())
+
+    @property
     def worst_case_risk(self) -> float:
         """The largest risk over the dictionaries."""
         return float(self.risks.max())
@@ -404,6 +409,11 @@ class RiskAssessment:
         if not weights.any():
             raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
         return weights
+
+    @property
+    def most_utility(self) -> float:
+        """The utility of a record with base values everywhere, which the page shows."""
+        return float(self.originals.space.heights.sum())
 
     @cached_property
     def _people(self) -> PeopleTable:

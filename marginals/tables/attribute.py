@@ -348,10 +348,7 @@ class Attribute:
         )
 
     def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
-        """How its values are written as numbers; None where they are no numbers, but words, codes or dates.
-
-        texts: the distinct values of the column. decimal: the sign before the fraction of a number, as declared.
-        """
+        """How its distinct values are written as numbers; None for words, codes and dates. decimal: as declared."""
         if self.dates:
             return None
         return NumberFormat.nearest(texts, decimal) if self.intervals else NumberFormat.of(texts, decimal)
@@ -359,8 +356,7 @@ class Attribute:
     def base_value(self, text: str, numbers: NumberFormat | None = None) -> str | None:
         """The base value that a text in the table stands for, None for one that its intervals or dates cannot hold.
 
-        numbers: how the column writes numbers, each of which has one base value, however it is spelled; None for a column
-        of words or codes. A value of a hierarchy that is given stays as it is written there.
+        numbers: how the column writes numbers; None for words or codes. A value of the hierarchy stays as it is written.
 
         >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
         >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
@@ -390,8 +386,7 @@ class Attribute:
         if not self.counts_missing:
             return self._told(self._hierarchy_of_values(values))
         present = set(values) - {MISSING}
-        # Of rows that all lack a value there is nothing to generalize.
-        if not present and self.hierarchy is None:
+        if not present and self.hierarchy is None:  # rows without any value leave nothing to generalize
             return Hierarchy.flat([MISSING])
         return self._told(self._hierarchy_of_values(present)).with_value_apart(MISSING)
 
@@ -442,10 +437,7 @@ class Attribute:
 
 
 def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
-    """The hierarchy with the order that its base values have as numbers, dates or bands; as it is where they have none.
-
-    One that stands for missing values has no place in it.
-    """
+    """The hierarchy with the order that its base values have as numbers, dates or bands, if they have one."""
     if not hierarchy.height:  # of an attribute of which nothing is told
         return hierarchy
     labels = [label for label in hierarchy.labels[0] if label != MISSING]
@@ -455,10 +447,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Column:
-    """The values of a column as text, those that stand for nothing left out.
-
-    values: distinct. counts: rows of each. missing: rows without a value. decimal: the sign before the fraction of a number.
-    """
+    """The distinct values of a column as text, the rows of each, the rows without a value, and the sign of decimals."""
 
     name: str
     values: tuple[str, ...]

@@ -68,11 +68,9 @@ def is_encoding(name: object) -> bool:
 
 @dataclass(frozen=True)
 class FileForm:
-    r"""How files are written whose form they do not say themselves: the separator and encoding of CSV, header and sheet.
+    r"""How files are written whose form they do not say themselves, by keys of the section [data] of a config.
 
-    encoding: "auto", which is UTF-8, or UTF-16 or UTF-32 if a file begins as they do; or one that Python knows by name.
-    header: the line, or lines, of a CSV file or a sheet that name the columns; None for the first. sheet: of a workbook.
-    Raises InputError for another header.
+    Raises InputError for a header that is no line or lines.
 
     >>> FileForm("\t", "cp1252").encoding
     'cp1252'
@@ -290,11 +288,7 @@ def likely_form(path: Path, header: Header = None) -> FileForm:
 
 
 def _likely_encoding(path: Path) -> str:
-    """The encoding that a CSV file most likely has: "auto" where that reads it, else a guess that people must check.
-
-    Codes of other scripts are told apart by charset-normalizer where it is installed. Of those of Latin letters cp1252,
-    that of Windows in Western Europe and America, is taken before others unless words look wrong in it.
-    """
+    # Of encodings of Latin letters that of Windows in Western Europe and America is taken unless words look wrong in it.
     if PLAIN.recoded_from(path) is not None:
         return AUTO
     with reading(path):

@@ -58,20 +58,16 @@ _AS_CSV = 'save the sheet as CSV ("CSV UTF-8" in the list of file types of "Save
 
 @dataclass(frozen=True)
 class ColumnLabels:
-    """What a file says of a column in words.
-
-    description: of the column; empty where there is none. values: the label of each value, by the text that the value has
-    in the table; not every value needs one, and some may occur in no row.
-    """
+    """What a file says of a column in words, and of its values, by their texts; some may occur in no row."""
 
     description: str = ""
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
-    """For each column of a file of a statistics program its labels; none for any other file, which has no labels.
+    """For each column of a file of a statistics program its labels; none for any other file. Reads no row.
 
-    Reads no row. Raises InputError where the file cannot be read, or pyreadstat is missing.
+    Raises InputError if the file cannot be read, or pyreadstat is missing.
     """
     if path.suffix.lower() not in STATISTICS:
         return {}

@@ -447,10 +447,9 @@ def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[t
 
 @dataclass(frozen=True, eq=False)
 class LabelNumbers:
-    """Of each base value of an attribute which numbers its rows may have. Shape (size(0),) each.
+    """Which numbers the rows of each base value may have. low, high: infinite without an end. Shape (size(0),) each.
 
-    low, high: infinite without an end. may_count: whether its rows may have a number. may_miss: whether they may have none.
-    whole: whether the numbers are whole.
+    may_count, may_miss: whether its rows may have a number, or none. whole: whether the numbers are whole.
     """
 
     low: FloatArray

@@ -50,10 +50,7 @@ def columns_of(person: str | Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class RepeatingKey:
-    """A column that looks like a key and repeats, or several columns together.
-
-    values: different ones. rows: those that have one. sign: what else says so.
-    """
+    """Columns that look like a key and repeat. values: different ones. rows: those with one. sign: what else says so."""
 
     columns: tuple[str, ...]
     values: int
@@ -67,7 +64,7 @@ class RepeatingKey:
 
     @property
     def why(self) -> str:
-        """What is noticed of it."""
+        """What shows it."""
         beside = f", and {self.sign}" if self.sign else ""
         return f"looks like a key and repeats: {few(self.values, self.rows)} values in {self.rows:,} rows{beside}"
 
@@ -160,15 +157,10 @@ RowsPerPerson = int | Literal["any"] | None
 
 @dataclass(frozen=True)
 class Unit:
-    """What the claims of a release count.
+    """What the claims of a release count, as three keys of the section [data] say; none of them: nobody has said it.
 
-    person: the column that says whose row it is, or several that do together. one_row: which row of each person counts,
-    "first" or "last" in the order of the table, or "random". rows_per_person: instead of one, so many rows of each person
-    count at most, drawn at random; without `person` it is the word of whoever says it; "any" says that claims count rows.
-    With `person` alone no person may have several rows. With none of the three nobody has said what a row is.
-
-    What is drawn at random depends on the texts of a person and its rows alone, not on their order or on what reads them:
-    the same table always gives the same rows. Raises InputError for settings that do not go together.
+    With `person` alone no person may have several rows. What is drawn at random depends on the texts of a person and its
+    rows alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
 
     >>> Unit("patient", one_row="first").stated, Unit(rows_per_person="any").stated, Unit().stated
     (1, 'any', None)
@@ -235,10 +227,7 @@ class Unit:
 
 
 class PeopleRows(NamedTuple):
-    """The rows that count, without the column of people.
-
-    dropped: rows that lack a value; lacking: of each column. left_out: rows beyond those that count of their person.
-    """
+    """The rows that count, those that lack a value, in all and by column, and those beyond the ones of their person."""
 
     rows: DistinctRows
     dropped: int
@@ -488,10 +477,9 @@ _NEARLY_ALL = 0.95
 
 
 def worth_counting(rows_of_each: CountArray) -> range:
-    """How many rows of each person can be worth to count rather than one, the best number first; none where one is as good.
+    """How many rows of each person can be worth to count, the best number first; none where one is as good.
 
-    With r rows a person, sum(min(rows, r)) rows count and a class needs k * r, so the classes are as many as with
-    sum(min(rows, r)) / r people: at least half of all, and no more of each than nearly all rows need.
+    With r rows a person a class needs k * r rows, so the classes are as many as with sum(min(rows, r)) / r people.
     """
     people, most = len(rows_of_each), int(rows_of_each.max(initial=1))
     # people with more than 0, 1, ... rows, and the rows that count with 1, 2, ... of each

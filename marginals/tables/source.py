@@ -199,11 +199,9 @@ class Reading:
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
-        """The table of some of the distinct rows, which knows the table of all.
+        """The table of some of the distinct rows, to whose counts its levels are fitted, with the table of all.
 
-        Levels that are fitted to counts are fitted to those of the part; in the table of all they tell it from the rest.
-        Which rows lack a value is said of all. Raises InputError for a condition that no level decides, or on what is
-        sensitive, and where no row meets it.
+        Raises InputError for a condition that no level decides, or on a sensitive attribute, and if no row meets it.
         """
         domain, codes, complete = self.coded(rows)
         values = where.values(domain)
@@ -826,10 +824,9 @@ def check_columns(source: Source, needed: Sequence[str]) -> None:
 
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
-    """Raise InputError, quoting no name, where the first line of CSV files or of a spreadsheet looks like a record.
+    """Raise InputError, quoting no name, if the first line of CSV files or of a spreadsheet looks like a record.
 
-    columns: those that are looked at, in the first rows of the first file; those that it lacks are passed over. missing:
-    values that stand for nothing.
+    columns: those that are looked at, in the first rows of the first file, if it has them.
     """
     if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
         return

@@ -113,10 +113,7 @@ class NumberFormat:
 
     @property
     def pattern(self) -> str:
-        """The texts that are numbers, as a regular expression of Python and of RE2.
-
-        They have no `BLANKS` around them, and one spelling of the signs that are `ALIKE`.
-        """
+        """The texts that are numbers, without `BLANKS` around them and signs that are `ALIKE`, as a regular expression."""
         sign, digits = re.escape(self.decimal), _WHOLE_DIGITS
         if self.thousands:
             between = re.escape(self.thousands)
