@@ -267,7 +267,8 @@ class BundleContent:
                 "of them occur can conclude smaller counts"
             )
         else:
-            names = tuple(filter(self._rests_on_labels, self.domain.attributes))
+            resting = (name for name, listed in self._seemingly_listed.items() if listed or name in self.known_labels)
+            names = tuple(filter(self.everything.shows, resting))
             note = "that no smaller count follows from labels of {} rests on what the release says of them"
         if not names:
             return finding
@@ -280,11 +281,6 @@ class BundleContent:
             name: {label: n for label in chain(*h.labels[:-1]) if (n := seemingly_listed(label)) > 1}
             for name, h in self.domain.items()
         }
-
-    def _rests_on_labels(self, attribute: str) -> bool:
-        is_stated = bool(self.labels and self.labels.get(attribute))
-        labels = (label for level in self.domain.hierarchy(attribute).labels[:-1] for label in level)
-        return self.everything.shows(attribute) and (is_stated or any(seemingly_listed(label) > 1 for label in labels))
 
 
 def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVER) -> MarginalModel:
