@@ -622,7 +622,7 @@ def refusals(
 
     least: counts from 1 to least - 1 are small. most: tables that are laid out. price: nats that each free parameter of an
     addition must gain, DOUBTFUL times as much if its two attributes by themselves do not gain that; what gains less may
-    have been left out. Raises NotDecomposableError.
+    have been left out. The parameters are a release and what limits its readers. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
