@@ -119,11 +119,6 @@ class TableRisk:
     @property
     def linked_bayes_risk(self) -> float | None:
         """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
-        return None if self.linked_risks is None else float(product(self.prior, self.linked_risks).sum())
-
-    @property
-    def linked_bayes_risk(self) -> float | None:
-        """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
         return None if self.linked is None else float(product(self.prior, self._means(self.linked)).sum())
 
     @property
@@ -418,11 +413,6 @@ class RiskAssessment:
     @property
     def most_utility(self) -> float:
         """The utility of a record with base values everywhere, which the page shows."""
-        return float(self.originals.space.heights.sum())
-
-    @property
-    def most_utility(self) -> float:
-        """The utility of a record with base values everywhere."""
         return float(self.originals.space.heights.sum())
 
     @cached_property
