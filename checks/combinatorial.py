@@ -539,10 +539,11 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
 
 def crowded(collection: Collection, least: int) -> tuple[str, ...]:
     """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
-    result = list[str]()
-    for name, hierarchy in collection.domain.items():
-        finest = collection.finest_level(name)
-        below = zip(hierarchy.labels[finest], hierarchy.leaf_counts(finest).tolist())
-        occurring = {label: number for label, number in below if number > 1}
-        result += [] if label_counts(collection, {name: occurring}, least).holds else [name]
+    result = []
+    for attribute in filter(collection.shows, collection.domain.attributes):
+        hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
+        counted = collection.cube.table(collection.domain.mask({attribute: finest}))
+        below = hierarchy.leaf_counts(finest)[counted.codes[0]]
+        if ((below > 1) & (counted.counts - below + 1 < least)).any():
+            result.append(attribute)
     return tuple(result)
