@@ -210,7 +210,7 @@ def harm_sentences(harmful: Mapping[str, "HarmfulValues"], most: int | None = No
         rows, lines = table["rows"], list[str]()
         if most is not None and len(rows) > most + 1:
             rows = [*rows[:most], rows[-1]]
-            lines.append(f"and {len(table['rows']) - most - 1:,} more values, further from their bounds")
+            lines.append(f"not shown: {len(table['rows']) - most - 1:,} further from their bounds")
         lines[:0] = [
             f"{row['values']}: {row['largest']} ({row['group']}); everybody: {row['overall']}; bound: {row['bound']}"
             for row in rows
