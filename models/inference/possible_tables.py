@@ -2,7 +2,7 @@
 
 A possible table has so many rows as were counted, at the finest published levels, and each count that some margin shows. The
 real table is one. Any margins will do, with a junction tree or without: rows exchange values of one attribute, which changes
-no count of that attribute alone, until E, the sum over all cells of |count - published count|, is 0.
+no count of that attribute alone, until E, by how much all cells are off together, is 0.
 
 1. *Sweeps*: rows that agree in most of what tables show beside an attribute are paired, and exchange its values by the rule
    of Metropolis. Some sweeps look at no other attribute, so that every table of rows can be reached from every other one.
