@@ -19,6 +19,7 @@ from checks.attacks.guesses import (
     likely_small,
     published_groups,
     sensitive_levels,
+    shares_of_classes,
     surest_right,
 )
 from checks.attacks.knowledge import (
@@ -173,12 +174,17 @@ def _surest(
     sets = {label: [code] for code in known for label in values.labels_of([code])}
     if harmful is not None:
         sets = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
+    whole, of_known = sum(values.rows), sum(values.rows[code] for code in known)
+    sizes, of_model = people.counts.sum(axis=1), (shares_of_classes(model), model, model.sum(axis=1))
+    of_guesses = {reader: shares_of_classes(guess) for reader, guess in guesses.items()}
     for name, codes in sets.items():
         rows = sum(values.rows[code] for code in codes)
-        number = max(min(MOST_CONFIDENT, sum(values.rows) // 10, rows), 1)
-        expected = surest_right(model, replace(people, counts=model), codes, number)
-        right = {reader: surest_right(guess, people, codes, number) for reader, guess in guesses.items()}
-        overall = rows / sum(values.rows[code] for code in known)
+        number = max(min(MOST_CONFIDENT, whole // 10, rows), 1)
+        expected = surest_right(*of_model, codes, number)
+        right = {
+            reader: surest_right(shares, people.counts, sizes, codes, number) for reader, shares in of_guesses.items()
+        }
+        overall = rows / of_known
         result.append(SurestGuesses(name, number, overall, expected, right or None))
     last = max(result, key=lambda guess: guess.overall, default=None)
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))

@@ -114,19 +114,31 @@ def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedT
     return guess
 
 
-def surest_right(guess: FloatArray, people: EquivalenceClasses, codes: Sequence[int], number: int) -> float:
-    """Return the share that has one of some values among the rows that a guess is surest have it; of equals all in part.
+def shares_of_classes(guess: FloatArray) -> FloatArray:
+    """Return the share of each value in each class; 0 in a class of nobody."""
+    sums = guess.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.divide(guess, sums, out=np.zeros(guess.shape), where=sums > 0)
+    return shares
 
-    codes: of the values. number: of rows, at most all.
+
+def surest_right(
+    shares: FloatArray,
+    counts: CountArray | FloatArray,
+    sizes: CountArray | FloatArray,
+    codes: Sequence[int],
+    number: int,
+) -> float:
+    """Return the share that has one of some values among the rows that are guessed surest to have it; of equals all in part.
+
+    shares: guessed, by class and value. counts, sizes: the rows that have each value, and the rows of each class. codes: of
+    the values. number: of rows, at most all.
     """
-    sums = guess.sum(axis=1)
-    shares = np.divide(guess[:, codes].sum(axis=1), sums, out=np.zeros(len(guess)), where=sums > 0)
-    right = people.counts[:, codes].sum(axis=1)
+    shares, right = shares[:, codes].sum(axis=1), counts[:, codes].sum(axis=1)
     order = np.argsort(-shares, kind="stable")
     sorted_shares = shares[order]
     # Rows that rounding alone tells apart are equally sure, whatever the order of their classes.
     group = np.concatenate([[0], np.cumsum(sorted_shares[:-1] - sorted_shares[1:] > _ROUNDING)])
-    rows = np.bincount(group, people.counts.sum(axis=1)[order])
+    rows = np.bincount(group, sizes[order])
     hits = np.bincount(group, right[order])
     taken = np.clip(number - (np.cumsum(rows) - rows), 0, rows)
     return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))

@@ -20,6 +20,7 @@ from checks.attacks.guesses import (
     likely_small,
     published_groups,
     sensitive_levels,
+    shares_of_classes,
     surest_right,
 )
 from checks.attacks.knowledge import (
@@ -191,7 +192,8 @@ def test_the_surest_guesses_are_right_as_often_as_picking_rows_one_by_one_says(s
             taken = min(left, len(same))
             expected += taken * float(np.mean(same))
             left -= taken
-        assert surest_right(guess, people, codes, number) == pytest.approx(expected / min(number, len(rows)))
+        found = surest_right(shares_of_classes(guess), people.counts, people.counts.sum(axis=1), codes, number)
+        assert found == pytest.approx(expected / min(number, len(rows)))
 
 
 # What is certain of all margins of up to three attributes, at whatever published levels.
