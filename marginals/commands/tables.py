@@ -388,7 +388,7 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
     default="joint-proof",
     show_default=True,
     help="Demands that fit together: a proof of all tables jointly, or further tables of pairs beside those with a junction "
-    "tree, of which you attest that nobody can be certain of rare combinations.",
+    "tree, by which nobody can be certain of rare combinations that are looked at.",
 )
 @output(
     "--out",

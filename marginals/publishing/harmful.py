@@ -90,8 +90,8 @@ def _of_typed(
         if 100 * people * share > most:
             least = ceil(100 * people * share)
             raise InputError(
-                f"the key {where} bounds {value!r} by {spelled(most)} percent, and {float(100 * people * share):.4g} "
-                f"percent of all have it; {f'raise it to {least}' if least < 100 else 'leave it out'}"
+                f"the key {where} bounds {value!r} by {spelled(most)} percent, and {min(least, 100)} percent of all have it "
+                f"(rounded up); {f'raise it to {least}' if least < 100 else 'leave it out'}"
             ).about(where)
         bound = odds and not harm.harmful and 100 * replace(odds, rows_per_person=people).bound(share) * people
         if bound and most > bound:

@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
-from models.errors import TooManyCellsError
+from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
+from models.tables.contingency_table import ContingencyTable
+from models.tables.data_cube import DataCube
 
 _MOST_CELLS = 1 << 25
 """Cells of all margins together, empty ones included."""
@@ -494,14 +496,28 @@ def _start(collection: Collection, counts: _Counts, random: _Random) -> list[Cod
 def possible_table(collection: Collection, seed: int = 0, deadline: Deadline = NEVER) -> dict[str, CodeArray] | None:
     """A table with every count that the margins show: by attribute the codes of its rows at their finest levels.
 
-    None where none was found: there may be one, or not. The same counts and seed give the same table.
-    Raises TooManyCellsError for margins of too many cells.
+    None where none was found: there may be one, or not. The same counts and seed give the same table. What was found is
+    counted again, as any other rows are, since proofs rest on it. Raises TooManyCellsError for margins of too many cells.
     """
     counts, random = _Counts.of(collection), _Random(seed)
     search = _Search(counts, _start(collection, counts, random), random)
     if not search.mend(deadline):
         return None
-    return {
+    rows = {
         name: codes.astype(smallest_code_dtype(int(codes.max(initial=0)) + 1))
         for name, codes in zip(counts.names, search.codes)
     }
+    if not _has_every_count(collection, rows):
+        raise ContradictionError("the rows that were found have other counts than the published ones")
+    return rows
+
+
+def _has_every_count(collection: Collection, rows: Mapping[str, CodeArray]) -> bool:
+    finest = {name: collection.finest_levels[name] for name in rows}
+    ones = np.ones(collection.cube.total, dtype=np.int64)
+    found = DataCube([ContingencyTable.from_cells(collection.domain, finest, rows, ones)])
+    pairs = ((collection.cube.table(mask), found.table(mask)) for mask in collection.masks)
+    return all(
+        np.array_equal(table.counts, other.counts) and all(map(np.array_equal, table.codes, other.codes))
+        for table, other in pairs
+    )

@@ -214,7 +214,7 @@ def test_all_divisions_of_small_classes() -> None:
         (
             "hiv",
             {"at_most": {"positive": 5}},
-            r"'positive' by 5 percent, and 10 percent of all have it; raise it to 10",
+            r"'positive' by 5 percent, and 10 percent of all have it .rounded up.; raise it to 10",
         ),
         ("hiv", {"at_most": {"negative": 89.5}}, "by 89.5 percent, and 90 percent of all"),
         ("hiv", {"at_most": {"positive": 60}}, "would loosen the bound of 25 percent"),

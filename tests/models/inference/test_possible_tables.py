@@ -13,6 +13,7 @@ from models import (
     Cells,
     Collection,
     ContingencyTable,
+    ContradictionError,
     DataCube,
     Deadline,
     Domain,
@@ -132,6 +133,13 @@ def test_the_same_counts_and_seed_give_the_same_table_everywhere() -> None:
         assert bytes_of[0] == bytes_of[1]
         digests.add(hashlib.sha256(bytes_of[0]).hexdigest()[:12])
     assert digests == {"0944feb99c78", "708bd082b6ce"}
+
+
+def test_what_a_search_takes_for_found_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = published(filled(flat_domain(a=3, b=3, c=3), np.arange(27)), "ab", "bc", "ac")
+    monkeypatch.setattr("models.inference.possible_tables._Search.mend", lambda *_: True)
+    with pytest.raises(ContradictionError, match="other counts"):
+        possible_table(collection)
 
 
 def test_margins_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
