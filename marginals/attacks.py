@@ -173,19 +173,27 @@ def _surest(
     known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
     sets = {label: [code] for code in known for label in values.labels_of([code])}
     if harmful is not None:
-        sets = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
+        named = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
+        sets = {name: codes for name, codes in named.items() if codes}
     whole, of_known = sum(values.rows), sum(values.rows[code] for code in known)
-    sizes, of_model = people.counts.sum(axis=1), (shares_of_classes(model), model, model.sum(axis=1))
-    of_guesses = {reader: shares_of_classes(guess) for reader, guess in guesses.items()}
-    for name, codes in sets.items():
-        rows = sum(values.rows[code] for code in codes)
-        number = max(min(MOST_CONFIDENT, whole // 10, rows), 1)
-        expected = surest_right(*of_model, codes, number)
-        right = {
-            reader: surest_right(shares, people.counts, sizes, codes, number) for reader, shares in of_guesses.items()
-        }
-        overall = rows / of_known
-        result.append(SurestGuesses(name, number, overall, expected, right or None))
+    codes = np.concatenate([*sets.values()]) if sets else np.zeros(0, dtype=np.intp)
+    begins = np.cumsum([0, *map(len, sets.values())])[:-1]
+
+    def of_sets(of_values: FloatArray) -> FloatArray:
+        return np.add.reduceat(of_values[:, codes], begins, axis=1) if sets else of_values[:, :0]
+
+    rows = of_sets(np.array([values.rows]))[0]
+    numbers = np.maximum(np.minimum(min(MOST_CONFIDENT, whole // 10), rows), 1).astype(np.intp)
+    expected = surest_right(of_sets(shares_of_classes(model)), of_sets(model), model.sum(axis=1), numbers)
+    counts, sizes = of_sets(people.counts), people.counts.sum(axis=1)
+    right = {
+        reader: surest_right(of_sets(shares_of_classes(guess)), counts, sizes, numbers)
+        for reader, guess in guesses.items()
+    }
+    for place, name in enumerate(sets):
+        told = {reader: float(shares[place]) for reader, shares in right.items()}
+        overall = float(rows[place]) / of_known
+        result.append(SurestGuesses(name, int(numbers[place]), overall, float(expected[place]), told or None))
     last = max(result, key=lambda guess: guess.overall, default=None)
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 

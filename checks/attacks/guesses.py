@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checks.classes import EquivalenceClasses, equivalence_classes
-from models.arrays import CountArray, FloatArray
+from models.arrays import CountArray, FloatArray, IndexArray
 from models.deadline import Deadline
 from models.errors import MarginalsError
 from models.inference.class_shares import SummedTable
@@ -122,26 +124,29 @@ def shares_of_classes(guess: FloatArray) -> FloatArray:
 
 
 def surest_right(
-    shares: FloatArray,
-    counts: CountArray | FloatArray,
-    sizes: CountArray | FloatArray,
-    codes: Sequence[int],
-    number: int,
-) -> float:
-    """Return the share that has one of some values among the rows that are guessed surest to have it; of equals all in part.
+    shares: FloatArray, right: CountArray | FloatArray, sizes: CountArray | FloatArray, numbers: IndexArray
+) -> FloatArray:
+    """Return of each of some sets of values the share that has one among the rows guessed surest to; of equals all in part.
 
-    shares: guessed, by class and value. counts, sizes: the rows that have each value, and the rows of each class. codes: of
-    the values. number: of rows, at most all.
+    shares, right: what is guessed that the rows of each class have of each set, and what they have, shape (classes, sets).
+    sizes: rows of each class. numbers: of rows that are guessed, at most all, shape (sets,).
     """
-    shares, right = shares[:, codes].sum(axis=1), counts[:, codes].sum(axis=1)
-    order = np.argsort(-shares, kind="stable")
-    sorted_shares = shares[order]
+    order = np.argsort(-shares, axis=0, kind="stable")
+    sorted_shares = np.take_along_axis(shares, order, 0)
     # Rows that rounding alone tells apart are equally sure, whatever the order of their classes.
-    group = np.concatenate([[0], np.cumsum(sorted_shares[:-1] - sorted_shares[1:] > _ROUNDING)])
-    rows = np.bincount(group, sizes[order])
-    hits = np.bincount(group, right[order])
-    taken = np.clip(number - (np.cumsum(rows) - rows), 0, rows)
-    return float((hits * np.divide(taken, rows, out=np.zeros(len(rows)), where=rows > 0)).sum() / max(taken.sum(), 1))
+    groups = np.zeros(shares.shape, dtype=np.intp)
+    np.cumsum(sorted_shares[:-1] - sorted_shares[1:] > _ROUNDING, axis=0, out=groups[1:])
+    groups += len(shares) * np.arange(shares.shape[1])
+
+    def of_groups(weights: NDArray[Any]) -> FloatArray:
+        summed = np.bincount(groups.ravel(), weights.ravel(), shares.size)
+        return np.asarray(summed.reshape(shares.shape[::-1]).T, dtype=np.float64)
+
+    rows, hits = of_groups(sizes[order]), of_groups(np.take_along_axis(right, order, 0))
+    taken = np.clip(numbers - (np.cumsum(rows, axis=0) - rows), 0, rows)
+    part = np.divide(taken, rows, out=np.zeros(rows.shape), where=rows > 0)
+    found: FloatArray = (hits * part).sum(axis=0) / np.maximum(taken.sum(axis=0), 1)
+    return found
 
 
 # Combinations that few people are likely to have: nearly all can be right that the fitted model ranks first.

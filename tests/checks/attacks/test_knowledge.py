@@ -192,7 +192,12 @@ def test_the_surest_guesses_are_right_as_often_as_picking_rows_one_by_one_says(s
             taken = min(left, len(same))
             expected += taken * float(np.mean(same))
             left -= taken
-        found = surest_right(shares_of_classes(guess), people.counts, people.counts.sum(axis=1), codes, number)
+        shares, right = (
+            of.sum(axis=1)[:, None] for of in (shares_of_classes(guess)[:, codes], people.counts[:, codes])
+        )
+        # the same set twice, of other numbers of rows
+        twice = np.repeat(shares, 2, axis=1), np.repeat(right, 2, axis=1)
+        found, _ = surest_right(*twice, people.counts.sum(axis=1), np.array([number, 3]))
         assert found == pytest.approx(expected / min(number, len(rows)))
 
 
