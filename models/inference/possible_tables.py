@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TooManyCellsError
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 
@@ -520,4 +520,15 @@ def _has_every_count(collection: Collection, rows: Mapping[str, CodeArray]) -> b
     return all(
         np.array_equal(table.counts, other.counts) and all(map(np.array_equal, table.codes, other.codes))
         for table, other in pairs
-    )
+    ) and all(allowed_rows(support, finest, rows).all() for support in collection.supports)
+
+
+def allowed_rows(support: Support, levels: Mapping[str, int], rows: Mapping[str, CodeArray]) -> BoolArray:
+    """Whether each row has a possible combination of values. levels: those of the rows' codes, by attribute."""
+    cells, hierarchy = support.cells, support.cells.domain.hierarchy
+    at = {name: max(level, levels[name]) for name, level in cells.margin.items() if name in levels}
+    keys = [np.zeros(size, dtype=np.int64) for size in (len(cells), len(next(iter(rows.values()))))]
+    for name, level in at.items():
+        columns = cells.column(name, level), hierarchy(name).lift(levels[name], level)[rows[name]]
+        keys = [own * hierarchy(name).size(level) + column for own, column in zip(keys, columns)]
+    return np.isin(keys[1], keys[0])

@@ -25,8 +25,8 @@ from models import (
 
 
 def rows_of(collection: Collection, seed: int = 0, seconds: float = 20.0) -> dict[str, np.ndarray] | None:
-    """What is found in so many seconds."""
-    return possible_table(collection, seed, Deadline.after(seconds, time.monotonic))
+    """What is found in so many seconds of the processor."""
+    return possible_table(collection, seed, Deadline.after(seconds, time.process_time))
 
 
 def counts_of(
