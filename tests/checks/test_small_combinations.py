@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from checks import CriterionError, Question, Verdict, impossible, parse_claim
-from filled_tables import apart, filled, flat_domain, published
+from filled_tables import apart, filled, flat_domain
 from models import Collection, ContradictionError, DataCube, Domain, Hierarchy
 
 CASES = range(3_000 if "MARGINALS_TIMES" in os.environ else 20)
@@ -139,16 +138,6 @@ def test_what_is_proven_no_table_contradicts() -> None:
         if found is Verdict.HOLDS:
             assert not case.certain(), seed
     assert seen["holds"] > len(CASES) // 4, seen
-
-
-@pytest.mark.parametrize("values", [3, 5])
-def test_counts_with_two_possible_tables_that_no_exchange_connects_are_cleared(values: int) -> None:
-    """Rows (0, i, i) and (1, i, i + 1), twice each, all pairs published: what is small has no row in the other table."""
-    counts = np.zeros((2, values, values), dtype=int)
-    for i in range(values):
-        counts[0, i, i] = counts[1, i, (i + 1) % values] = 2
-    collection = published(filled(flat_domain(A=2, B=values, C=values), counts), "AB", "AC", "BC")
-    assert verdict(collection, 2) is Verdict.HOLDS
 
 
 def test_counts_that_no_table_has_prove_nothing() -> None:
