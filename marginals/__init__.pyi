@@ -34,7 +34,6 @@ from marginals.publishing.population import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess
-from marginals.publishing.single_tables import thin as thin
 from marginals.recoding.hilbert import hilbert as hilbert
 from marginals.recoding.recoded_file import verify_recoded as verify_recoded
 from marginals.recoding.sweep import sweep as sweep
@@ -77,5 +76,7 @@ from models.errors import TooManyCellsError as TooManyCellsError
 from models.tables.contingency_table import ContingencyTable as ContingencyTable
 from models.tables.hierarchy import Domain as Domain
 from models.tables.hierarchy import Hierarchy as Hierarchy
+
+# no thin any more: anonymize(table, policy, suppression=...) shows the rows of failing classes with * instead
 
 __version__: str

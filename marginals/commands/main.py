@@ -69,6 +69,7 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
         "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
         "--port": "a free port is taken, and its address printed",
         "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
+        "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
         "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
         "--seed": "in Python marginals.disclose takes one",
         "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",

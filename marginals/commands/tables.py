@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,13 +99,6 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
     "satisfies the policy too (lattice only).",
 )
-@click.option(
-    "--leave-out",
-    "left_out",
-    type=NumberRange(0, 1),
-    help="Largest share of rows that may be left out: each class loses the fewest with which the rest satisfies the policy, "
-    "or all of them. Readers who know who is in the table count them all the same (lattice only).",
-)
 @output("--out", help="CSV file for one generalized table: the best, or that of --levels.")
 @click.option(
     "--levels",
@@ -120,14 +112,12 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
     k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
     writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
-    sweep and hilbert generalize each class in its own way, and cannot keep min_cell; nor can --leave-out, which stands
-    without register = true, too.
+    sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
     \b
     Examples:
       marginals anonymize release.toml --out table.csv
       marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
-      marginals anonymize functional.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
     from marginals.say.table import written_table_lines
@@ -151,13 +141,9 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
         print_lines([] if as_json else lines)
 
 
-def _require_compatible(method: str, suppression: float, left_out: float | None, levels: str | None) -> None:
-    if left_out is not None and (suppression or levels is not None):
-        raise InputError("--leave-out stands without --suppression and --levels")
-    is_given = {"--suppression": suppression, "--leave-out": left_out is not None, "--levels": levels is not None}
-    for option in filter(is_given.get, is_given):
-        if method != "lattice":
-            raise InputError(f"{option} goes with the method lattice only")
+def _require_compatible(method: str, suppression: float, levels: str | None) -> None:
+    if method != "lattice" and (suppression or levels is not None):
+        raise InputError(f"{'--suppression' if suppression else '--levels'} goes with the method lattice only")
 
 
 _BEST = 10
@@ -174,15 +160,9 @@ class _Made(NamedTuple):
 
 
 def _made(
-    configured: "Config",
-    table: "Table",
-    progress: "Progress",
-    method: str,
-    suppression: float,
-    left_out: float | None,
-    levels: str | None,
+    configured: "Config", table: "Table", progress: "Progress", method: str, suppression: float, levels: str | None
 ) -> _Made:
-    """The single tables that are asked for, by the parameters of the command. Raises NothingPublishableError."""
+    """The single tables that are asked for. Raises NothingPublishableError."""
     from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
     from marginals.recoding.lattice import LatticeResult, published_table
@@ -191,15 +171,6 @@ def _made(
     policy, domain = configured.policy, table.domain
     if method != "lattice":
         return _recoded_locally(configured, table, method)
-    if left_out is not None:
-        thinned = marginals.thin(table, policy, left_out, progress)
-        if not thinned:
-            raise NothingPublishableError(
-                f"no single table satisfies the policy with at most {left_out:.1%} of its rows left out"
-            )
-        best_thinned = thinned[0]
-        lines = partial(single_table_lines, thinned, domain)
-        return _Made({"minimal": thinned}, best_thinned, lines, lambda: (best_thinned.recoding, 0))
     requirements = policy.requirements_of(table)
     if levels is None:
         result = marginals.anonymize(table, policy, progress, suppression)
@@ -232,8 +203,6 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.lattice import lattice_nodes
-    from marginals.recoding.sweep import class_order, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
     if (requirements.cell_size or 1) > 1:
@@ -248,25 +217,14 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    least, on_chains = requirements.class_size or 1, dict[str, int]()
-    if method == "sweep":
-        recoded = marginals.sweep(table, diversity, k=least)
-        if not sweeps_all(table):
-            swept = len(class_order(table, table.quasi_identifiers))
-            on_chains = {"swept": swept, "combinations": lattice_nodes(table.cube, table.quasi_identifiers)}
-    else:
-        recoded = marginals.hilbert(table, diversity, k=least)
+    recode = marginals.sweep if method == "sweep" else marginals.hilbert
+    recoded = recode(table, diversity, k=requirements.class_size or 1)
     kl_divergence = recoded.kl_divergence(table)
     lines = [
         f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     ]
-    if on_chains:
-        lines.append(
-            f"SWEEP went through {on_chains['swept']:,} of {on_chains['combinations']:,} combinations of levels, on chains "
-            "from all values as they are to all suppressed: all of them were too many."
-        )
-    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains}
+    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence}
     return _Made(answer, recoded, lambda _: lines, lambda: (recoded, 0))
 
 

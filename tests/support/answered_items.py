@@ -460,7 +460,6 @@ def look_at_table(number: int, session: Session) -> None:
     session.run("assess", "assess", "plain.toml", "--levels", "age0=1")
     session.run("anonymize", "anonymize", "release.toml", "--json", "--out", "lattice.csv")
     session.run("anonymize", "anonymize", "plain.toml", "--suppression", 0.1, "--out", "suppressed.csv")
-    session.run("anonymize", "anonymize", "plain.toml", "--leave-out", 0.1, "--out", "thinned.csv")
     for method in ("sweep", "hilbert"):
         session.run(method, "anonymize", "plain.toml", "--method", method, "--out", f"{method}.csv", "--json")
         session.run(method, "verify", f"{method}.csv", "--config", "plain.toml", "--json")
