@@ -37,8 +37,6 @@ from marginals.publishing.single_tables import assess as assess
 from marginals.recoding.hilbert import hilbert as hilbert
 from marginals.recoding.recoded_file import verify_recoded as verify_recoded
 from marginals.recoding.sweep import sweep as sweep
-from marginals.release.mixture import Mixture as Mixture
-from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
@@ -78,5 +76,7 @@ from models.tables.hierarchy import Domain as Domain
 from models.tables.hierarchy import Hierarchy as Hierarchy
 
 # no thin any more: anonymize(table, policy, suppression=...) shows the rows of failing classes with * instead
+# no mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
+# no Mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
 
 __version__: str

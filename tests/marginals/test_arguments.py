@@ -42,7 +42,6 @@ SHARES: dict[str, Callable[[Any], object]] = {
     "population": lambda share: marginals.assess(table, POLICY, population=share),
     "delta_presence": lambda share: marginals.Population(table, delta_presence=(0, share)),
     "bayes_optimal": lambda share: marginals.Population(table, bayes_optimal=(0.1, share)),
-    "weight": lambda share: marginals.mixture([release], [share]),
 }
 
 
