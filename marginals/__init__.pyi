@@ -28,7 +28,6 @@ from marginals.errors import TooLittleMemoryError as TooLittleMemoryError
 from marginals.errors import WorkerLostError as WorkerLostError
 from marginals.published_values import Part as Part
 from marginals.publishing.frontier import frontier as frontier
-from marginals.publishing.frontier import plot_frontier as plot_frontier
 from marginals.publishing.policy import Policy as Policy
 from marginals.publishing.population import Population as Population
 from marginals.publishing.publishing import publish as publish
@@ -75,6 +74,7 @@ from models.tables.contingency_table import ContingencyTable as ContingencyTable
 from models.tables.hierarchy import Domain as Domain
 from models.tables.hierarchy import Hierarchy as Hierarchy
 
+# no plot_frontier any more: frame.pivot_table("kl_divergence", "k", ["diversity", "strategy"]).plot(logx=True)
 # no thin any more: anonymize(table, policy, suppression=...) shows the rows of failing classes with * instead
 # no mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
 # no Mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
