@@ -70,6 +70,7 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
         "--port": "a free port is taken, and its address printed",
         "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
         "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
+        "--months": "publish each month's table with the same --ledger DIR",
         "--retract": "what was out counts for good; marginals verify NEW --replaces OLD notes what replaces it",
         "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
         "--seed": "in Python marginals.disclose takes one",

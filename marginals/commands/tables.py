@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
-    from marginals.publishing.publishing import Publication
     from marginals.publishing.searching import Progress
     from marginals.recoding.local_recoding import LocalRecoding
-    from marginals.steward import StewardFile
     from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
@@ -231,91 +229,48 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
-@click.option(
-    "--months",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 99),
-    help="More than one: a hospital whose patients come and go, published every month beside a ledger.",
-)
 @JSON
-def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
+def demo(folder: Path, rows: int, as_json: bool) -> None:
     """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
-    it for its steward to the new folder DIR. With --months it is a hospital which changes by 2 percent a month, and of each
-    month there are a table, a config, a release and a page.
+    it for its steward to the new folder DIR.
 
     \b
     Examples:
       marginals demo demo
-      marginals demo hospital --months 12
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
     from marginals.bundle.writing import require_folder
-    from marginals.demo import census_config, census_hierarchies, hospital_config, simulate_census, simulate_hospital
+    from marginals.demo import census_config, census_hierarchies, simulate_census
     from marginals.files import replace_folder
+    from marginals.steward import StewardFile, beside
 
     require_folder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time
-        tables = [simulate_census(rng, rows)] if months == 1 else simulate_hospital(rng, rows, months)
-        files = {}
-        for number, table in enumerate(tables, 1):
-            month = "" if months == 1 else f"-{number:02d}"
-            files[f"census{month}.csv"] = table.to_csv(index=False, lineterminator="\n")
-            files[f"release{month}.toml"] = hospital_config(f"census{month}.csv") if month else census_config()
+        files = {
+            "census.csv": simulate_census(rng, rows).to_csv(index=False, lineterminator="\n"),
+            "release.toml": census_config(),
+        }
         for attribute, values in census_hierarchies().items():
             files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
         try:
             replace_folder(folder, {path: text.encode() for path, text in files.items()})
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
-        configs = sorted(folder.glob("*.toml"))
-        ledger = folder / "ledger" if months > 1 else None
-        made = [_published(config, ledger, progress) for config in configs]
-    if ledger is not None:
-        _hand_over_months(made, ledger, as_json)
-        return
-    ((publication, page),) = made
+        out = folder / "release"
+        config, page = marginals.read_config(out.with_suffix(".toml")), StewardFile(beside(out), out)
+        publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint)
+        publication = written(publication, out, page)
     hand_over(publication, page, as_json)
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
-
-
-def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[Publication, StewardFile]":
-    """The publication of a config, written beside it, and where its steward's page is."""
-    from marginals.steward import StewardFile, beside
-
-    config = marginals.read_config(path)
-    out = path.with_suffix("")
-    page = StewardFile(beside(out), out)
-    publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint, ledger=ledger)
-    return written(publication, out, page), page
-
-
-def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Path, as_json: bool) -> None:
-    """Print who waits in each of some months."""
-    waits = [publication.steward.waiting for publication, _ in made]
-    paths = [str(publication.release.path) for publication, _ in made]
-    if as_json:
-        releases = [{"out": out, **plain(waiting)} for out, waiting in zip(paths, waits) if waiting is not None]
-        print_json({"ledger": str(ledger), "months": releases})
-        return
-    for release, waiting in zip((publication.release for publication, _ in made), waits):
-        if waiting is not None:
-            waited = f"{waiting.came:,} who came and {waiting.left:,} who left wait for a later one"
-            click.echo(f"{release.path}  {release.rows:,} patients; {waited}")
-    click.echo(
-        f"\nWho waits is for you alone; {made[0][1].path} says more. Look at what is out, and check two of the releases:"
-    )
-    click.echo(f"  marginals ledger {ledger}")
-    click.echo(f"  marginals verify {paths[0]} {paths[-1]}")
 
 
 @click.command()

@@ -22,6 +22,7 @@ import marginals
 from command_line import main as program
 from models import Collection, MaximumEntropy, Problem, SearchResult
 from project import data_folder
+from simulated_census import write_hospital
 
 SEED = 20261128
 Texts = dict[str, str]
@@ -308,9 +309,9 @@ def publish_demo(session: Session) -> None:
 
 
 def publish_hospital(session: Session) -> None:
-    session.run("demo", "demo", "hospital", "--rows", 1000, "--months", 3, "--json")
-    for month in ("01", "02", "03"):
-        session.keep_release(f"hospital/release-{month}")
+    for config in write_hospital(Path("hospital"), 1000, 3):
+        session.run("demo", "publish", config, "--out", config.with_suffix(""), "--ledger", "hospital/ledger", "--json")
+        session.keep_release(str(config.with_suffix("")))
     session.note("folder", "\n".join(sorted(str(path) for path in Path("hospital").rglob("*"))))
 
 
