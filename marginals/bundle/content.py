@@ -25,7 +25,7 @@ from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
-from marginals.named_rules import AppliedRule, JudgedRule
+from marginals.named_rules import AppliedRule
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
@@ -55,7 +55,7 @@ class Verification:
 
     checks: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
-    rules: tuple[JudgedRule, ...] = ()
+    rules: tuple[AppliedRule, ...] = ()
     smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
     published: "BundleContent | None" = field(default=None, compare=False, repr=False)
     crossing: tuple[Crossing, ...] = ()
