@@ -37,6 +37,8 @@ from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, c
 
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
+FITTED = ("fitted", "alike")
+"""Ladders that the table decides: by how often each value occurs, or also by which are alike."""
 LABEL_FORMS = ("numbers", "names")
 """Whether labels that look like numbers or intervals are such, or plain names."""
 COUNT = "count"
@@ -160,7 +162,7 @@ class Attribute:
             f"be a list of {', '.join(UNITS)}, each longer than the one before",
         ),
     )
-    ladder: str = setting("given", one_of(("given", "fitted")))
+    ladder: str = setting("given", one_of(("given", *FITTED)))
     population: Mapping[str, int] | None = field(
         default=None, hash=False, metadata={"key": Key(_are_counts, "be a count, 0 or more, for each value")}
     )
@@ -303,7 +305,7 @@ class Attribute:
     @property
     def is_fitted(self) -> bool:
         """Whether its levels are fitted to how often each value occurs."""
-        return self.ladder == "fitted"
+        return self.ladder in FITTED
 
     @property
     def first_merged(self) -> int:
