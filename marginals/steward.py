@@ -53,7 +53,7 @@ class FurtherBeside:
 
     left_out: tables that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
     combinations of fewer than `least` rows that were looked at, in so many `rounds` of exchanges. least: 1 if no
-    combination is claimed to be uncertain. note: why it could not be looked at. is_late: whether time ended the exchanges.
+    combination is claimed to be uncertain. is_late: whether the time was over before a proof beside more was found.
     """
 
     tables: "tuple[FurtherTable, ...]"
@@ -61,7 +61,6 @@ class FurtherBeside:
     small: int = 0
     rounds: int = 0
     least: int = 1
-    note: str = ""
     is_late: bool = False
 
     @property

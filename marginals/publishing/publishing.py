@@ -5,6 +5,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,11 @@ from marginals.arguments import require
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.writing import Entering
-from marginals.deadline import Seconds, within
+from marginals.deadline import SEARCH_CLOCK, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
-from marginals.publishing.further import further_tables_beside, require_further
+from marginals.publishing.further import further_tables_beside, proven_beside, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
@@ -110,6 +111,7 @@ def publish(
     imprint = NO_IMPRINT if isinstance(title, str) else title
     called = Imprint(title).title if isinstance(title, str) else title.title
     deadline = within(seconds)
+    choosing = deadline if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
     prepared = prepare(table, policy, progress, ledger)
 
     def released(further: tuple[Mask, ...]) -> tuple[BundleContent, Mapping[str, NamedLevels]]:
@@ -119,13 +121,15 @@ def publish(
 
     while True:
         search = searched(prepared, deadline, progress)
-        beside = further_tables_beside(prepared, search, deadline, progress)
+        beside = further_tables_beside(prepared, search, choosing, progress)
         further = () if beside is None else beside.masks
         published, named = released(further)
         masks = Chosen(search.result.cliques, further).masks
         if not (opened := opened_pairs(prepared, Collection.of(prepared.shown.cube, masks), published)):
             break
         prepared = narrowed(prepared, search, opened)
+    if beside is not None:
+        beside, (published, named) = proven_beside(beside, released, choosing, progress)
     progress("verifying", 0, 0)
     if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
         beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
