@@ -431,6 +431,23 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
 
 
+def test_nothing_of_a_table_that_is_left_out_is_in_the_bundle(tmp_path: Path) -> None:
+    """Beside its other tables (a, c) of the circle would make a combination certain; (d, e) does not."""
+    d, number = np.repeat([0, 1], 200), np.arange(400)
+    apart = {name: (d + (number % every == 0)) % 2 for name, every in (("d", 500), ("e", 4), ("f", 3))}
+    frame = pd.concat([circle(), pd.DataFrame(dict.fromkeys("abc", "2") | apart)]).fillna(0).astype(int, errors="ignore")
+    table = marginals.read_table(frame.astype(str), dict.fromkeys("abcdef", "quasi-identifier"))
+    core = [dict.fromkeys(pair, 0) for pair in ("ab", "bc", "cd", "df", "ef")]
+    policy = replace(POLICY, k_link=3, diversity=None, register=False, must_publish=core)
+    with_both, with_one = (
+        marginals.publish(table, replace(policy, further_tables=wanted))
+        for wanted in ([["a", "c"], ["d", "e"]], [["d", "e"]])
+    )
+    assert with_both.steward.beside is not None
+    assert [dict(table.domain.margin(own.mask)) for own in with_both.steward.beside.left_out] == [{"a": 0, "c": 0}]
+    assert told(with_both.release, tmp_path / "both") == told(with_one.release, tmp_path / "one")
+
+
 @pytest.mark.parametrize("preset", ["joint-proof", "more-pairs"])
 def test_both_presets_of_a_first_config_fit_together(tmp_path: Path, preset: str) -> None:
     options = ["--sensitive", "ill", "--quasi-identifiers", ",".join(NAMES), "--preset", preset]
