@@ -139,9 +139,7 @@ def _provable(
     with Workers(CHAINS if everything.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
         run = partial(_side_by_side, workers)
         try:
-            witnessing = Witnessing(
-                everything.cube, everything.masks, content.sensitive, beside.least, run, deadline
-            )
+            witnessing = Witnessing(everything.cube, everything.masks, content.sensitive, beside.least, run, deadline)
         except (TooManyCellsError, TimeOverError):
             return few, None
         witnesses = found = witnessing.look(inf, deadline)

@@ -435,7 +435,9 @@ def test_nothing_of_a_table_that_is_left_out_is_in_the_bundle(tmp_path: Path) ->
     """Beside its other tables (a, c) of the circle would make a combination certain; (d, e) does not."""
     d, number = np.repeat([0, 1], 200), np.arange(400)
     apart = {name: (d + (number % every == 0)) % 2 for name, every in (("d", 500), ("e", 4), ("f", 3))}
-    frame = pd.concat([circle(), pd.DataFrame(dict.fromkeys("abc", "2") | apart)]).fillna(0).astype(int, errors="ignore")
+    frame = (
+        pd.concat([circle(), pd.DataFrame(dict.fromkeys("abc", "2") | apart)]).fillna(0).astype(int, errors="ignore")
+    )
     table = marginals.read_table(frame.astype(str), dict.fromkeys("abcdef", "quasi-identifier"))
     core = [dict.fromkeys(pair, 0) for pair in ("ab", "bc", "cd", "df", "ef")]
     policy = replace(POLICY, k_link=3, diversity=None, register=False, must_publish=core)
