@@ -285,6 +285,7 @@ class Witnessing:
         self._finest = self._domain.margin(reduce(or_, public, 0))
         published = Collection.of(cube, public)
         self._published, self._seed = published, 0
+        _ = combined_margins(self._domain, public) if public else ()  # raises before what takes long
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()

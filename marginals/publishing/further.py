@@ -7,7 +7,7 @@ is found readers might be certain of it, so a further table that has a part in i
 is verified this is shown again from its files alone, as anybody can.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -22,7 +22,6 @@ from marginals.publishing.policy import Policy
 from marginals.publishing.searching import Prepared, Progress, Search
 from marginals.publishing.wanted import NO_FURTHER
 from marginals.steward import FurtherBeside
-from marginals.tables.group_names import NamedLevels
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import TimeOverError, TooManyCellsError
@@ -98,28 +97,23 @@ def further_tables_beside(
     return FurtherBeside(chosen, least=policy.least_certain)
 
 
-Content = tuple[BundleContent, Mapping[str, NamedLevels]]
-"""What is published, and the names of groups in it."""
-
-
 def proven_beside(
-    beside: FurtherBeside, released: Callable[[tuple[Mask, ...]], Content], deadline: Deadline, progress: Progress
-) -> tuple[FurtherBeside, Content]:
+    beside: FurtherBeside, released: Callable[[tuple[Mask, ...]], BundleContent], deadline: Deadline, progress: Progress
+) -> tuple[FurtherBeside, BundleContent]:
     """What is released of further tables: as many as are proven to make nothing certain, from its marginals alone.
 
-    Each time one was left out, possible tables are made anew, of what is published then. Two thirds of the time that is left
-    are for a proof; without one half of the tables are tried, those that gain most.
+    Each time one was left out, possible tables are made anew, of what is published then: nothing else is known of them.
+    Two thirds of the time left are for a proof; without one those half of the tables are tried that gain most.
     """
     while True:
-        content, named = released(beside.masks)
+        content = released(beside.masks)
         if not beside.tables or beside.least == 1:
-            return beside, (content, named)
+            return beside, content
         progress("witnesses", len(beside.left_out), len(beside.left_out) + len(beside.tables))
         trying = deadline.share(1.5)
         places, witnesses = _provable(content, beside, trying)
-        if witnesses is not None and len(places) == len(beside.tables):
-            beside = replace(beside, small=witnesses.small, rounds=witnesses.rounds)
-            return beside, (replace(content, witnesses=witnesses), named)
+        if len(places) == len(beside.tables):
+            return beside, replace(content, witnesses=witnesses)
         left_out = [table for place, table in enumerate(beside.tables) if place not in places]
         beside = replace(
             beside,
@@ -132,26 +126,25 @@ def proven_beside(
 def _provable(
     content: BundleContent, beside: FurtherBeside, deadline: Deadline
 ) -> tuple[Sequence[int], Witnesses | None]:
-    """The places of further tables that are proven to make nothing certain, or may be."""
-    everything, gains = content.everything, [table.gain for table in beside.tables]
-    places = list(range(len(gains)))
-    few = range(len(gains) // 2)
-    with Workers(CHAINS if everything.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
+    """The places of further tables beside which nothing stays open, and what shows that of all; or of half of them."""
+    published, further, half = content.everything, content.further, range(len(beside.tables) // 2)
+    with Workers(CHAINS if published.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
         run = partial(_side_by_side, workers)
         try:
-            witnessing = Witnessing(everything.cube, everything.masks, content.sensitive, beside.least, run, deadline)
+            witnessing = Witnessing(published.cube, published.masks, content.sensitive, beside.least, run, deadline)
         except (TooManyCellsError, TimeOverError):
-            return few, None
-        witnesses = found = witnessing.look(inf, deadline)
+            return half, None
+        all_found = found = witnessing.look(inf, deadline)
         if deadline.is_over and not found.clear_all:
-            return few, None
+            return half, None
         # one after the other the table that has a part in most open combinations for what it gains is left out
+        places = list(range(len(further)))
         while places and not found.clear_all:
-            blamed = found.blamed(everything.domain, {content.further[place]: gains[place] for place in places})
-            places = [place for place in places if blamed not in (content.further[place], None)]
-            witnessing.keep([*content.collection.masks, *(content.further[place] for place in places)])
+            blamed = found.blamed(published.domain, {further[place]: beside.tables[place].gain for place in places})
+            places = [place for place in places if blamed not in (further[place], None)]
+            witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
             found = witnessing.look(_ROUNDS_MORE, deadline)
-    return places, witnesses
+    return places, all_found
 
 
 def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:

@@ -193,12 +193,5 @@ def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | N
         yield (
             f"Left out again: {names}. Beside them readers might be certain of combinations of nonsensitive values that "
             f"have {counts_below(beside.least)} rows."
-            + (" The time limit ended the search for other rows beside them: more time may keep more." * beside.is_late)
-        )
-    if beside.least > 1 and beside.tables:
-        yield (
-            f"Combinations of nonsensitive values with {counts_below(beside.least)} rows that were looked at: "
-            f"{beside.small:,}. For each another table with the same published counts was found, in "
-            f"{number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or at least "
-            f"{beside.least:,}."
+            + (" The time limit ended the search for a proof beside them: more time may keep more." * beside.is_late)
         )
