@@ -70,11 +70,8 @@ def no_small_certain(
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
     else:
-        about = collection.cube, _public(collection.domain, collection.masks, sensitive), k
-        if witnesses is None or witnesses.about != about:
-            witnesses = _by_possible_tables(collection, sensitive, k, budget.deadline)
-        if witnesses is not None and witnesses.clear_all:
-            shown = witnesses.small
+        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
+        if shown is not None:
             return Finding(CRITERION, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), shown)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
     unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
@@ -98,19 +95,17 @@ def no_small_certain(
     return replace(unknown, examined=examined, note=note)
 
 
-def _by_possible_tables(
-    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline
-) -> "Witnesses | None":
-    """What possible tables clear in half of the time; None if none was found, or too much would be looked at."""
-    try:
-        witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
-    except (TimeOverError, TooManyCellsError):
-        return None
-    return witnessing.look(inf, deadline.share(2))
-
-
-def _public(domain: Domain, masks: Iterable[Mask], sensitive: AnyCollection[str]) -> tuple[Mask, ...]:
-    return tuple(sorted({nonsensitive_part(domain, mask, sensitive) for mask in masks} - {0}))
+def _cleared_by_possible_tables(
+    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Witnesses | None"
+) -> int | None:
+    """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
+    if witnesses is None or witnesses.of != (collection.cube, {*collection.masks}, {*sensitive}, k):
+        try:
+            witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
+        except (TimeOverError, TooManyCellsError):
+            return None
+        witnesses = witnessing.look(inf, deadline.share(2))
+    return witnesses.small if witnesses.clear_all else None
 
 
 def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, Mask] | None]:
@@ -212,17 +207,16 @@ _EXACT_ROWS = 2**24
 """Counts below this are exact as float32."""
 
 
-_About: TypeAlias = tuple[DataCube, tuple[Mask, ...], int]
-"""Published counts, the margins of nonsensitive attributes among them, and from how many rows on nothing is small."""
-
-
 class Witnesses(NamedTuple):
-    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared."""
+    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared.
+
+    of: published counts, the margins among them, sensitive attributes, and from how many rows on nothing is small.
+    """
 
     small: int
     rounds: int
     waiting: "tuple[OpenCells, ...]"
-    about: _About
+    of: tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int]
 
     @property
     def clear_all(self) -> bool:
@@ -280,12 +274,12 @@ class Witnessing:
         run: Runs = one_by_one,
         deadline: Deadline = NEVER,
     ) -> None:
-        self._cube, self._domain, self._sensitive, self._k, self._run = cube, cube.domain, sensitive, k, run
-        public = _public(self._domain, masks, sensitive)
+        self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
+        public = self._public(masks)
         self._finest = self._domain.margin(reduce(or_, public, 0))
         published = Collection.of(cube, public)
         self._published, self._seed = published, 0
-        _ = combined_margins(self._domain, public) if public else ()  # raises before what takes long
+        self._of = cube, {*masks}, {*sensitive}, k
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
@@ -313,7 +307,7 @@ class Witnessing:
             self._chains = [(codes, rng) for codes, rng, _ in done]
             self._made += 1
             idle = 0 if self._clear([stays for _, _, stays in done]) else idle + 1
-        return Witnesses(self._small, self._made, tuple(self._waiting), (self._cube, self._public, self._k))
+        return Witnesses(self._small, self._made, tuple(self._waiting), self._of)
 
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round, by what stays the same in this search: a process may have it as it was."""
@@ -342,15 +336,19 @@ class Witnessing:
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
-        self._open(_public(self._domain, masks, self._sensitive))
+        self._of = self._of[0], {*masks}, *self._of[2:]
+        self._open(self._public(masks))
 
-    def _open(self, public: tuple[Mask, ...]) -> None:
+    def _open(self, public: Sequence[Mask]) -> None:
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
         self._looked_at.update(new)
         opened = list(_opened(self._base, new, self._k))
         self._small += sum(len(some.keys) for some in opened)
         self._waiting.extend(opened)
-        self._public, self._tables = public, list(map(self._domain.margin, maximal_masks(public)))
+        self._tables = list(map(self._domain.margin, maximal_masks(public)))
+
+    def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
+        return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
 
 
 class _Move(NamedTuple):
