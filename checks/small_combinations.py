@@ -207,6 +207,9 @@ _EXACT_ROWS = 2**24
 """Counts below this are exact as float32."""
 
 
+_About: TypeAlias = tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int]
+
+
 class Witnesses(NamedTuple):
     """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared.
 
@@ -216,7 +219,7 @@ class Witnesses(NamedTuple):
     small: int
     rounds: int
     waiting: "tuple[OpenCells, ...]"
-    of: tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int]
+    of: _About
 
     @property
     def clear_all(self) -> bool:
@@ -279,7 +282,6 @@ class Witnessing:
         self._finest = self._domain.margin(reduce(or_, public, 0))
         published = Collection.of(cube, public)
         self._published, self._seed = published, 0
-        self._of = cube, {*masks}, {*sensitive}, k
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
@@ -336,7 +338,8 @@ class Witnessing:
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
-        self._of = self._of[0], {*masks}, *self._of[2:]
+        cube, _, sensitive, k = self._of
+        self._of = cube, {*masks}, sensitive, k
         self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:
