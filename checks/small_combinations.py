@@ -282,6 +282,7 @@ class Witnessing:
         self._finest = self._domain.margin(reduce(or_, public, 0))
         published = Collection.of(cube, public)
         self._published, self._seed = published, 0
+        self._of: _About = (cube, {*masks}, {*sensitive}, k)
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
