@@ -307,7 +307,7 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
         steward = marginals.publish(uneven, POLICY).steward
     assert steward.beside is not None
     assert not steward.beside.tables
-    assert "The time limit ended the search for other rows" in steward.page(steward).decode()
+    assert "The time limit ended the search for a proof" in steward.page(steward).decode()
 
 
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
