@@ -404,6 +404,14 @@ def test_a_number_of_tables_is_not_exceeded_and_takes_the_first(data: st.DataObj
     assert some == every[:number]
 
 
+def test_wanted_analyses_that_close_a_circle_come_first(table: Table) -> None:
+    circled = [("b", "c"), ("c", "d"), ("b", "d")]
+    policy = replace(POLICY, wanted=[{"attributes": list(pair)} for pair in circled], further_tables=1)
+    release = marginals.publish(table, policy).release
+    assert {frozenset(pair) for pair in circled} <= {frozenset(margin) for margin in release.margins}
+    assert set(*release.further) in map(set, circled)
+
+
 def circle() -> pd.DataFrame:
     """Counts of a, b and c whose three tables of pairs, each cell 0 or at least 3, admit no other, and one count is 2."""
     counts = dict(zip(product("01", repeat=3), (3, 0, 2, 3, 0, 0, 3, 0)))
