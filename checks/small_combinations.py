@@ -29,7 +29,7 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.inference.possible_tables import possible_table
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
@@ -99,7 +99,8 @@ def _cleared_by_possible_tables(
     collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Witnesses | None"
 ) -> int | None:
     """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
-    if witnesses is None or witnesses.of != (collection.cube, {*collection.masks}, {*sensitive}, k):
+    of = collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports)
+    if witnesses is None or witnesses.of != of:
         try:
             witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
         except (TimeOverError, TooManyCellsError):
@@ -207,13 +208,14 @@ _EXACT_ROWS = 2**24
 """Counts below this are exact as float32."""
 
 
-_About: TypeAlias = tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int]
+_About: TypeAlias = tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int, tuple[Support, ...]]
 
 
 class Witnesses(NamedTuple):
     """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared.
 
-    of: published counts, the margins among them, sensitive attributes, and from how many rows on nothing is small.
+    of: published counts, the margins among them, sensitive attributes, from how many rows on nothing is small, and which
+    combinations are possible.
     """
 
     small: int
@@ -282,7 +284,7 @@ class Witnessing:
         self._finest = self._domain.margin(reduce(or_, public, 0))
         published = Collection.of(cube, public)
         self._published, self._seed = published, 0
-        self._of: _About = (cube, {*masks}, {*sensitive}, k)
+        self._of: _About = (cube, {*masks}, {*sensitive}, k, ())
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
@@ -339,8 +341,8 @@ class Witnessing:
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
-        cube, _, sensitive, k = self._of
-        self._of = cube, {*masks}, sensitive, k
+        cube, _, sensitive, k, supports = self._of
+        self._of = cube, {*masks}, sensitive, k, supports
         self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:

@@ -139,7 +139,7 @@ def _provable(
             return half, None
         # one after the other the table that has a part in most open combinations for what it gains is left out
         places = list(range(len(further)))
-        while places and not found.clear_all:
+        while places and not found.clear_all and (len(places) == len(further) or not deadline.is_over):
             blamed = found.blamed(published.domain, {further[place]: beside.tables[place].gain for place in places})
             places = [place for place in places if blamed not in (further[place], None)]
             witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
