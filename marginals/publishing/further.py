@@ -32,9 +32,6 @@ from models.tables.hierarchy import Mask
 _ROUNDS_MORE = 3
 """Each time after a table was left out."""
 
-_TOGETHER = 3
-"""Attributes, at most, of an analysis that becomes a further table."""
-
 _ROWS_WORTH_PROCESSES = 2_000
 """A round of fewer takes not much longer than processes take to begin."""
 
@@ -73,7 +70,7 @@ def further_tables_beside(
 ) -> FurtherBeside | None:
     """The further tables by what they gain beside the core that a search found; None where none are wanted.
 
-    Analyses of nonsensitive attributes come first. A third of the time is for the choice, the rest for proofs.
+    Analyses of two nonsensitive attributes come first. A third of the time is for the choice, the rest for proofs.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further
@@ -82,8 +79,8 @@ def further_tables_beside(
     domain = table.domain
     core = Collection.of(table.cube, search.result.cliques)
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
-    analyses = (each.attributes for each in policy.analyses if 1 < len(each.attributes) <= _TOGETHER)
-    wanted = wish.wanted or [names for names in analyses if set(names) <= set(nonsensitive)]
+    pairs = [each.attributes for each in policy.analyses if len(each.attributes) == 2]
+    wanted = wish.wanted or [names for names in pairs if {*names} <= {*nonsensitive}]
     limits = FurtherLimits(len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels)
 
     def allowed(mask: Mask) -> bool:
