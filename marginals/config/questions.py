@@ -27,7 +27,8 @@ reviewed = false
 class Question:
     """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
 
-    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns.
+    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns,
+    and one without columns about all of them.
     """
 
     columns: tuple[str, ...]
@@ -42,7 +43,7 @@ class Question:
             )
         columns, reason = ", ".join(map(column_name, self.columns)), f"{self.reason[:1].upper()}{self.reason[1:]}."
         if self.role is None:
-            return f"{columns}: {self.reason}."
+            return f"{columns}: {self.reason}." if self.columns else f"{self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
             return f"{columns}: shall {'it' if one else 'they'} stay left out? {reason}"
