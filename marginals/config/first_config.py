@@ -43,6 +43,9 @@ from marginals.tables.values import NumberFormat, number_text
 _MOST_PAIRS = 10
 """Impossible pairs that are proposed."""
 
+_AS_THE_REST = 1.0
+"""The weight of a table that nobody asked for: no more than what the whole counts."""
+
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
 
@@ -250,12 +253,15 @@ class InitialConfig:
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
                 f"alone = {_list(alone)}\n"
             )
-        belong = {
-            frozenset(pair): pair
+        belong = [
+            pair
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
-        }
-        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()])) + self._impossible()
+        ]
+        wishes = {frozenset(pair): self._wanted(pair, _AS_THE_REST) for pair in belong}
+        chosen = self.guessed.chosen.wanted
+        wishes.pop(frozenset(chosen), None)
+        return text + self._wanted(chosen, WEIGHT) + "".join(wishes.values()) + self._impossible()
 
     def _impossible(self) -> str:
         pairs = self.counted.impossible
@@ -266,7 +272,7 @@ class InitialConfig:
             text += f"[[data.impossible]]\n{labels}confirmed = false\n"
         return f"\n{text}" if pairs else ""
 
-    def _wanted(self, names: Sequence[str]) -> str:
+    def _wanted(self, names: Sequence[str], weight: float) -> str:
         used = [quoted(name) for name in names if name in self.guessed.used]
         out = [name for name in names if name not in self.guessed.used]
         text = "\n" if names else ""
@@ -274,7 +280,7 @@ class InitialConfig:
             text += (
                 f"# Wanted, but left out above: {one_line(', '.join(out))}. Give it a role there, and add it here.\n"
             )
-        return text + (f"[[search.wanted]]\nattributes = {_list(used)}\nweight = {WEIGHT}\n" if used else "")
+        return text + (f"[[search.wanted]]\nattributes = {_list(used)}\nweight = {weight}\n" if used else "")
 
 
 def initial_config(
