@@ -205,7 +205,8 @@ class InitialConfig:
             and f"{_list(map(_number, guess.apart))}        # groups by themselves: many rows have them",
             "prefixes": guess.prefixes and list(guess.prefixes),
             "dates": guess.dates and quoted(guess.dates),
-            "ladder": guess.is_fitted and '"fitted"',
+            "ladder": guess.ladder and quoted(guess.ladder),
+            "label_form": guess.is_named and '"names"        # codes, which lie in no order',
             "missing": guess.missing != "drop" and f'"{guess.missing}"        # "drop": rows without one are left out',
         }
         if guess.role.is_used:
@@ -330,7 +331,8 @@ _ROLES = """\
 #                                    each value: the value, what it becomes first, what it becomes next, ..., *
 #   ladder = "fitted"                steps that are fitted to the table, alone or with one of these: rare values are
 #                                    merged with their neighbours, or with those nearest in the hierarchy, more at each
-#                                    step; "given": only the steps that are given
+#                                    step; "alike": with those that are most alike by the other columns that others may
+#                                    know, which a release then tells of them; "given": only the steps that are given
 # With none of these, the column is published as it is or not at all; if published, the release lists all its values.
 # A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
 # at this table, can be published whole: labels = "public".
