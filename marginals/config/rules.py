@@ -462,11 +462,11 @@ ROLES = (
     ),
     _sensitive(lambda f: _surely(f.name), "its name says {found.word}, which is about {found.about}"),
     _sensitive(
-        lambda f: _surely(f.said.description), "its description says {found.word}, which is about {found.about}"
-    ),
-    _sensitive(
         lambda f: f.values_meaning if f.values_meaning and f.values_meaning.is_sure else None,
         "its values look like {found.about}",
+    ),
+    _sensitive(
+        lambda f: _surely(f.said.description), "its description says {found.word}, which is about {found.about}"
     ),
     _sensitive(
         lambda f: f.values_meaning, "its values look like {found.about}", question="the values look like {found.about}"

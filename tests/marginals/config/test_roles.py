@@ -251,6 +251,34 @@ def test_columns_that_are_called_alike_are_treated_alike(tmp_path: Path) -> None
     assert first.roles["roomk"] is Role.QUASI_IDENTIFIER
 
 
+def test_what_is_spent_is_told_by_the_names_of_goods_beside_an_income(tmp_path: Path) -> None:
+    frame = drawn(["1.5", "2.5", "7"], ("wfood", "ehous", "pfood", "income"))
+    first = init(frame, tmp_path)
+    assert first.with_role("sensitive") == {"wfood", "ehous", "income"}
+    assert "income" in first.columns["wfood"]["question"]
+    assert init(frame.drop(columns="income"), tmp_path).with_role("sensitive") == set()
+
+
+def test_columns_whose_names_begin_alike_and_that_have_the_same_few_answers_are_asked_about_six_at_once(
+    tmp_path: Path,
+) -> None:
+    names = ["natrace", "natfare", "natspac", "natsoc", "natsci", "natmass", "natpark"]
+    first = init(drawn(["1", "2", "3"], [*names, "naming"]).assign(natural=["1", "2"] * 200), tmp_path)
+    assert first.with_role("sensitive") == {*names}
+    asked = [own["columns"] for own in first.questions if "begin alike" in own["reason"]]
+    assert asked == [names[:6], names[6:]]
+    assert init(drawn(["1", "2", "3"], names[:4]), tmp_path).with_role("sensitive") == set()
+
+
+def test_opinions_about_spending_are_no_income(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"c86": np.repeat([1, 2, 3], [80, 60, 60]), "sex": ["f", "m"] * 100})
+    labels = {"c86": {1: "too little", 2: "about right", 3: "too much"}}
+    said = {"c86": "spending on improving the conditions of poor people"}
+    frame.to_stata(tmp_path / "t.dta", write_index=False, value_labels=labels, variable_labels=said)
+    found = init(tmp_path / "t.dta", tmp_path).columns["c86"]
+    assert (found["role"], "opinions" in found["why"]) == ("sensitive", True)
+
+
 def test_questions_with_the_same_answers_are_those_of_a_survey(tmp_path: Path) -> None:
     answers = ["never", "sometimes", "often", "always"]
     rng = np.random.default_rng(5)
