@@ -45,6 +45,9 @@ from marginals.tables.values import NumberFormat, number_text
 _MOST_PAIRS = 10
 """Impossible pairs that are proposed."""
 
+_AS_THE_REST = 1.0
+"""The weight of a table that nobody asked for: no more than what the whole counts."""
+
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
 
@@ -221,7 +224,8 @@ class InitialConfig:
             and f"{_list(map(_number, guess.apart))}        # groups by themselves: many rows have them",
             "prefixes": guess.prefixes and list(guess.prefixes),
             "dates": guess.dates and quoted(guess.dates),
-            "ladder": guess.is_fitted and '"fitted"',
+            "ladder": guess.ladder and quoted(guess.ladder),
+            "label_form": guess.is_named and '"names"        # codes, which lie in no order',
             "missing": guess.missing != "drop" and f'"{guess.missing}"        # "drop": rows without one are left out',
         }
         if guess.role.is_used:
@@ -269,12 +273,15 @@ class InitialConfig:
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
                 f"alone = {_list(alone)}\n"
             )
-        belong = {
-            frozenset(pair): pair
+        belong = [
+            pair
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
-        }
-        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()])) + self._impossible()
+        ]
+        wishes = {frozenset(pair): self._wanted(pair, _AS_THE_REST) for pair in belong}
+        chosen = self.guessed.chosen.wanted
+        wishes.pop(frozenset(chosen), None)
+        return text + self._wanted(chosen, WEIGHT) + "".join(wishes.values()) + self._impossible()
 
     def _impossible(self) -> str:
         pairs = self.counted.impossible
@@ -285,7 +292,7 @@ class InitialConfig:
             text += f"[[data.impossible]]\n{labels}confirmed = false\n"
         return f"\n{text}" if pairs else ""
 
-    def _wanted(self, names: Sequence[str]) -> str:
+    def _wanted(self, names: Sequence[str], weight: float) -> str:
         used = [quoted(name) for name in names if name in self.guessed.used]
         out = [name for name in names if name not in self.guessed.used]
         text = "\n" if names else ""
@@ -293,7 +300,7 @@ class InitialConfig:
             text += (
                 f"# Wanted, but left out above: {one_line(', '.join(out))}. Give it a role there, and add it here.\n"
             )
-        return text + (f"[[search.wanted]]\nattributes = {_list(used)}\nweight = {WEIGHT}\n" if used else "")
+        return text + (f"[[search.wanted]]\nattributes = {_list(used)}\nweight = {weight}\n" if used else "")
 
 
 def initial_config(
@@ -344,7 +351,8 @@ _ROLES = """\
 #                                    each value: the value, what it becomes first, what it becomes next, ..., *
 #   ladder = "fitted"                steps that are fitted to the table, alone or with one of these: rare values are
 #                                    merged with their neighbours, or with those nearest in the hierarchy, more at each
-#                                    step; "given": only the steps that are given
+#                                    step; "alike": with those that are most alike by the other columns that others may
+#                                    know, which a release then tells of them; "given": only the steps that are given
 # With none of these, the column is published as it is or not at all; if published, the release lists all its values.
 # A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
 # at this table, can be published whole: labels = "public".

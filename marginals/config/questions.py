@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comment
     from marginals.config.rules import Guess
 
 _WIDTH = 118
+_MOST_ASKED = 6
+"""Columns of one question, at most: of more nobody thinks of each."""
 
 NOT_REVIEWED = """\
 # Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.
@@ -60,13 +62,17 @@ class Question:
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
-    """What is asked, each reason once for each role, without evidence last. asked: column, reason or "", role."""
+    """What is asked, by reason and role, of a few columns at once, without evidence last. asked: column, reason or "", role."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
         if reason:
             groups.setdefault((reason, role), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] == UNKNOWN)
-    return [Question(tuple(names), reason, role) for (reason, role), names in ordered]
+    return [
+        Question(tuple(names[first : first + _MOST_ASKED]), reason, role)
+        for (reason, role), names in ordered
+        for first in range(0, len(names), _MOST_ASKED)
+    ]
 
 
 def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
