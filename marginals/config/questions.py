@@ -146,9 +146,9 @@ def unconfirmed_lines(
     unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
 ) -> Iterator[str]:
     """Which values that harm and which roles, those first that `init` asked about, nobody has confirmed in a file."""
-    if waiting := [name for name, attribute in attributes.items() if attribute.harmful and not attribute.confirmed]:
+    if waiting := [name for name, attribute in attributes.items() if attribute.harmless and not attribute.confirmed]:
         yield (
-            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmful in {config}, "
+            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmless in {config}, "
             "then write confirmed = true beside it."
         )
     if not unconfirmed:
