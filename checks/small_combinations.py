@@ -49,11 +49,17 @@ Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
 
-def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+def no_small_certain(
+    collection: Collection,
+    sensitive: AnyCollection[str],
+    k: int,
+    budget: Budget = FULL,
+    witnesses: "Witnesses | None" = None,
+) -> Finding:
     """Whether published tables prove no combination of nonsensitive values that is looked at to have 1 .. k-1 rows.
 
     Holds with a junction tree and k-combinatorial anonymity, else where possible tables clear each that is looked at. Fails
-    with one that programs of three attributes find.
+    with one that programs of three attributes find. witnesses: of a search that is over, taken if they are of these tables.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -64,7 +70,7 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
     if not collection.is_decomposable:
-        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline)
+        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
         if shown is not None:
             return Finding(CRITERION, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), shown)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
@@ -90,16 +96,18 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
 
 
 def _cleared_by_possible_tables(
-    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline
+    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Witnesses | None"
 ) -> int | None:
     """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
-    try:
-        witnessing = Witnessing(
-            collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2), supports=collection.supports
-        )
-    except (TimeOverError, TooManyCellsError):
-        return None
-    witnesses = witnessing.look(inf, deadline.share(2))
+    supports = tuple(collection.supports)
+    if witnesses is None or witnesses.of != (collection.cube, {*collection.masks}, {*sensitive}, k, supports):
+        try:
+            witnessing = Witnessing(
+                collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2), supports=supports
+            )
+        except (TimeOverError, TooManyCellsError):
+            return None
+        witnesses = witnessing.look(inf, deadline.share(2))
     return witnesses.small if witnesses.clear_all else None
 
 
@@ -202,12 +210,20 @@ _EXACT_ROWS = 2**24
 """Counts below this are exact as float32."""
 
 
+_About: TypeAlias = tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int, tuple[Support, ...]]
+
+
 class Witnesses(NamedTuple):
-    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared."""
+    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared.
+
+    of: published counts, the margins among them, sensitive attributes, from how many rows on nothing is small, and which
+    combinations are possible.
+    """
 
     small: int
     rounds: int
     waiting: "tuple[OpenCells, ...]"
+    of: _About
 
     @property
     def clear_all(self) -> bool:
@@ -271,7 +287,8 @@ class Witnessing:
         supports: Sequence[Support] = (),
     ) -> None:
         self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
-        self._supports, self._seed = supports, 0
+        self._supports, self._seed = tuple(supports), 0
+        self._of: _About = (cube, {*masks}, {*sensitive}, k, self._supports)
         self._published = Collection.of(cube, self._fixed(masks), supports)
         self._finest = self._domain.margin(reduce(or_, self._published.masks, 0))
         self._begin(deadline)
@@ -301,7 +318,7 @@ class Witnessing:
             self._chains = [(codes, rng) for codes, rng, _ in done]
             self._made += 1
             idle = 0 if self._clear([stays for _, _, stays in done]) else idle + 1
-        return Witnesses(self._small, self._made, tuple(self._waiting))
+        return Witnesses(self._small, self._made, tuple(self._waiting), self._of)
 
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round, by what stays the same in this search: a process may have it as it was."""
@@ -332,6 +349,8 @@ class Witnessing:
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
+        cube, _, sensitive, k, supports = self._of
+        self._of = cube, {*masks}, sensitive, k, supports
         public = self._public(masks)
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
         self._looked_at.update(new)

@@ -5,7 +5,8 @@ real table is one. Any margins will do, with a junction tree or without: rows ex
 no count of that attribute alone, until E, by how much all cells are off together, is 0.
 
 1. *Sweeps*: rows that agree in most of what tables show beside an attribute are paired, and exchange its values by the rule
-   of Metropolis, at a falling temperature. Some sweeps look at no other attribute, so that every table of rows can be reached from every other one.
+   of Metropolis, at a falling temperature. Some sweeps look at no other attribute, so that every table of rows can be
+   reached from every other one.
 2. *Directed exchanges*, once few cells are off: a row of a cell with too many, and of all rows nearly like it one that is
    drawn by what is then off (heat bath).
 3. *Two exchanges at once* where single ones no longer help: each that begins in a cell that is off has a linear hash of what
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, localcontext
 from functools import cached_property
+from hashlib import blake2b
 from math import prod
 
 import numpy as np
@@ -151,6 +153,11 @@ class _Counts:
             free.append(is_free)
             begin += len(counts)
         return cls(names, collection.cube.total, tuple(margins), np.concatenate(counted), np.concatenate(free))
+
+    @property
+    def digest(self) -> int:
+        """A number that the counts decide, and nothing else: by it a table is drawn, whoever makes it."""
+        return int.from_bytes(blake2b(self.published.astype("<i4").tobytes(), digest_size=15).digest(), "little")
 
     @cached_property
     def showing(self) -> tuple[tuple[int, ...], ...]:
@@ -507,7 +514,8 @@ def possible_table(collection: Collection, seed: int = 0, deadline: Deadline = N
     None where none was found: there may be one, or not. The same counts and seed give the same table. What was found is
     counted again, as any other rows are, since proofs rest on it. Raises TooManyCellsError for margins of too many cells.
     """
-    counts, random = _Counts.of(collection), _Random(seed)
+    counts = _Counts.of(collection)
+    random = _Random(counts.digest + seed)
     search = _Search(counts, _start(collection, counts, random), random)
     if not search.mend(deadline):
         return None
