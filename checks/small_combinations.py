@@ -272,8 +272,7 @@ class Witnessing:
     deadline ends it. Sensitive values go along where one margin has all of them, since any table of the other values can be
     given them then; else the margins that show them say more about the others, and are among those that stay as they are.
 
-    Its parameters are the question, who works on it, and when to stop. Raises TooManyCellsError for too many margins,
-    TimeOverError where no table was found in time.
+    Raises TooManyCellsError for too many margins, TimeOverError where no table was found in time.
     """
 
     def __init__(
@@ -286,6 +285,7 @@ class Witnessing:
         deadline: Deadline = NEVER,
         supports: Sequence[Support] = (),
     ) -> None:
+        """Its parameters are the question, who works on it, and when to stop."""
         self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
         self._supports, self._seed = tuple(supports), 0
         self._of: _About = (cube, {*masks}, {*sensitive}, k, self._supports)
