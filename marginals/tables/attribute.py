@@ -433,7 +433,8 @@ class Attribute:
             return Hierarchy.from_rows(sorted(hierarchy.rows(), key=lambda row: tuple(reversed(row))))
         if not ordered:
             raise HierarchyError("it has no values")
-        return Hierarchy.flat((self.is_fitted and consecutive(ordered)) or in_order(ordered))
+        is_filled = self.is_fitted and not self.has_names
+        return Hierarchy.flat((is_filled and consecutive(ordered)) or in_order(ordered))
 
 
 def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
