@@ -29,7 +29,8 @@ reviewed = false
 class Question:
     """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
 
-    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns.
+    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns,
+    and one without columns about all of them.
     """
 
     columns: tuple[str, ...]
@@ -44,7 +45,7 @@ class Question:
             )
         columns, reason = ", ".join(map(column_name, self.columns)), f"{self.reason[:1].upper()}{self.reason[1:]}."
         if self.role is None:
-            return f"{columns}: {self.reason}."
+            return f"{columns}: {self.reason}." if self.columns else f"{self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
             return f"{columns}: shall {'it' if one else 'they'} stay left out? {reason}"
@@ -145,9 +146,9 @@ def unconfirmed_lines(
     unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
 ) -> Iterator[str]:
     """Which values that harm and which roles, those first that `init` asked about, nobody has confirmed in a file."""
-    if waiting := [name for name, attribute in attributes.items() if attribute.harmful and not attribute.confirmed]:
+    if waiting := [name for name, attribute in attributes.items() if attribute.harmless and not attribute.confirmed]:
         yield (
-            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmful in {config}, "
+            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmless in {config}, "
             "then write confirmed = true beside it."
         )
     if not unconfirmed:

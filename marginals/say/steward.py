@@ -205,19 +205,10 @@ def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | N
             f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it "
             f"took off the total variation of its attributes: {'; '.join(gains)}."
         )
-    if beside.note:
-        yield f"No further table is published, since rare combinations beside them could not be looked at: {beside.note}."
-    elif beside.left_out:
+    if beside.left_out:
         names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in beside.left_out)
         yield (
             f"Left out again: {names}. Beside them readers might be certain of combinations of nonsensitive values that "
             f"have {counts_below(beside.least)} rows."
-            + (" The time limit ended the search for other rows beside them: more time may keep more." * beside.is_late)
-        )
-    if beside.least > 1 and beside.tables and not beside.note:
-        yield (
-            f"Combinations of nonsensitive values with {counts_below(beside.least)} rows that were looked at: "
-            f"{beside.small:,}. For each another table with the same published counts was found, in "
-            f"{number_of(beside.rounds, 'round')} of exchanges between rows, in which it has none, or at least "
-            f"{beside.least:,}."
+            + (" The time limit ended the search for a proof beside them: more time may keep more." * beside.is_late)
         )
