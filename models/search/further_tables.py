@@ -135,7 +135,7 @@ class _Choice:
 
     def _fits(self, mask: Mask) -> bool:
         masks = (mask, *(table.mask for table in self.tables))
-        if not self._limits.crossing_levels and any(self._domain.crosses(mask, m) for m in (*self._published, *masks)):
+        if not self._limits.crossing_levels and any(self._domain.crossings(mask, (*self._published, *masks))):
             return False
         return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
 
