@@ -40,7 +40,7 @@ MOST_WORK = 30_000
 """Verdicts, and two for each new entropy, after which a search ends; a walk ends after half of it."""
 
 _OF_STAIRS = 0.6
-"""Share of that if levels must not cross: edges are stairs of levels, and a round asks for fewer verdicts in the same time."""
+"""Share of that work if levels must not cross: edges are stairs of levels, and verdicts are fewer in the same time."""
 
 _MOST_WALKS = 12
 """Walks of a search, at most."""
