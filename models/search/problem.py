@@ -602,7 +602,7 @@ class Problem:
         """Whether two margins may show two attributes at crossing levels."""
         return self._pruning.crossing_levels
 
-    def may_go_with(self, margin: Mask, cliques: Iterable[Mask]) -> bool:
+    def may_go_with(self, margin: Mask, cliques: AnyCollection[Mask]) -> bool:
         """Whether levels of a margin cross those of no other one, as `Domain.crossings` says, or may."""
         return self.crossing or not any(self.cube.domain.crossings(margin, cliques))
 
