@@ -6,7 +6,6 @@ from decimal import Decimal
 from itertools import count
 from urllib.parse import urlencode
 
-import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
@@ -14,7 +13,7 @@ from marginals.charts import ladder_picture
 from marginals.errors import InputError
 from marginals.files import csv_text
 from marginals.names import level_names
-from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
+from marginals.tables.attribute import MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import attribute_in, put
 from marginals.window.rendering import FieldError
@@ -37,9 +36,7 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-    one_way_table = table.cube.table(table.domain.mask({name: 0}))
-    counts[one_way_table.column(name, 0)] = one_way_table.counts
+    counts = table.cube.table(table.domain.mask({name: 0})).dense()
     attribute = config.source.attributes.get(name, Attribute("ignored"))
     return window.page(
         "levels.html",
@@ -77,8 +74,7 @@ def save(window: Window, request: Request) -> Response:
             attribute_toml["start"] = _number(form["start"].strip(), "start")
         if kind == "dates":
             put(attribute_toml, "dates", _listed(form.get("dates", "")))
-        fitted = attribute_toml.get("ladder") if attribute_toml.get("ladder") in FITTED else FITTED[0]
-        put(attribute_toml, "ladder", fitted if form.get("ladder") == "fitted" else None)
+        put(attribute_toml, "ladder", "fitted" if form.get("ladder") == "fitted" else None)
 
     return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
 
