@@ -39,6 +39,7 @@ from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues
+    from checks.small_combinations import Witnesses
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -96,7 +97,8 @@ class BundleContent:
     None where nothing is said. rules: what they demand is among the claims. turnover_known: whether readers know that people
     come and go between releases. where: the part of the table whose rows are counted. labels: what labels tell readers of
     the values that they stand for; None where the release does not say that. impossible: pairs of labels that everybody
-    knows nobody to have. Raises InputError for further tables of which it is not known what they tell (`further_fault`).
+    knows nobody to have. witnesses: possible tables that were made of these marginals already. Raises InputError for
+    further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
@@ -113,6 +115,7 @@ class BundleContent:
     further: tuple[Mask, ...] = ()
     imprint: Imprint = NO_IMPRINT
     impossible: tuple[ImpossiblePair, ...] = ()
+    witnesses: "Witnesses | None" = None
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):
@@ -240,7 +243,7 @@ class BundleContent:
             except MarginalsError as error:
                 findings[claim] = undecided(counted, str(error))
                 continue
-            result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
+            result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels, self.witnesses))
             findings[claim] = self._as_far_as_said(counted, result)
         checks, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
         return Verification(checks, smallest_sensitive=self.smallest_sensitive, crossing=crossing)

@@ -298,10 +298,8 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 @click.option(
     "--preset",
     type=click.Choice(["joint-proof", "more-pairs"]),
-    default="joint-proof",
-    show_default=True,
-    help="Demands that fit together: a proof of all tables jointly, or further tables of pairs beside those with a junction "
-    "tree, by which nobody can be certain of rare combinations that are looked at.",
+    help="Demands that fit together: a proof of all tables jointly, as long as nobody says otherwise, or further tables of "
+    "pairs beside those with a junction tree, by which nobody can be certain of rare combinations that are looked at.",
 )
 @output(
     "--out",
@@ -335,7 +333,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     header, person = _header_lines(said["header"]), said["person"]
     people = () if person is None else _named(person) or ("",)
     chosen = Chosen(sensitive, public, ignored, people, header=header, sheet=said["sheet"])
-    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS[said["preset"]])
+    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,), release_at)
     if not target.force:
         refuse_to_replace(out)

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.table import is_told, values_at
 from marginals.tables.values import NumberFormat
-from models.arrays import BoolArray, CountArray, IndexArray
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -121,16 +122,22 @@ def population_sizes(hierarchy: Hierarchy, counts: Mapping[str, int]) -> CountAr
 
 
 def attribute_ladder(
-    naming: GroupNaming, base_counts: CountArray, k: int, inside: BoolArray | None = None
+    naming: GroupNaming,
+    base_counts: CountArray,
+    k: int,
+    profiles: CountArray | None = None,
+    inside: BoolArray | None = None,
 ) -> Hierarchy:
     """The base values of a hierarchy, and levels above them whose smallest groups have more and more rows.
 
     naming: of the groups, with the hierarchy before, and the level to start from: of intervals and dates the finest bands,
     of all else the values themselves. Numbers and bands are merged with their neighbours, others with those that are nearest
-    in the hierarchy, of several that of fewest rows. base_counts: rows, or people of a population, of each base value, shape
-    (naming.given.size(0),). k: rows that the groups of the finest fitted level have at least. A level is noted for each of
-    the sizes of `thresholds` that gives a new one, and all of them nest. Their names are those that a release of the finest
-    fitted level would have; a release makes its own (`GroupNaming.named`).
+    in the hierarchy. base_counts: rows, or people of a population, of each base value, shape (naming.given.size(0),). k:
+    rows that the groups of the finest fitted level have at least. A level is noted for each of the sizes of `thresholds`
+    that gives a new one, and all of them nest. Their names are those that a release of the finest fitted level would have; a
+    release makes its own (`GroupNaming.named`).
+    profiles: tables of the base values with other attributes, side by side, shape (naming.given.size(0), columns); of values
+    that are as near, those are merged which are most alike by these, and without them those of fewest rows.
     inside: which base values are those of a part of the table; where the finest bands tell it from the rest, all levels do.
     What a ladder tells of the table: every group that is merged at a size holds a value with fewer rows.
 
@@ -142,20 +149,30 @@ def attribute_ladder(
     >>> attribute_ladder(jobs, np.array([30, 12, 3, 2]), 4).labels
     (('clerk', 'cook', 'smith', 'tailor'), ('clerk', 'cook', 'other job'), ('clerk', 'cook and other job'), ('*',))
     """
-    ladder, finest = unnamed_ladder(naming, base_counts, k, inside), naming.start + 1
+    ladder, finest = unnamed_ladder(naming, base_counts, k, profiles, inside), naming.start + 1
     return ladder if finest >= ladder.height else naming.named(ladder, finest, base_counts, k).hierarchy
 
 
-def unnamed_ladder(naming: GroupNaming, base_counts: CountArray, k: int, inside: BoolArray | None = None) -> Hierarchy:
+def unnamed_ladder(
+    naming: GroupNaming,
+    base_counts: CountArray,
+    k: int,
+    profiles: CountArray | None = None,
+    inside: BoolArray | None = None,
+) -> Hierarchy:
     """Return the ladder of `attribute_ladder` with numbers in place of names."""
     given, start = naming.given, naming.start
     lifted = given.lift(0, start)
     counts = np.zeros(given.size(start), dtype=np.int64)
     np.add.at(counts, lifted, base_counts)
+    if profiles is not None:
+        lifted_profiles = np.zeros((len(counts), profiles.shape[1]), dtype=np.int64)
+        np.add.at(lifted_profiles, lifted, profiles)
+        profiles = lifted_profiles
     apart = None if inside is None or not is_told(given, inside, start) else values_at(given, inside, start)
     labels, parents = [given.labels[0]], []
     below = np.arange(given.size(0))
-    for number, partition in enumerate(_levels(naming, counts, k, apart), 1):
+    for number, partition in enumerate(_levels(naming, counts, k, profiles, apart), 1):
         groups = partition[lifted]
         parent = np.empty(len(labels[-1]), dtype=np.intp)
         parent[below] = groups
@@ -166,14 +183,16 @@ def unnamed_ladder(naming: GroupNaming, base_counts: CountArray, k: int, inside:
     return replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
 
 
-def _levels(names: GroupNaming, counts: CountArray, k: int, inside: BoolArray | None) -> Iterator[Partition]:
+def _levels(
+    names: GroupNaming, counts: CountArray, k: int, profiles: CountArray | None, inside: BoolArray | None
+) -> Iterator[Partition]:
     """The partitions of the values of the level to start from that become levels, from the finest to the last below `*`."""
     sizes = thresholds(k, int(counts.sum()))
     last = np.arange(len(counts))
     if names.start:
         yield last
     sides = [last] if inside is None else _sides(names, inside)
-    for partition in _side_by_side([_of_side(names, counts, sizes, side) for side in sides], sides):
+    for partition in _side_by_side([_of_side(names, counts, profiles, sizes, side) for side in sides], sides):
         if len(np.unique(partition[counts > 0])) < 2:
             return
         if partition.max() < last.max():
@@ -210,13 +229,16 @@ def _side_by_side(of_sides: Sequence[Iterator[Partition]], sides: Sequence[Index
         yield whole
 
 
-def _of_side(names: GroupNaming, counts: CountArray, sizes: Sequence[int], side: IndexArray) -> Iterator[Partition]:
+def _of_side(
+    names: GroupNaming, counts: CountArray, profiles: CountArray | None, sizes: Sequence[int], side: IndexArray
+) -> Iterator[Partition]:
     """The partitions of some of the values, which are sorted, numbered from 0."""
     if names.scale is None:
         hierarchy = names.given
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
+        own_profiles = None if profiles is None else profiles[side]
         apart = next((place for place, value in enumerate(side.tolist()) if value == names.missing), None)
-        yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, apart)
+        yield from partitions_in_tree(counts[side], paths[:, side].astype(np.intp), sizes, own_profiles, apart)
         return
     members = set(side.tolist())
     ordered = [value for value in names.scale.order.tolist() if value in members]
@@ -239,3 +261,42 @@ def keeps_missing_apart(given: Hierarchy) -> bool:
     if not code or given.labels[0][code] != MISSING:
         return False
     return all((given.lift(0, level) == given.lift(0, level)[code]).sum() == 1 for level in range(given.height))
+
+
+MOST_VALUES = 2_000
+"""Values of an attribute of which each is compared with each."""
+
+_MOST_OF_ANOTHER = 50
+"""Values of another attribute that are told apart: many rare ones would make all values look different."""
+
+
+class CodedColumn(NamedTuple):
+    """The base value of each row in one column. codes: shape (rows,)."""
+
+    hierarchy: Hierarchy
+    codes: CodeArray
+
+
+def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
+    """The tables of a column with each of some others, side by side: shape (base values, values of all the others).
+
+    Another column is taken at the finest level with at most 50 values. counts: how often each row stands in the table.
+    Raises InputError where the column has too many values to compare each with each.
+
+    >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])
+    >>> columns = CodedColumn(towns, np.array([0, 0, 1])), CodedColumn(jobs, np.array([0, 1, 1]))
+    >>> profiles(columns[0], columns[1:], np.array([5, 1, 3])).tolist()
+    [[5, 1], [0, 3]]
+    """
+    size = column.hierarchy.size(0)
+    if size > MOST_VALUES:
+        raise InputError(
+            f'it has {size:,} values, and ladder = "alike" compares each with each, {MOST_VALUES:,} at most; take "fitted"'
+        )
+    tables = [np.zeros((size, 0), dtype=np.int64)]
+    for hierarchy, codes in others:
+        level = next(at for at in range(hierarchy.height + 1) if hierarchy.size(at) <= _MOST_OF_ANOTHER)
+        width = hierarchy.size(level)
+        cells = column.codes.astype(np.intp) * width + hierarchy.lift(0, level)[codes]
+        tables.append(np.bincount(cells, counts, minlength=size * width).astype(np.int64).reshape(size, width))
+    return np.hstack(tables)

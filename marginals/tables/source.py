@@ -34,12 +34,14 @@ from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
+    CodedColumn,
     are_counted,
     attribute_ladder,
     base_counts,
     keeps_missing_apart,
     population_hierarchy,
     population_sizes,
+    profiles,
 )
 from marginals.tables.opening import engine_refusals
 from marginals.tables.people import (
@@ -231,12 +233,26 @@ class Reading:
         counts = rows.counts if whole else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
+        counted: dict[str, CountArray] = {}
         for column in self.attributes:
             codes = rows.codes[column] if whole else rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
-            base_codes[column] = narrow[codes]
+            base_codes[column], counted[column] = narrow[codes], sizes
+        by_likeness = {}
+        for column in self._by_likeness:
+            known = [  # not the sensitive ones, so that no level depends on these
+                CodedColumn(hierarchies[name], base_codes[name])
+                for name, role in self.roles.items()
+                if name != column and role is Role.QUASI_IDENTIFIER
+            ]
+            try:
+                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
+            except InputError as error:
+                raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
+            by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
+        hierarchies |= by_likeness
         return Domain.of(hierarchies), base_codes, complete
 
     def complete(self, rows: DistinctRows) -> BoolArray:
@@ -253,6 +269,11 @@ class Reading:
 
         limit: cells that fit into memory.
         """
+        if self._by_likeness:
+            raise InputError(
+                f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
+                'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
+            )
         occurring = engine.values(list(self.attributes))
         known = self.grouping(occurring)
         columns = {column: (known._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
@@ -294,7 +315,7 @@ class Reading:
     def _is_by_counts(self, column: str) -> bool:
         attribute = self.attributes[column]
         is_apart = attribute.role is Role.SENSITIVE and attribute.counts_missing
-        return column not in self.part and not is_apart
+        return attribute.ladder != "alike" and column not in self.part and not is_apart
 
     def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
         naming: dict[str, GroupNaming | KeptNames] = {}
@@ -309,6 +330,10 @@ class Reading:
                 naming[column] = GroupNaming.over(column, attribute, ladder, is_observed=self.observed)
         return naming
 
+    @property
+    def _by_likeness(self) -> list[str]:
+        return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
+
     def _texts(self, column: str, texts: Values) -> Values:
         """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
         attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
@@ -319,10 +344,12 @@ class Reading:
     def _no_row(self) -> InputError:
         return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
 
-    def _recoding(self, column: str, texts: Values, sizes: CountArray) -> tuple[Hierarchy, Recoding]:
+    def _recoding(
+        self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
+    ) -> tuple[Hierarchy, Recoding]:
         """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
-        sizes: rows that count with each value.
+        sizes: rows that count with each value. alike: tables of the base values with other columns, to fit a ladder by.
         """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring, numbers = sizes > 0, self.numbers[column]
@@ -361,22 +388,23 @@ class Reading:
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
             fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to)
+            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
         return hierarchy, recoding
 
-    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray) -> Hierarchy:
+    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray, alike: CountArray | None) -> Hierarchy:
         # Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
         attribute, part = self.attributes[column], self.part.get(column)
         if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(given):
             known = given.restricted_to(range(given.size(0) - 1))
             naming = GroupNaming.of(column, attribute, known, is_observed=self.observed)
+            profiles = None if alike is None else alike[:-1]
             inside = None if part is None else part[:-1]
-            return attribute_ladder(naming, counts[:-1], self.k, inside).with_value_apart(MISSING)
+            return attribute_ladder(naming, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
         naming = GroupNaming.of(column, attribute, given, is_observed=self.observed)
-        return attribute_ladder(naming, counts, self.k, part)
+        return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
         attribute = self.attributes[column]

@@ -11,7 +11,7 @@ from checks.privacy_constraint import too_many_margins
 from marginals.errors import InputError
 from marginals.publishing.policy import SENSITIVE_MARGINS
 from marginals.publishing.wanted import WEIGHT
-from marginals.tables.attribute import Role
+from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.policy import want
@@ -144,7 +144,7 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[Button]]]:
 def _for_attribute(settings: Mapping[str, Any], name: str) -> list[Button]:
     stated = settings.get("attributes", {}).get(name, {})
     leave_out = (f"Leave {name} out", {"remedy": "ignore", "attribute": name})
-    if stated.get("ladder") == "fitted" or stated.get("role") == Role.SENSITIVE.value:
+    if stated.get("ladder") in FITTED or stated.get("role") == Role.SENSITIVE.value:
         return [leave_out]
     return [(f"Fit the levels of {name} to the table", {"remedy": "fit", "attribute": name}), leave_out]
 

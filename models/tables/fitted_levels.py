@@ -23,6 +23,12 @@ from models.arrays import CountArray
 Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
+FREQUENT = 5
+"""Times the size that groups must reach: a group of more rows keeps its name where likeness decides, and others remain.
+
+A name tells all values of its group or none, and a rare one is named nowhere.
+"""
+
 SEVERAL, WITH_APART = 1, 4
 """The least rows beyond the first size of a group of several values, and of a group of some values and missing ones.
 
@@ -48,19 +54,24 @@ def partitions_in_tree(
     counts: CountArray,
     paths: NDArray[np.integer[Any]],
     sizes: Sequence[int],
+    profiles: NDArray[np.number[Any]] | None = None,
     apart: int | None = None,
 ) -> Iterator[Partition]:
     """Return a partition for each size, of values in a tree: a group is merged with the smallest of the deepest common node.
 
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
-    ascending thresholds in rows. apart: the value of rows without one. Merging those whose rows are distributed most alike
-    over other attributes gave no less divergence, and made the levels depend on more of the table (design 4.9).
+    ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
+    columns); with them a group is merged with the most alike of the deepest common node, with which these tables lose
+    least in total variation, of those that have at most `FREQUENT` times the size. apart: the value of rows without one.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
     [[0, 0, 1, 2], [0, 0, 1, 1]]
+    >>> none, sick = np.zeros((2, 4), dtype=int), np.array([[9, 0], [0, 2], [7, 0], [0, 7]])
+    >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), none, [5, 8], sick)]
+    [[0, 1, 2, 1], [0, 1, 0, 1]]
     """
-    return _InTree(counts, paths, apart).partitions(sizes)
+    return _InTree(counts, paths, profiles, apart).partitions(sizes)
 
 
 class _Groups:
@@ -80,6 +91,7 @@ class _Groups:
         self._rows_outside = 0 if outside is None else int(counts[outside])
         self._missing = missing if missing is not None and counts[missing] else None
         self._smallest = sorted((rows, name) for name, rows in self.rows.items())  # a heap, since it ascends
+        self.size = 0
 
     def nearest(self, name: int) -> int:
         raise NotImplementedError
@@ -93,6 +105,7 @@ class _Groups:
 
     def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
         for size in sizes:
+            self.size = size
             # No merging may tell how small the value outside is, as it would if that joined last.
             if self._rows_outside < size:
                 self._take_in(size)
@@ -181,9 +194,15 @@ class _InOrder(_Groups):
 
 
 class _InTree(_Groups):
-    """Groups of values in a tree: the smallest under the deepest common node is near."""
+    """Groups of values in a tree: the smallest or the most alike under the deepest common node is near."""
 
-    def __init__(self, counts: CountArray, paths: NDArray[np.integer[Any]], apart: int | None) -> None:
+    def __init__(
+        self,
+        counts: CountArray,
+        paths: NDArray[np.integer[Any]],
+        profiles: NDArray[np.number[Any]] | None,
+        apart: int | None,
+    ) -> None:
         super().__init__(counts, outside=None, missing=apart)
         # The node of each level that all of a group lie under, -1 if they lie under several or the group is gone.
         self._paths = np.where(counts > 0, paths, -1)
@@ -196,6 +215,7 @@ class _InTree(_Groups):
             for node, part in zip(found.tolist(), np.split(names[order], starts[1:])):
                 self._under[level, node] = part
         self._sizes = counts.copy()
+        self._profiles = None if profiles is None else profiles.astype(np.float64)
 
     def nearest(self, name: int) -> int:
         for node in enumerate(self._paths[:, name].tolist()):
@@ -203,10 +223,17 @@ class _InTree(_Groups):
             under = self._under[node] = under[self._paths[node[0], under] == node[1]]
             others = under[under != name]
             if len(others):
-                return int(others[np.lexsort((others, self._sizes[others]))[0]])
+                sizes, rows, lost = self._sizes[others], self.rows[name], np.zeros(len(others))
+                if self._profiles is not None:
+                    difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
+                    lost = np.round(difference.sum(axis=1) / (rows + sizes), 9)
+                    lost[sizes > FREQUENT * self.size] = np.inf
+                return int(others[np.lexsort((others, sizes, lost))[0]])
         raise AssertionError("all values lie under the root")
 
     def absorb(self, name: int, gone: int) -> None:
+        if self._profiles is not None:
+            self._profiles[name] += self._profiles[gone]
         self._sizes[name] += self._sizes[gone]
         self._paths[self._paths[:, name] != self._paths[:, gone], name] = -1
         self._paths[:, gone] = -1

@@ -46,7 +46,7 @@ EXAMPLES = (
     "adjusted-entropy:2.5 may disclose flu",
     'alpha:0.25 of HIV, "of age"',
     'at-most:20 of HIV, "of age"',
-    'odds:2,5 of HIV, "of age"',
+    'odds:2,5 may disclose HIV, "of age"',
     "beta-likeness:0.5",
     "bayes-optimal:0.1,0.6",
     "belief-difference:0.2",
@@ -248,7 +248,7 @@ FURTHER = {
     "adjusted-entropy": ("2 may disclose a",),
     "alpha": ("1/2 of a",),
     "at-most": ("20 of a", "50 of a, b", "90 of a, b, c"),
-    "odds": ("2,5", "3,10 of a", "2,30 of a, b", "1,0"),
+    "odds": ("2,5", "3,10 may disclose a", "2,30 may disclose a, b", "1,0"),
 }
 
 

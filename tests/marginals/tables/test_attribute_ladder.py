@@ -19,6 +19,10 @@ TOWNS = Hierarchy.from_rows(
 KINDS = {
     "towns": (Attribute("quasi-identifier", hierarchy=TOWNS, ladder="fitted"), st.sampled_from("abcdefghi")),
     "jobs": (Attribute("quasi-identifier", ladder="fitted"), st.sampled_from(["cook", "clerk", "smith", "nun"])),
+    "towns that are alike": (
+        Attribute("quasi-identifier", hierarchy=TOWNS, ladder="alike"),
+        st.sampled_from("abcdefghi"),
+    ),
     "ages": (Attribute("quasi-identifier", ladder="fitted"), st.integers(-2, 12).map(str)),
     "bands": (Attribute("quasi-identifier", ladder="fitted"), st.sampled_from(["<18", "18-24", "25-64", "65+"])),
     "codes": (
@@ -162,10 +166,71 @@ def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_nu
     assert answers[0:2] == pytest.approx(answers[2:4])
 
 
+def by_likeness(ladder="alike", hierarchy=None, ill=None, rows=1):
+    """Jobs of which the rare ones are alike in pairs by sex."""
+    jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (15, 0), "miner": (0, 14)}
+    people = [
+        (job, sex) for job, counts in jobs.items() for sex, count in zip("fm", counts) for _ in range(count * rows)
+    ]
+    frame = pd.DataFrame(people, columns=["job", "sex"])
+    frame["ill"] = ill or "no"
+    job = Attribute("quasi-identifier", hierarchy=hierarchy, ladder=ladder)
+    roles = {"job": job, "sex": "quasi-identifier", "ill": "sensitive"}
+    return marginals.read_table(frame, roles, k=5).domain.hierarchy("job")
+
+
 def groups(hierarchy, level):
     values = hierarchy.labels[0]
     lifted = hierarchy.lift(0, level)
     return {frozenset(v for v, g in zip(values, lifted) if g == group) for group in set(lifted.tolist())}
+
+
+def test_rare_values_join_those_that_are_alike_and_by_size_alone_those_of_fewest_rows():
+    assert {"nun", "nurse"} in groups(by_likeness(), 1)
+    assert {"smith", "miner"} in groups(by_likeness(), 1)
+    assert {"nun", "smith"} in groups(by_likeness("fitted"), 1)
+
+
+def test_a_frequent_value_keeps_its_name_beside_a_rare_one_that_is_like_it():
+    """Beside 4 nuns 40 nurses would be named nowhere; 15 nurses are few."""
+    for many, expected in ((15, {"nun", "nurse"}), (40, {"nun", "smith"})):
+        jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (many, 0), "miner": (0, many)}
+        rows = [(job, sex) for job, own in jobs.items() for sex, count in zip("fm", own) for _ in range(count)]
+        roles = {"job": Attribute("quasi-identifier", ladder="alike"), "sex": "quasi-identifier"}
+        table = marginals.read_table(pd.DataFrame(rows, columns=["job", "sex"]), roles, k=5)
+        assert expected in groups(table.domain.hierarchy("job"), 1)
+
+
+def test_numbers_that_are_names_lie_in_no_order():
+    """Codes 1 and 5 are alike, and 2 and 4; no code is made up between those that occur."""
+    codes = {"1": (4, 0), "2": (0, 4), "4": (0, 9), "5": (9, 0), "9": (30, 30)}
+    rows = [(code, sex) for code, own in codes.items() for sex, count in zip("fm", own) for _ in range(count)]
+    roles = {"code": Attribute("quasi-identifier", ladder="alike", label_form="names"), "sex": "quasi-identifier"}
+    hierarchy = marginals.read_table(pd.DataFrame(rows, columns=["code", "sex"]), roles, k=5).domain.hierarchy("code")
+    assert groups(hierarchy, 1) == {frozenset({"1", "5"}), frozenset({"2", "4"}), frozenset({"9"})}
+    assert hierarchy.has_names
+    assert set(hierarchy.labels[1]) == {"9", "other code", "other code 2"}
+
+
+def test_a_hierarchy_comes_before_likeness():
+    rows = [
+        ("nun", "church", "*"),
+        ("clerk", "church", "*"),
+        *((job, "other", "*") for job in ("cook", "smith", "nurse", "miner")),
+    ]
+    assert {"nun", "clerk"} in groups(by_likeness(hierarchy=Hierarchy.from_rows(rows)), 1)
+
+
+def test_levels_by_likeness_do_not_depend_on_what_is_sensitive():
+    rng = np.random.default_rng(0)
+    assert by_likeness().labels == by_likeness(ill=rng.choice(["yes", "no"], 113).tolist()).labels
+
+
+def test_too_many_values_to_compare_are_refused():
+    frame = pd.DataFrame({"code": [f"c{number}" for number in range(2001)], "sex": "f"})
+    roles = {"code": Attribute("quasi-identifier", ladder="alike"), "sex": "quasi-identifier"}
+    with pytest.raises(marginals.InputError, match=r"'code' .*2,001 values, .*2,000 at most; take \"fitted\""):
+        marginals.read_table(frame, roles)
 
 
 @pytest.mark.parametrize("how", [{"intervals": [0.5]}, {"intervals": [5]}, {"dates": ["month"]}, {"prefixes": [2]}, {}])

@@ -49,7 +49,7 @@ ATTRIBUTES: dict[str, Attribute | str] = {
     "bmi": Attribute("quasi-identifier", intervals=[0.5, 2.5, 5], start=18.5),
     "seen": Attribute("quasi-identifier", dates=["day", "quarter", "year"]),
     "district": Attribute("quasi-identifier", prefixes=[3], ladder="fitted"),
-    "work": Attribute("quasi-identifier", ladder="fitted"),
+    "work": Attribute("quasi-identifier", ladder="alike"),
     "illness": "sensitive",
     "id": "identifier",
 }

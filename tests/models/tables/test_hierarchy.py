@@ -478,11 +478,11 @@ def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
             if some and alone is not None and rows(alone) < size:
                 own, other = some[0], alone
             elif len(some) > 1 and rows(some[0]) < size:
-                own, other = some[0], nearest(some[0], some[1:], rows, first)
+                own, other = some[0], nearest(some[0], some[1:], rows, first, size)
             elif some and alone is not None and rows(some[0]) < size:
                 own, other = some[0], alone
             elif len(some) > 1 and scarce:
-                own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first)
+                own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first, size)
             elif scarce and alone is not None:
                 own, other = scarce[0], alone
             else:
@@ -497,7 +497,7 @@ def as_sets(partition):
 
 
 def neighbours(apart):
-    def nearest(group, others, rows, _first):
+    def nearest(group, others, rows, _first, _size):
         ordered = {g - {apart}: g for g in others}
         own = group - {apart}
         lower = ordered.get(max((g for g in ordered if max(g) < min(own)), key=max, default=None))
@@ -555,20 +555,43 @@ def trees(draw, values):
     return np.array([*paths, [0] * values])
 
 
+@pytest.mark.parametrize("with_profiles", [False, True])
 @given(sizes_of_values, growing, st.data())
-def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(counts, sizes, data):
+def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with_profiles, counts, sizes, data):
+    """The smallest; with profiles that with which their tables lose least: total variation before and after.
+
+    What has more than five times the size keeps its name as long as another is left.
+    """
     paths = data.draw(trees(len(counts)))
+    split = [data.draw(st.integers(0, count)) for count in counts]
+    profiles = np.array([(part, count - part) for part, count in zip(split, counts)])
     missing = data.draw(st.none() | st.just(len(counts) - 1))
 
     def common(group, other):
         own = [value for value in group | other if counts[value]]
         return next(level for level, nodes in enumerate(paths.tolist()) if len({nodes[value] for value in own}) == 1)
 
-    def nearest(group, others, rows, first):
-        return min(others, key=lambda each: (common(group, each), rows(each), first(each)))
+    def lost(group, other, rows):
+        merged = profiles[sorted(group | other)].sum(axis=0)
+        sides = ((profiles[sorted(own)].sum(axis=0), rows(own)) for own in (group, other))
+        return round(
+            float(sum(np.abs(own - merged * size / (rows(group) + rows(other))).sum() for own, size in sides)), 9
+        )
+
+    def nearest(group, others, rows, first, size):
+        return min(
+            others,
+            key=lambda each: (
+                common(group, each),
+                with_profiles and rows(each) > 5 * size,
+                lost(group, each, rows) if with_profiles and rows(each) <= 5 * size else 0,
+                rows(each),
+                first(each),
+            ),
+        )
 
     expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups, missing=missing))
-    found = list(partitions_in_tree(np.array(counts), paths, sizes, missing))
+    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles if with_profiles else None, missing))
     with_rows = {value for value, count in enumerate(counts) if count}
     for partition, sets in zip(found, expected, strict=True):
         assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}
