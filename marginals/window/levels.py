@@ -13,7 +13,7 @@ from marginals.charts import ladder_picture
 from marginals.errors import InputError
 from marginals.files import csv_text
 from marginals.names import level_names
-from marginals.tables.attribute import MISSING, Attribute, Role
+from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import attribute_in, put
 from marginals.window.rendering import FieldError
@@ -74,7 +74,8 @@ def save(window: Window, request: Request) -> Response:
             attribute_toml["start"] = _number(form["start"].strip(), "start")
         if kind == "dates":
             put(attribute_toml, "dates", _listed(form.get("dates", "")))
-        put(attribute_toml, "ladder", "fitted" if form.get("ladder") == "fitted" else None)
+        fitted = attribute_toml.get("ladder") if attribute_toml.get("ladder") in FITTED else FITTED[0]
+        put(attribute_toml, "ladder", fitted if form.get("ladder") == "fitted" else None)
 
     return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
 
