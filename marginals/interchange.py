@@ -252,6 +252,22 @@ __all__ = [
 ]
 
 
+_TAKEN_OUT = {
+    "write_arx_hierarchies": "the folder hierarchies of a bundle has them, for ARX with the separator ,",
+    "write_interaction_graph": "networkx.write_graphml(networkx.relabel_nodes(release.interaction_graph(), str), path)",
+    "write_junction_tree": "release.junction_tree() is a graph of networkx, which writes it in many formats",
+    "write_rows": "rows_writer(path)(release.sample(rows, seed))",
+}
+"""What does the work of a function that is no more."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
+
+
 def to_pgmpy(release: Modelled) -> Any:
     """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
     try:

@@ -359,9 +359,11 @@ class Selection(SelectedModel):
     rows: FrequencyTable
     reselect: Again
 
-    def __getattr__(self, name: str) -> Any:
-        instead = " any more: bootstrap(100) says how sure each edge is" if name == "average" else ""
-        raise AttributeError(f"a Selection has no {name!r}{instead}")
+    if not TYPE_CHECKING:  # types know the methods that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = " any more: bootstrap(100) says how sure each edge is" if name == "average" else ""
+            raise AttributeError(f"a Selection has no {name!r}{instead}")
 
     def __repr__(self) -> str:
         if self.search.strategy == "given":
