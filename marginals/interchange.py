@@ -114,10 +114,11 @@ def _factor(
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
+def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
     """What writes rows to a file by its suffix, or as CSV to standard output. Raises InputError before any row is drawn."""
     if path is None:
         return _print_csv
+    path = path_of(path)
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
     file = output_file(path)
