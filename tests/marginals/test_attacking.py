@@ -288,7 +288,11 @@ def test_what_likeness_tells_is_not_examined_at_whatever_level_it_merged(tmp_pat
     """Counts of each value are published, yet that b and c were merged tells of tables with other columns."""
     rng = np.random.default_rng(0)
     jobs, towns = np.repeat(list("abc"), [40, 12, 12]), np.repeat(["n", "s", "s"], [40, 12, 12])
-    roles = {"job": Attribute("quasi-identifier", ladder="alike"), "town": "quasi-identifier", "sex": "quasi-identifier"}
+    roles = {
+        "job": Attribute("quasi-identifier", ladder="alike"),
+        "town": "quasi-identifier",
+        "sex": "quasi-identifier",
+    }
     frame = pd.DataFrame({"job": jobs, "town": towns, "sex": rng.choice(["f", "m"], 64)})
     table = marginals.read_table(frame, roles, k=5)
     policy = marginals.Policy(k_link=5, base="none")

@@ -194,7 +194,14 @@ def test_rare_values_join_those_that_are_alike_and_by_size_alone_those_of_fewest
 def test_a_frequent_value_keeps_its_name_beside_a_rare_one_that_is_like_it():
     """Beside 4 nuns 40 nurses would be named nowhere; 15 nurses are few."""
     for many, expected in ((15, {"nun", "nurse"}), (40, {"nun", "smith"})):
-        jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (many, 0), "miner": (0, many)}
+        jobs = {
+            "clerk": (20, 20),
+            "cook": (18, 18),
+            "nun": (4, 0),
+            "smith": (0, 4),
+            "nurse": (many, 0),
+            "miner": (0, many),
+        }
         rows = [(job, sex) for job, own in jobs.items() for sex, count in zip("fm", own) for _ in range(count)]
         roles = {"job": Attribute("quasi-identifier", ladder="alike"), "sex": "quasi-identifier"}
         table = marginals.read_table(pd.DataFrame(rows, columns=["job", "sex"]), roles, k=5)
