@@ -206,7 +206,7 @@ def along_hilbert(sample: Sample) -> Mixture:
 
 
 def swept(sample: Sample) -> Mixture:
-    return recoded(sample, sweep(sample.table, DIVERSITY, k=K))
+    return recoded(sample, sweep(sample.table, f"functional:0.99,{L}", k=K))
 
 
 def classes_of_mondrian(sample: Sample, different: int) -> np.ndarray:

@@ -156,8 +156,7 @@ def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least:
     if not any(not mask & ~margin for margin in collection.masks):
         return False
     table, hierarchy = collection.cube.table(mask), domain.hierarchy(name)
-    counts = np.zeros([domain.hierarchy(attribute).size(level) for attribute, level in levels.items()], dtype=np.int64)
-    counts[table.column(name, shown), table.column(other, levels[other])] = table.counts
+    counts = table.dense(levels)
     above = hierarchy.lift(excluded.levels[name], shown)
     room = (counts[above] * ~excluded.of_first(name)).sum(axis=1)
     needed = least + hierarchy.leaf_counts(shown)[above] - 1

@@ -43,7 +43,6 @@ from checks.risk.attackers import distance_from_root
 from checks.risk.disclosure import best_of_each, frontier, precedes, require_bound
 from checks.risk.harm import harmonic_shares, risk
 from marginals import Attribute, Role, read_hierarchy, read_rows
-from marginals.publishing.frontier import pyplot
 from models import CountArray, IndexArray
 
 DATA = Path(os.environ.get("MARGINALS_DATA") or Path(__file__).parents[2] / "shared" / "data")
@@ -262,7 +261,11 @@ FIGURES: dict[int, Sequence[Callable[[Experiment], Iterator[Figure]]]] = {
 def plot(figures: Sequence[Figure], folder: Path) -> None:
     """One picture for each table that has one in the paper."""
     folder.mkdir(parents=True, exist_ok=True)
-    plt = pyplot()
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
     for figure in figures:
         if figure.name not in PLOTS:
             continue

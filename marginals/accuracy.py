@@ -441,8 +441,7 @@ class _Comparing:
     def _pair(self, names: tuple[str, str]) -> dict[str, float]:
         domain, margin = self.cube.domain, dict.fromkeys(names, 0)
         data = self.cube.table(domain.mask(margin))
-        counts = np.zeros([domain.hierarchy(name).size(0) for name in names], dtype=np.int64)
-        counts[data.codes] = data.counts
+        counts = data.dense()
         shares = counts / max(self.cube.total, 1)
         expected = {name: model.expected(margin) / max(model.total, 1) for name, model in self.models.items()}
         errors = {name: float(np.maximum(shares - released, 0.0).sum()) for name, released in expected.items()}

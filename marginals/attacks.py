@@ -604,9 +604,7 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
-    table = truth.cube.table(truth.domain.mask(margin))
-    counts = np.zeros([truth.domain.hierarchy(a).size(level) for a, level in margin.items()], dtype=np.int64)
-    counts[tuple(table.column(a, level) for a, level in margin.items())] = table.counts
+    counts = truth.cube.table(truth.domain.mask(margin)).dense(margin)
     return MarginBounds(counts, counts, True)
 
 

@@ -114,10 +114,11 @@ def _factor(
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def rows_writer(path: Path | None) -> Callable[[pd.DataFrame], None]:
+def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
     """What writes rows to a file by its suffix, or as CSV to standard output. Raises InputError before any row is drawn."""
     if path is None:
         return _print_csv
+    path = path_of(path)
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
     file = output_file(path)
@@ -250,6 +251,22 @@ __all__ = [
     "uai_text",
     "write_uai",
 ]
+
+
+_TAKEN_OUT = {
+    "write_arx_hierarchies": "the folder hierarchies of a bundle has them, for ARX with the separator ,",
+    "write_interaction_graph": "networkx.write_graphml(networkx.relabel_nodes(release.interaction_graph(), str), path)",
+    "write_junction_tree": "release.junction_tree() is a graph of networkx, which writes it in many formats",
+    "write_rows": "rows_writer(path)(release.sample(rows, seed))",
+}
+"""What does the work of a function that is no more."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
 
 
 def to_pgmpy(release: Modelled) -> Any:

@@ -359,9 +359,11 @@ class Selection(SelectedModel):
     rows: FrequencyTable
     reselect: Again
 
-    def __getattr__(self, name: str) -> Any:
-        instead = " any more: bootstrap(100) says how sure each edge is" if name == "average" else ""
-        raise AttributeError(f"a Selection has no {name!r}{instead}")
+    if not TYPE_CHECKING:  # types know the methods that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = " any more: bootstrap(100) says how sure each edge is" if name == "average" else ""
+            raise AttributeError(f"a Selection has no {name!r}{instead}")
 
     def __repr__(self) -> str:
         if self.search.strategy == "given":
@@ -402,13 +404,12 @@ class Selection(SelectedModel):
         """
         return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.refused_moves)
 
-    def trace(self, every: int = 1) -> pd.DataFrame:
+    def trace(self) -> pd.DataFrame:
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
 
         `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
-        every: only each so-many-th step, and always the best and the last one. Raises InputError where it is below 1.
         """
-        frame = search_trace(self.search, self.model.total, self.problem.objective, every)
+        frame = search_trace(self.search, self.model.total, self.problem.objective)
         return frame.assign(move=[_plain(move) for move in frame["move"]])
 
     def tests(self) -> pd.DataFrame:

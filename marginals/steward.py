@@ -155,20 +155,18 @@ def _head(path: Path, otherwise: bytes = b"") -> bytes:
         return otherwise
 
 
-def search_trace(search: SearchResult, rows: int, objective: Objective = KL, every: int = 1) -> "pd.DataFrame":
-    """Return one line a step; the index counts all steps from 0. every: only each so-many-th, the best and the last one.
+def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> "pd.DataFrame":
+    """Return one line a step.
 
     Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective, wanted analyses not counted;
     `criterion`, the objective after the step (NaN where it is a stopping rule only); the likelihood-ratio test: `deviance`,
     2 `rows` times the divergence saved, `degrees_of_freedom`, free parameters more, and `p_value`; `residual_deviance`;
     `refused`, better moves that were passed over, and `refused_by_reason`, their number. NaN where cliques are judged by a
-    score, or a step is of many moves. Raises InputError if `every` is below 1.
+    score, or a step is of many moves.
     """
     import pandas as pd
     from scipy.special import chdtrc
 
-    if every < 1:
-        raise InputError(f"a trace shows every step or each so-many-th: every is 1 or more, not {every}")
     steps = search.steps or (Step(_NO_STEP, search.kl_divergence, search.kl_divergence, parameters=0),)
     frame = pd.DataFrame({"move": pd.Series([step.move for step in steps], dtype=object)})
     frame["before"] = pd.Series([step.before for step in steps], dtype=float)
@@ -188,10 +186,7 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL, eve
     frame["refused"] = pd.Series([tuple(map(str, step.refused)) for step in steps], dtype=object)
     reasons = (Counter(refused.reason for refused in step.refused) for step in steps)
     frame["refused_by_reason"] = pd.Series([dict(reason.most_common()) for reason in reasons], dtype=object)
-    last = frame.index == len(frame) - 1
-    best = frame["criterion"] == frame["criterion"].min()
-    thinned: pd.DataFrame = frame.loc[(frame.index % every == 0) | last | best]
-    return thinned
+    return frame
 
 
 _NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"
@@ -368,11 +363,8 @@ class StewardReport:
     def _removed(self, kl_divergence: float) -> float | None:
         return 1 - kl_divergence / self.kl_suppressed if self.kl_suppressed > 1e-9 else None
 
-    def trace(self, every: int = 1) -> "pd.DataFrame":
+    def trace(self) -> "pd.DataFrame":
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
-
-        every: only each so-many-th step, and always the best and the last one, for long searches. Raises
-        InputError where it is below 1.
 
         >>> from marginals.example import publication
         >>> publication.steward.trace()[["before", "after"]].round(3)
@@ -380,7 +372,7 @@ class StewardReport:
         0   3.028  2.532
         """
         rows = self.published.collection.cube.total
-        return search_trace(self.search, rows, self.objective, every)
+        return search_trace(self.search, rows, self.objective)
 
     @cached_property
     def binding(self) -> Mapping[str, tuple[str, ...]] | None:

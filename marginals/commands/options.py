@@ -117,17 +117,9 @@ def output(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
-def _order(_context: click.Context, _option: click.Parameter, is_kept: bool) -> Any:
-    from marginals.risk.rules import AsRead
-
-    return AsRead() if is_kept else None
-
-
-row_order = click.option(
+KEEP_ORDER = click.option(
     "--keep-order",
-    "order",
     is_flag=True,
-    callback=_order,
     help="Write the rows in the order of the table, which can tell whose they are (as of a table sorted by name).",
 )
 

@@ -13,6 +13,7 @@ from marginals.commands.options import (
     CONFIG,
     FILE,
     JSON,
+    KEEP_ORDER,
     LEVELS_METAVAR,
     PATH,
     NumberRange,
@@ -24,7 +25,6 @@ from marginals.commands.options import (
     parse_levels,
     print_json,
     print_lines,
-    row_order,
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
@@ -34,7 +34,6 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from checks.risk.harm import Objective
-    from marginals.risk.rules import RowOrder
 
 
 def _objective(
@@ -74,7 +73,7 @@ def _objective(
     "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
 )
 @output("--out", help="CSV file for the disclosed rows.")
-@row_order
+@KEEP_ORDER
 @JSON
 def risk(
     config: Path,
@@ -82,7 +81,7 @@ def risk(
     levels: str | None,
     page: Path | None,
     target: Target,
-    order: "RowOrder | None",
+    keep_order: bool,
     as_json: bool,
     **chosen: Any,
 ) -> None:
@@ -104,9 +103,8 @@ def risk(
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
     from marginals.pages.risk_page import RiskReport, risk_html
-    from marginals.risk.rules import Shuffled
 
-    if order is not None and target.path is None:
+    if keep_order and target.path is None:
         raise InputError("--keep-order goes with --out")
     objective = _objective(**chosen)
     configured = marginals.read_config(config)
@@ -131,7 +129,7 @@ def risk(
     if rows_file is not None:
         disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
         disclosed = replace(assessment.table, disclosure=disclosure)
-        rows_file.write(csv_bytes(disclosed.frame(order or Shuffled())))
+        rows_file.write(csv_bytes(disclosed.frame(keep_order=keep_order)))
     if page_file is not None:
         page_file.write(risk_html(assessment, report, objective))
     if as_json:
@@ -150,9 +148,9 @@ def risk(
 @click.command()
 @CONFIG
 @output("--out", required=True, help="CSV file for the disclosed rows.")
-@row_order
+@KEEP_ORDER
 @JSON
-def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bool) -> None:
+def disclose(config: Path, target: Target, keep_order: bool, as_json: bool) -> None:
     """Write a table with its disclosure rules applied.
 
     The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their condition
@@ -165,12 +163,11 @@ def disclose(config: Path, target: Target, order: "RowOrder | None", as_json: bo
     """
     from marginals.config.release_toml import disclose_table
     from marginals.names import number_of
-    from marginals.risk.rules import Shuffled
 
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
     assert file is not None, "click requires --out"
-    rows = disclose_table(configured, file, order or Shuffled())
+    rows = disclose_table(configured, file, keep_order=keep_order)
     if as_json:
         print_json({"out": str(file.path), "rows": rows})
     else:

@@ -47,7 +47,7 @@ from marginals.publishing.population import Population
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
-from marginals.risk.rules import DisclosureRule, RowOrder, Shuffled, disclose
+from marginals.risk.rules import DisclosureRule, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import files_of, frame_of
 from marginals.tables.levels import read_population
@@ -458,11 +458,7 @@ def _people_table(config: Config, path: Path) -> PeopleTable:
     return PeopleTable(path.name, frame, identifier, frozenset(source.missing), decimal=source.decimal)
 
 
-def disclose_table(
-    config: Config,
-    target: OutputFile,
-    order: RowOrder = Shuffled(),  # noqa: B008 - it is frozen
-) -> int:
+def disclose_table(config: Config, target: OutputFile, *, keep_order: bool = False) -> int:
     """Write the table of a config as its rules disclose it, as CSV; return the number of rows. Raises InputError."""
     rules, names = config.risk.rules, config.source.used
     if not rules:
@@ -470,7 +466,7 @@ def disclose_table(
     if unknown := [rule.attribute for rule in rules if rule.attribute not in names]:
         raise InputError(f"risk.rules names {unknown[0]!r}, which is no attribute; these are {', '.join(names)}")
     table = disclose(config.read_rows(), rules)
-    target.write(table.frame(order).to_csv(index=False, lineterminator="\n").encode())
+    target.write(table.frame(keep_order=keep_order).to_csv(index=False, lineterminator="\n").encode())
     return len(table.rows)
 
 

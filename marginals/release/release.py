@@ -71,9 +71,11 @@ class Release:
     published: BundleContent
     source: WrittenBundle | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
-        raise AttributeError(f"a Release has no {name!r}{instead}")
+    if not TYPE_CHECKING:  # types know the methods that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
+            raise AttributeError(f"a Release has no {name!r}{instead}")
 
     def __repr__(self) -> str:
         stated = self.published.information

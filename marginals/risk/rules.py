@@ -14,53 +14,15 @@ import numpy as np
 from checks.risk.attackers import Records, RecordSpace
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
-from marginals.arguments import elements_of, require
+from marginals.arguments import elements_of, require, require_whole_number
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.risk.bound_conditions import rows_that_meet
 from marginals.tables.table import Rows
-from models.arrays import BoolArray, IndexArray
+from models.arrays import BoolArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Shuffled:
-    """An order drawn at random, each as likely as any other: where a row stands can tell whose it is.
-
-    seed: None draws from the secrets of the operating system. With a number, for tests, others can restore the order of the
-    source. Raises InputError for a negative one.
-    """
-
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.seed is not None and self.seed < 0:
-            raise InputError(f"the seed is a whole number from 0, not {self.seed}")
-
-
-@dataclass(frozen=True)
-class AsRead:
-    """The order of the source."""
-
-
-RowOrder: TypeAlias = Shuffled | AsRead
-
-
-def positions(order: RowOrder, rows: int) -> IndexArray:
-    """Return which row comes first, second and so on: shape (rows,).
-
-    >>> positions(AsRead(), 4).tolist(), positions(Shuffled(seed=1), 4).tolist()
-    ([0, 1, 2, 3], [2, 0, 3, 1])
-    """
-    if isinstance(order, AsRead):
-        return np.arange(rows)
-    if order.seed is None:
-        keys = np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
-    else:
-        keys = np.random.default_rng(order.seed).integers(0, 2**64, rows, dtype=np.uint64)
-    return np.argsort(keys, kind="stable")
 
 
 Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"
@@ -92,11 +54,23 @@ class DisclosedTable:
         """The disclosed records."""
         return self.disclosure.records
 
-    def frame(self, order: RowOrder = Shuffled()) -> "pd.DataFrame":
-        """The disclosed labels, row by row; shuffled, or `AsRead()` in the order of the source."""
+    def frame(self, *, keep_order: bool = False, seed: int | None = None) -> "pd.DataFrame":
+        """The disclosed labels, row by row, shuffled: where a row stands can tell whose it is.
+
+        keep_order: in the order of the source instead. seed: None draws from the secrets of the operating system; with a
+        number, for tests, others can restore the order of the source.
+        """
         import pandas as pd
 
-        return pd.DataFrame(self.records.labels()).iloc[positions(order, len(self.rows))].reset_index(drop=True)
+        frame, rows = pd.DataFrame(self.records.labels()), len(self.rows)
+        if keep_order:
+            return frame
+        if seed is None:
+            keys = np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
+        else:
+            require_whole_number(seed, "seed", 0)
+            keys = np.random.default_rng(seed).integers(0, 2**64, rows, dtype=np.uint64)
+        return frame.iloc[np.argsort(keys, kind="stable")].reset_index(drop=True)
 
 
 def hide(table: DisclosedTable, attribute: str, condition: Condition = None) -> DisclosedTable:
@@ -134,11 +108,10 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     """Return the table with disclosure rules applied; the order of the rules does not matter.
 
     >>> from marginals.example import attributes, frame
-    >>> from marginals.risk.rules import AsRead
     >>> from marginals.tables.source import read_rows
     >>> rules = [DisclosureRule("age", level=1), DisclosureRule("sex", condition="age < 30")]
     >>> table = disclose(read_rows(frame, attributes), rules)
-    >>> table.frame(AsRead()).iloc[[0, -1]].values.tolist()
+    >>> table.frame(keep_order=True).iloc[[0, -1]].values.tolist()
     [['20-29', '*', 'Asthma'], ['50-59', 'Male', 'Gout']]
     """
     require(rows, Rows, "rows", "what marginals.read_rows(source, attributes) returns")

@@ -356,9 +356,7 @@ class Table:
         for name, naming in self.naming.items():
             hierarchy, level = self.domain.hierarchy(name), finest[name]
             if level < hierarchy.height:
-                counted = self.cube.table(self.domain.mask({name: 0}))
-                counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-                counts[counted.codes[0]] = counted.counts
+                counts = self.cube.table(self.domain.mask({name: 0})).dense()
                 named[name] = naming.named(hierarchy, level, counts, least)
         return named
 

@@ -6,7 +6,6 @@ from decimal import Decimal
 from itertools import count
 from urllib.parse import urlencode
 
-import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
@@ -37,9 +36,7 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    counts = np.zeros(hierarchy.size(0), dtype=np.int64)
-    one_way_table = table.cube.table(table.domain.mask({name: 0}))
-    counts[one_way_table.column(name, 0)] = one_way_table.counts
+    counts = table.cube.table(table.domain.mask({name: 0})).dense()
     attribute = config.source.attributes.get(name, Attribute("ignored"))
     return window.page(
         "levels.html",

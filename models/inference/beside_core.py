@@ -7,7 +7,7 @@ the core no further than they ask for (Csiszar 1975). Of three attributes and mo
 cells. Answers about different attributes need not be margins of one distribution (design 4.18).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
@@ -114,18 +114,12 @@ class Grid:
 
     def _target(self, table: ContingencyTable) -> Target:
         shown = [a for a in self.levels if a in table.margin]
-        counts, places = _dense(table, shown), np.zeros(1, dtype=np.intp)
+        counts, places = table.dense(shown).astype(np.float64), np.zeros(1, dtype=np.intp)
         for a, size in zip(shown, counts.shape):
             above = self.domain.hierarchy(a).lift(self.levels[a], table.margin[a])[self.codes[a]]
             places = (places[:, None] * size + above.astype(np.intp)).reshape(-1)
         gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
         return Sums(counts.size, places, gone), counts.ravel()
-
-
-def _dense(cells: Cells, names: Sequence[str]) -> FloatArray:
-    counts = np.zeros([cells.domain.hierarchy(a).size(cells.margin[a]) for a in names])
-    counts[tuple(map(cells.column, names))] = cells.counts
-    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +218,7 @@ class ModelBesideCore(MarginalModel):
         if not mask:
             return np.full((), float(self.total)), False
         if any(not mask & ~maximal for maximal in self._maximal):
-            return _dense(self.collection.cube.table(mask), list(margin)), False
+            return self.collection.cube.table(mask).dense(margin).astype(np.float64), False
         needed = self._needed(margin)
         if self._is_told_by_core({*needed, *margin}):
             return self.of_core.expected(margin), False
@@ -287,7 +281,7 @@ class ModelBesideCore(MarginalModel):
             cells = cells * (table / table.rolled_up(linked))
             later = self._of(margin) | reduce(or_, groups[place + 1 :], 0)
             cells = cells.rolled_up({a: level for a, level in cells.margin.items() if self._of([a]) & later})
-        return _dense(cells.rolled_up(margin), list(margin))
+        return cells.rolled_up(margin).dense(margin).astype(np.float64)
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Independent rows, as `MarginalModel.draw`: from the core, so weighted that they have the counts of all published

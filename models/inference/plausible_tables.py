@@ -172,9 +172,7 @@ class PlausibleTables:
         Of values in an order most of it is their place in it, since dependence on a number is mostly a trend.
         """
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
-        counts = np.zeros(hierarchy.size(level))
-        table = self.collection.cube.table(self.domain.mask({name: level}))
-        counts[table.column(name, level)] = table.counts
+        counts = self.collection.cube.table(self.domain.mask({name: level})).dense().astype(np.float64)
         scores = _standardized(rng.normal(size=len(counts)), counts)
         order = hierarchy.order_among(level, range(len(counts))) if len(counts) > 2 else None
         if order is not None:
@@ -232,8 +230,7 @@ def canonical_correlation(table: ContingencyTable) -> float:
     >>> round(canonical_correlation(release.collection.tables[1]), 3)
     0.452
     """
-    counts = np.zeros([table.domain.hierarchy(name).size(table.margin[name]) for name in table.attributes])
-    counts[table.codes] = table.counts
+    counts = table.dense().astype(np.float64)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     rows = counts.sum()
     if min(counts.shape) < 2:

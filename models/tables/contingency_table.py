@@ -1,6 +1,6 @@
 """Sparse tables: `Cells` with a number each, and the contingency table, which counts the rows of each cell."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -268,6 +268,13 @@ class Cells:
         counts = np.zeros((len(cells), *self.counts.shape[1:]), dtype=self.counts.dtype)
         counts[is_present] = self.counts[places[is_present]]
         return counts
+
+    def dense(self, order: Collection[str] | None = None) -> NDArray[Any]:
+        """The numbers of all cells, 0 where there is none: an axis for each attribute, by default in their own order."""
+        names = tuple(self.attributes if order is None else order)
+        numbers = np.zeros([self.domain.hierarchy(a).size(self.margin[a]) for a in names], dtype=self.counts.dtype)
+        numbers[tuple(map(self.column, names))] = self.counts
+        return numbers
 
     def keys_with(self, other: "Cells") -> tuple[CodeArray, CodeArray]:
         """A key for each cell of both: equal where two agree on the attributes that both show, at the coarser level."""

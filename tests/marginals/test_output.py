@@ -227,7 +227,7 @@ def test_devices_are_taken_as_they_are() -> None:
 
 def test_python_writes_nothing_into_a_bundle_either(folder: Path) -> None:
     before = contents(folder)
-    for write in (release.write_report, lambda path: marginals.interchange.write_rows(release, path, 3, seed=0)):
+    for write in (release.write_report, lambda path: marginals.interchange.rows_writer(path)(release.sample(3))):
         with pytest.raises(InputError, match="lies in the release"):
             write(folder / "rel" / "new.csv")
     assert contents(folder) == before

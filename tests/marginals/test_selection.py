@@ -120,18 +120,6 @@ def test_the_trace_tells_what_each_step_gains_by_the_criterion():
         assert trace["criterion"].iloc[-1] == pytest.approx(found.search.value)
 
 
-def test_a_long_trace_can_be_thinned_and_keeps_its_best_and_last_step():
-    found = marginals.select(survey(), criterion="aic", strategy="local")
-    whole, thin = found.trace(), found.trace(every=50)
-    assert len(thin) <= len(whole) / 50 + 12
-    assert list(thin.columns) == list(whole.columns)
-    assert thin.index[-1] == whole.index[-1]
-    assert thin["criterion"].min() == whole["criterion"].min()
-    assert thin.equals(whole.loc[thin.index])
-    with pytest.raises(InputError, match="every"):
-        found.trace(every=0)
-
-
 def test_a_release_of_the_model_shows_its_cliques_alone_and_keeps_the_policy(selected):
     release = selected.to_release(marginals.Policy(k_link=2, diversity="none"), sensitive=["coughs"])
     assert {frozenset(margin) for margin in release.margins} == set(map(frozenset, selected.cliques))

@@ -18,13 +18,17 @@ from marginals import (
     Attribute,
     InputError,
     NothingPublishableError,
+    Policy,
     Role,
     Table,
+    anonymize,
     hilbert,
+    query_error,
     read_hierarchy,
     read_table,
     sweep,
 )
+from marginals.example import table as example_table
 from marginals.recoding import sweep as class_order_module
 from marginals.recoding.hilbert import eligible_l, hilbert_groups
 from marginals.recoding.lattice import minimal_tables, single_table
@@ -32,9 +36,10 @@ from marginals.recoding.local_recoding import LocalRecoding
 from marginals.recoding.sweep import _FOR_LEVELS, MOST_LOOKS, InducedBound, class_order
 from marginals.results import plain
 from marginals.usefulness import tree_accuracy
-from models import ContingencyTable, Domain, GeneralizedCells, Hierarchy, information_utility
+from models import Collection, ContingencyTable, Domain, GeneralizedCells, Hierarchy, information_utility
 from recoding_oracles import classes_hold, line_holds, requirements, rows_that_fit, tables
 from strategies import hierarchies
+from written_bundles import release_of
 
 
 def can_be_met(table: Table, attribute: str, requirement: Functional) -> bool:
@@ -482,6 +487,16 @@ def test_the_frame_holds_all_that_is_published(table: Table, requirement: Functi
         "discernibility": sum(int(size) ** 2 for size in swept.sizes),
         "information_utility": swept.information_utility,
     }
+
+
+@pytest.mark.parametrize("k", [2, 4, 8, 12])
+def test_a_table_is_measured_alike_as_a_marginal_and_as_a_recoding(k: int) -> None:
+    found = anonymize(example_table, Policy(k_link=k, diversity="none")).minimal[0]
+    margin = example_table.domain.mask({**found.levels, "diagnosis": 0})
+    alone = release_of(Collection.of(example_table.cube, [margin]), example_table.roles)
+    for conditions in (1, 2, 3):
+        recoded = query_error(LocalRecoding.full_domain(example_table, found.levels), example_table, conditions, 50)
+        assert recoded == pytest.approx(query_error(alone, example_table, conditions, 50))
 
 
 AGES = Hierarchy.from_intervals(map(str, range(8)), [4])

@@ -246,12 +246,6 @@ def test_rows_keep_their_word_in_a_parquet_file(tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "rows.parquet").attrs["kind"] == "assumed"
 
 
-def test_rows_written_from_python_warn_at_the_line_that_asks(tmp_path: Path) -> None:
-    with pytest.warns(AssumptionWarning, match="age and sex together") as caught:
-        marginals.interchange.write_rows(release, tmp_path / "rows.csv", 3, seed=0)
-    assert [warning.filename for warning in caught] == [__file__]
-
-
 @pytest.mark.parametrize("seconds", ["sex=Female", ["sex=Female"], {"sex": "Female"}, True, float("nan"), -1, None])
 def test_a_second_condition_is_no_number_of_seconds(seconds: Any) -> None:
     """It was dropped without a word, and the answer to the first was called published."""
