@@ -6,6 +6,7 @@ Each case stands for a kind that once ended in a traceback, in gigabytes or in h
 import gzip
 import json
 import os
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,14 @@ def no_sheet(folder: Path) -> list[str]:
     return ["init", "people.xlsx", "-o", "made.toml"]
 
 
+def listing_no_sheet(folder: Path) -> list[str]:
+    pd.read_csv(folder / "people.csv").to_excel(folder / "whole.xlsx", index=False)
+    with zipfile.ZipFile(folder / "whole.xlsx") as whole, zipfile.ZipFile(folder / "people.xlsx", "w") as less:
+        for name in whole.namelist():
+            less.writestr(name, re.sub(rb"<sheet [^>]*/>", b"", whole.read(name)))
+    return ["audit", "people.xlsx"]
+
+
 def nested_config(folder: Path) -> list[str]:
     changed(folder, "[data]", f"x = {'[' * 5000}{']' * 5000}\n[data]")
     return PUBLISH
@@ -137,6 +146,7 @@ CASES: dict[str, tuple[Case, str]] = {
                             "nothing to generalize"),
     "no row of Parquet": (no_rows, "has no row without a missing value"),
     "no sheet": (no_sheet, "that is no XML of a spreadsheet, or lacks one"),
+    "no sheet to audit": (listing_no_sheet, "people.xlsx has no sheet with cells"),
     "nested config": (nested_config, "nested too deeply"),
     "deep hierarchy": (deep_hierarchy, "at most 1,000 levels, not 100,001"),
     "many widths": (key("[5, 10]", str([2**n for n in range(1500)])), "at most 1,000 levels"),

@@ -233,6 +233,15 @@ def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> 
     assert weights == ["town", "4 values: 0.6 first 1 character: 0.2\N{EN DASH}0.6 *: 0"]
 
 
+def test_weights_that_each_person_has_of_their_own_are_told(worked: Path) -> None:
+    PEOPLE[["id"]].assign(town=1.0, w=2.0).to_csv(worked.parent / "own.csv", index=False)
+    own = 'personal_weights = "own.csv"\nmissed = "w"\ninteractions = [{ attributes = ["town", "illness"], weight = "w" }]'
+    worked.write_text(WORKED.replace("rules =", f"{own}\nrules ="))
+    text = text_of(written(worked))
+    assert "The harm to a person who is not found is the person's own" in text
+    assert "the person's own, times the share" in text
+
+
 def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(config: Path) -> None:
     described = marginals.disclosure_risk(marginals.read_config(config))
     for arguments, disclosed in (((), None), (("--utility", 3), described.optimum(LeastRisk(3)).disclosure.records)):

@@ -130,15 +130,6 @@ def test_what_must_be_published_is_shown_and_what_must_not_is_not(table: Table, 
     assert not shows(release, table, {"age": 0, "sex": 0})
 
 
-def test_a_policy_that_demands_nothing_publishes_nothing(publish: Callable[..., Result], tmp_path: Path) -> None:
-    result = publish("", "")
-    assert result.exit_code == 2
-    assert "the policy demands no privacy" in result.stderr
-    assert not (tmp_path / "out").exists()
-    assert publish("", 'k_link = 1\ndiversity = "none"\n').exit_code == 2
-    assert publish("", 'k_link = 2\ndiversity = "none"\n').exit_code == 0
-
-
 def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table, tmp_path: Path) -> None:
     hidden = marginals.publish(table, Policy(k_link=4, diversity="entropy:9", base="none")).write(tmp_path / "hidden")
     assert hidden.release.published.unpublished == ("disease",)

@@ -72,13 +72,6 @@ def test_no_letter_is_lost_where_a_large_file_is_cut_into_pieces(encoding: str, 
     assert dict(table.counts.cells()) == {(text,): count for text, count in Counter(texts).items()}
 
 
-@pytest.mark.parametrize("engine", ["auto", "pandas", "duckdb"])
-def test_what_is_not_in_utf_8_is_refused_with_its_encoding(engine: str, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_bytes(TEXT.encode("cp1252"))
-    with pytest.raises(InputError, match=r'people\.csv is not in UTF-8; .*data\.encoding = "cp1252"'):
-        read_table(tmp_path / "people.csv", ROLES, engine=engine, separator=";")
-
-
 @pytest.mark.parametrize(("encoding", "content"), [("cp1252", b"age;w\xf6rk\n31;\x81\n"), ("utf-16", b"a\x00\n")])
 def test_a_wrong_name_is_refused(encoding: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes(content)

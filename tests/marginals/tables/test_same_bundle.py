@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import Attribute, Policy, Table, publish, read_hierarchy, read_table
+from marginals import Attribute, Policy, Table, publish, read_table
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -132,38 +132,3 @@ def test_values_of_every_type_have_one_text_and_null_and_nan_are_missing(way: st
         assert sorted(table.counts.counts.tolist()) == [1, 2]
         assert (table.rows, table.missing) == (3, missing)
         assert table.domain.hierarchy("w").labels[0] == ("a",)
-
-
-def adult_bundle(folder: Path, data: Path, source: object, engine: str) -> dict[str, bytes]:
-    attributes: dict[str, Attribute | str] = {
-        name: Attribute(
-            "quasi-identifier",
-            read_hierarchy(data / "adult" / "hierarchies" / f"{name}.csv"),
-            label_form="names" if name == "age" else "numbers",
-        )
-        for name in ("race", "sex", "age", "marital-status")
-    }
-    table = read_table(source, attributes | {"occupation": "sensitive"}, ["?", ""], domain="observed", engine=engine)
-    publish(table, Policy(k_link=6, k_combinatorial=6, diversity="entropy:6")).write(folder)
-    return bundle(folder)
-
-
-@pytest.fixture(scope="module")
-def adult(shared_data: Path) -> pd.DataFrame:
-    return pd.read_csv(shared_data / "adult" / "adult.csv", dtype=str, keep_default_na=False)
-
-
-@pytest.fixture(scope="module")
-def adult_by_pandas(
-    adult: pd.DataFrame, shared_data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, bytes]:
-    return adult_bundle(tmp_path_factory.mktemp("adult") / "out", shared_data, adult, "auto")
-
-
-@pytest.mark.data
-@ways
-def test_adult(
-    way: str, tmp_path: Path, shared_data: Path, adult: pd.DataFrame, adult_by_pandas: dict[str, bytes]
-) -> None:
-    source, engine = handed_over(adult, way, tmp_path)
-    assert adult_bundle(tmp_path / "out", shared_data, source, engine) == adult_by_pandas

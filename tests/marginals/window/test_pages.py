@@ -79,12 +79,6 @@ def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> N
         assert browser.window.file.text == before
 
 
-def test_without_a_sensitive_column_the_diversity_goes(browser: Browser) -> None:
-    browser.change("/table", "/table/roles", {"role:disease": "ignored"})
-    policy = browser.window.config().policy
-    assert (policy.diversity, policy.k_link) == (None, 5)
-
-
 def test_the_unit_is_written(browser: Browser) -> None:
     for keep, written in (("one", 1), ("rows", "any")):
         browser.post("/table/unit", {"person": "", "keep": keep})
