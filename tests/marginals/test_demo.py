@@ -17,8 +17,7 @@ CORRECTABLE = {"education", "marital_status", "occupation", "diagnosis"}
 
 
 def simulate(folder: Path, *options: object) -> dict[str, Any]:
-    answer = run("demo", folder, *options, "--json")
-    assert answer.exit_code == 0, answer.output
+    answer = run("demo", folder, *options, "--json", status=0)
     return dict(json.loads(answer.stdout))
 
 

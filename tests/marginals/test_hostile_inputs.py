@@ -202,8 +202,7 @@ def test_the_largest_k_times_the_most_rows_of_a_person_is_still_a_number(tmp_pat
     changed(tmp_path, 'path = "people.csv"', 'path = "people.csv"\nrows_per_person = 1000000')
     changed(tmp_path, "k_link = 5", "k_link = 999999999999\nk_combinatorial = 999999999999\nmin_cell = 999999999999")
     changed(tmp_path, "entropy:2", "distinct:2")
-    ran = marginals_command("publish", config, "--out", tmp_path / "out")
-    assert ran.returncode == 1, ran.stderr
+    ran = marginals_command("publish", config, "--out", tmp_path / "out", status=1)
     assert "the policy" in ran.stderr
 
 
@@ -211,8 +210,7 @@ def test_the_largest_k_times_the_most_rows_of_a_person_is_still_a_number(tmp_pat
 def test_a_table_without_quasi_identifiers_is_published_whatever_the_base(tmp_path: Path, base: str) -> None:
     write_config(tmp_path)
     (tmp_path / "release.toml").write_text(NO_QUASI.replace("entropy:2", "distinct:2") + f'[base]\ntable = "{base}"\n')
-    ran = marginals_command("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr
+    marginals_command("publish", tmp_path / "release.toml", "--out", tmp_path / "out", status=0)
 
 
 def test_json_that_is_nested_in_a_ledger_is_one_sentence(tmp_path: Path) -> None:

@@ -55,24 +55,21 @@ def test_an_unforeseen_error_is_a_sentence_with_status_70_and_without_a_value_un
 
     monkeypatch.setattr(marginals, "verify", fail)
     for arguments in (["verify", "release"], ["verify", "release", "--json"]):
-        answer = run(*arguments)
-        assert answer.exit_code == INTERNAL
+        answer = run(*arguments, status=INTERNAL)
         assert answer.stderr.startswith(f"Error: internal error ({type(error).__name__} in marginals/commands/")
         assert answer.stderr.count("\n") == 1
         assert SECRET not in answer.output
         if "--json" in arguments:
             assert json.loads(answer.stdout) == {"error": answer.stderr.strip().removeprefix("Error: ")}
     for arguments in (["--traceback", "verify", "release"], ["verify", "release", "--traceback"]):
-        answer = run(*arguments)
-        assert answer.exit_code == INTERNAL
+        answer = run(*arguments, status=INTERNAL)
         assert answer.stderr.startswith("Traceback")
         assert SECRET in answer.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("arguments", [["ledger", "books", "a\rb"], ["verify", "release", "--no\nsuch"], ["a\tb"]])
 def test_a_usage_error_that_quotes_an_argument_is_one_line(arguments: list[str]) -> None:
-    ended = run(*arguments)
-    assert ended.exit_code == 2
+    ended = run(*arguments, status=2)
     assert ended.output.splitlines()[-1].startswith("Error: ")
 
 
@@ -265,8 +262,7 @@ def test_progress_is_told_in_lines_of_json_if_asked_for_and_not_at_every_step(
 ) -> None:
     monkeypatch.setenv("MARGINALS_PROGRESS", lines)
     monkeypatch.setattr(time, "monotonic", lambda: 5.0)
-    ran = run("publish", write_config(tmp_path), "--out", tmp_path / "release")
-    assert ran.exit_code == 0
+    ran = run("publish", write_config(tmp_path), "--out", tmp_path / "release", status=0)
     told = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
     tasks = [line["task"] for line in told if line.keys() == {"task", "done", "total"}]
     assert bool(tasks) is bool(told) is bool(lines)

@@ -106,8 +106,7 @@ def test_the_smallest_class_is_for_the_terminal_of_publish_alone(tmp_path: Path)
     more += "must_publish = [{ famsize = 0, age = 1 }]\n"
     write_release(tmp_path, people()[[*roles]], roles, more)
     command = ["publish", tmp_path / "release.toml", "--out", tmp_path / "out"]
-    refused = run(*command)
-    assert refused.exit_code == 1
+    refused = run(*command, status=1)
     assert "The smallest class: " in refused.stderr
     assert "{ age = 1, famsize = 1 }" in refused.stderr
     as_json = run(*command, "--json")

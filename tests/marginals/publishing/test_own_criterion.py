@@ -88,8 +88,7 @@ def bundle(tmp_path: Path) -> Path:
         .replace('[attributes.town]\nrole = "quasi-identifier"\n', "")
     )
     config.write_text(text + '[base]\ntable = "none"\n')
-    result = run("publish", config, "--out", tmp_path / "release")
-    assert result.exit_code == 0, result.output
+    run("publish", config, "--out", tmp_path / "release", status=0)
     return tmp_path / "release"
 
 

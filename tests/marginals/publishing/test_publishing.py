@@ -242,8 +242,7 @@ def test_what_is_not_proven_private_at_the_end_never_takes_the_place_of_an_older
 
     monkeypatch.setattr("checks.maxent.maxent_diversity.maxent_diversity", refused)
     for folder in ("old", "new"):
-        result = run(*command, tmp_path / folder)
-        assert result.exit_code == 1
+        result = run(*command, tmp_path / folder, status=1)
         assert f"maxent-diversity (diversity distinct:2, sensitive disease): {verdict.value}" in result.stderr
         assert result.stdout == ""
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import marginals
 from command_line import run
 from first_configs import init
-from marginals import Attribute, InputError, Policy, publish, read_table
+from marginals import Attribute, Policy, publish, read_table
 
 SEX = ["f", "m"]
 
@@ -113,11 +113,6 @@ def test_several_disguises_give_one_table(names: list[str]) -> None:
     for name in sorted(names, key=lambda name: next((place for place, word in enumerate(LAST) if word in name), -1)):
         disguised = DISGUISES[name](disguised)
     assert counts_of(disguised) == counts_of(people())
-
-
-def test_decimal_commas_are_refused_unless_they_are_said_to_be_ones() -> None:
-    with pytest.raises(InputError, match=r"decimal"):
-        read_table(people().assign(weight=people()["weight"].str.replace(".", ",")), ATTRIBUTES)
 
 
 def test_a_condition_and_a_hierarchy_name_a_value_in_either_composition(tmp_path: Path) -> None:
