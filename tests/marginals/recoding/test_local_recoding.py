@@ -13,18 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import marginals
 from checks import Functional, Induction, Requirements, Simple, equivalence_classes, parse_diversity, satisfies
-from marginals import (
-    Attribute,
-    InputError,
-    NothingPublishableError,
-    Role,
-    Table,
-    hilbert,
-    read_hierarchy,
-    read_table,
-    sweep,
-)
+from marginals import Attribute, InputError, NothingPublishableError, Role, Table, hilbert, read_table, sweep
 from marginals.recoding import sweep as class_order_module
 from marginals.recoding.hilbert import eligible_l, hilbert_groups
 from marginals.recoding.lattice import lattice_nodes, minimal_tables, single_table
@@ -211,12 +202,12 @@ def adult(shared_data: Path) -> Table:
     attributes = {
         n: Attribute(
             Role.QUASI_IDENTIFIER,
-            read_hierarchy(folder / "hierarchies" / f"{n}.csv"),
+            marginals.read_hierarchy(folder / "hierarchies" / f"{n}.csv"),
             label_form="names" if n == "age" else "numbers",
         )
         for n in names
     }
-    secret = Attribute(Role.SENSITIVE, read_hierarchy(folder / "hierarchies" / "occupation.csv"))
+    secret = Attribute(Role.SENSITIVE, marginals.read_hierarchy(folder / "hierarchies" / "occupation.csv"))
     return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], domain="observed")
 
 
