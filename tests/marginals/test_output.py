@@ -240,11 +240,7 @@ def test_a_link_to_itself_is_refused_in_one_sentence(folder: Path) -> None:
         for write in (release.write, release.write_report):
             with pytest.raises(InputError, match=rf"{path} cannot be written: it is a link that leads to itself"):
                 write(folder / path)
-    for arguments in (
-        ("verify", "one"),
-        ("query", "one"),
-        ("sample", "rel", "-o", "loop.csv", "--force"),
-    ):
+    for arguments in (("verify", "one"), ("query", "one"), ("sample", "rel", "-o", "loop.csv", "--force")):
         result = run(*arguments)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.output
     assert sorted(path.name for path in folder.iterdir()) == before

@@ -43,14 +43,7 @@ CRITERIA = (
     "belief-difference:0.4",
 )
 FURTHER = 'max_sensitive_margins = 1\nfurther_tables = "pairs"'
-DEMANDS = (
-    "",
-    "k_combinatorial = 3",
-    "min_cell = 3",
-    "register = true",
-    'rules = ["tre-10"]',
-    "min_published_cell = 2",
-)
+DEMANDS = ("", "k_combinatorial = 3", "min_cell = 3", "register = true", 'rules = ["tre-10"]', "min_published_cell = 2")
 SEARCHES = (
     "",
     'strategy = "forward"\nobjective = "kl"',

@@ -88,11 +88,7 @@ labels = st.sets(st.text(st.characters(codec="utf-8"), min_size=1) | st.sampled_
 @given(labels, labels, st.booleans())
 def test_labels_read_back_as_they_are_whatever_stands_in_them(free: set[str], kept: set[str], equal: bool) -> None:
     plain = parse_diversity(f"npd-recursive:2,3,4{' or equal' if equal else ''} may disclose a must protect b")
-    criterion = replace(
-        plain,
-        may_disclose=tuple(sorted(free)),
-        must_protect=tuple(sorted(kept)),
-    )
+    criterion = replace(plain, may_disclose=tuple(sorted(free)), must_protect=tuple(sorted(kept)))
     assert parse_diversity(str(criterion)) == criterion
 
 

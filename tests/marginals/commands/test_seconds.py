@@ -54,12 +54,7 @@ def test_commands_that_answer_with_what_is_proven_have_seconds() -> None:
 def test_what_is_not_verified_in_time_is_undecided(pairs: Path) -> None:
     result = run("verify", pairs, "--json", status=1)
     verdicts = {check["criterion"]: check["verdict"] for check in json.loads(result.stdout)["checks"]}
-    assert verdicts == {
-        "integrity": "holds",
-        "k-link": "holds",
-        "k-combinatorial": "undecided",
-        "report": "undecided",
-    }
+    assert verdicts == {"integrity": "holds", "k-link": "holds", "k-combinatorial": "undecided", "report": "undecided"}
 
 
 @pytest.mark.usefixtures("over")

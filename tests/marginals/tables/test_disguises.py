@@ -169,10 +169,7 @@ NAMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         "line",
     ),
     "two header lines": (as_text(lambda text: ",".join(["", "person"] + [""] * 7) + "\n" + text), "header"),
-    "units below the header": (
-        as_text(lambda text: text.replace("\n", "\n,years,EUR,,,,,,\n", 1)),
-        "income",
-    ),
+    "units below the header": (as_text(lambda text: text.replace("\n", "\n,years,EUR,,,,,,\n", 1)), "income"),
 }
 
 

@@ -14,12 +14,7 @@ from models import Basis, Domain, Hierarchy, InteractionGraph, JunctionTree, Mar
 from models.graphs.basis import NOT_ASKED, Distinction, Kind, bases_of_pairs
 from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
-from strategies import (
-    SHAPE_DOMAIN,
-    SHAPES,
-    decomposable_collections,
-    domains,
-)
+from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, domains
 
 
 def over_base_cells(q, domain, mask):

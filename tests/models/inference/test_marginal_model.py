@@ -462,9 +462,7 @@ def test_bounds_of_a_margin_hold_for_the_table_and_what_is_expected_of_it(
 ) -> None:
     """Of all rows, and of those in a box; one table that shows all of it is counted."""
     if of_any_shape:
-        cube = data.draw(data_cubes(max_cells=100))
-        drawn = data.draw(st.lists(margins(cube.domain), min_size=1, max_size=4))
-        collection = Collection.of(cube, [cube.domain.mask(margin) for margin in drawn])
+        collection = data.draw(collections_over(data.draw(data_cubes(max_cells=100))))
     else:
         collection = data.draw(decomposable_collections())
     domain, source, model = collection.domain, FrechetBounds(collection), MarginalModel(collection)
@@ -501,16 +499,6 @@ def test_bounds_of_the_czech_autoworkers(shared_vectors: Path) -> None:
         box = {name: np.arange(2) == (place >> axis & 1) for axis, name in enumerate(given_["vars"])}
         bounds = FrechetBounds(collection).of_box(box).bounds()
         assert bounds == CountBounds(given_["lower"][place], given_["upper"][place], sharp=True)
-
-
-def test_an_empty_set_holds_nothing_and_a_set_of_everything_all() -> None:
-    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
-    source = FrechetBounds(collection)
-    assert source.of_box({"a": np.zeros(3, dtype=bool)}).bounds() == CountBounds(0, 0, sharp=True)
-    total = collection.cube.total
-    assert source.of_box({"a": np.ones(3, dtype=bool)}).bounds() == CountBounds(total, total, sharp=True)
-    with pytest.raises(models.DomainMismatchError, match="'a'"):
-        source.of_box({"a": np.ones(2, dtype=bool)})
 
 
 # Plausible tables keep every published count, and are drawn as the module says: by brute force on small ones.

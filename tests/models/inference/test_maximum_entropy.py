@@ -23,13 +23,7 @@ from brute_force import (
 )
 from filled_tables import apart, filled, flat_domain, of_rows, of_vectors, published
 from models import Collection, DataCube, Domain, Hierarchy, MarginalModel, MaximumEntropy, iterative_fit, u_terms
-from strategies import (
-    data_cubes,
-    decomposable_collections,
-    decomposable_masks,
-    margins,
-    maximal_cliques,
-)
+from strategies import data_cubes, decomposable_collections, decomposable_masks, margins, maximal_cliques
 
 
 def _base(cube):
