@@ -391,13 +391,8 @@ def none_is_left() -> Iterator[None]:
 
 @forks
 @pytest.mark.usefixtures("none_is_left")
-def test_an_error_in_one_process_is_raised_at_once_and_no_process_is_left() -> None:
+def test_an_error_or_a_kill_in_one_process_is_told_at_once_and_no_process_is_left() -> None:
     with pytest.raises(InputError, match="two is refused"):
         Jobs(2)(refused, range(9))
-
-
-@forks
-@pytest.mark.usefixtures("none_is_left")
-def test_a_process_that_is_killed_is_told_in_one_sentence() -> None:
     with pytest.raises(WorkerLostError, match="killed, most likely for want of memory; use jobs = 1"):
         Jobs(2)(killed, range(4))
