@@ -8,7 +8,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -34,18 +34,23 @@ from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import MISSING, Domain
 
+if TYPE_CHECKING:
+    from checks.small_combinations import Witnesses
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
     """The question whether a claim holds of a collection.
 
     sensitive: the attributes that are set aside. budget: of work for the answer. labels: counts that labels tell readers.
+    witnesses: possible tables of a search that is over.
     """
 
     collection: Collection
     sensitive: AnyCollection[str] = ()
     budget: Budget = FULL
     labels: ToldByLabels = field(default_factory=dict)
+    witnesses: "Witnesses | None" = None
 
 
 @dataclass(frozen=True)
@@ -558,7 +563,9 @@ class NoSmallCertain(CountClaim):
         """The finding on a collection, from its counts alone."""
         from checks.small_combinations import no_small_certain  # slow to import, and few need it
 
-        return no_small_certain(question.collection, question.sensitive, self.least_count, question.budget)
+        return no_small_certain(
+            question.collection, question.sensitive, self.least_count, question.budget, question.witnesses
+        )
 
 
 # Claims in bundles and in texts.

@@ -29,7 +29,7 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.inference.possible_tables import possible_table
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
@@ -49,11 +49,17 @@ Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
 
-def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
+def no_small_certain(
+    collection: Collection,
+    sensitive: AnyCollection[str],
+    k: int,
+    budget: Budget = FULL,
+    witnesses: "Witnesses | None" = None,
+) -> Finding:
     """Whether published tables prove no combination of nonsensitive values that is looked at to have 1 .. k-1 rows.
 
     Holds with a junction tree and k-combinatorial anonymity, else where possible tables clear each that is looked at. Fails
-    with one that programs of three attributes find.
+    with one that programs of three attributes find. witnesses: of a search that is over, taken if they are of these tables.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -64,7 +70,7 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
     else:
-        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline)
+        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
         if shown is not None:
             return Finding(CRITERION, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), shown)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
@@ -90,14 +96,16 @@ def no_small_certain(collection: Collection, sensitive: AnyCollection[str], k: i
 
 
 def _cleared_by_possible_tables(
-    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline
+    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Witnesses | None"
 ) -> int | None:
     """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
-    try:
-        witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
-    except (TimeOverError, TooManyCellsError):
-        return None
-    witnesses = witnessing.look(inf, deadline.share(2))
+    of = collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports)
+    if witnesses is None or witnesses.of != of:
+        try:
+            witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
+        except (TimeOverError, TooManyCellsError):
+            return None
+        witnesses = witnessing.look(inf, deadline.share(2))
     return witnesses.small if witnesses.clear_all else None
 
 
@@ -200,12 +208,20 @@ _EXACT_ROWS = 2**24
 """Counts below this are exact as float32."""
 
 
+_About: TypeAlias = tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int, tuple[Support, ...]]
+
+
 class Witnesses(NamedTuple):
-    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared."""
+    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared.
+
+    of: published counts, the margins among them, sensitive attributes, from how many rows on nothing is small, and which
+    combinations are possible.
+    """
 
     small: int
     rounds: int
     waiting: "tuple[OpenCells, ...]"
+    of: _About
 
     @property
     def clear_all(self) -> bool:
@@ -268,6 +284,7 @@ class Witnessing:
         self._finest = self._domain.margin(reduce(or_, public, 0))
         published = Collection.of(cube, public)
         self._published, self._seed = published, 0
+        self._of: _About = (cube, {*masks}, {*sensitive}, k, ())
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
@@ -295,7 +312,7 @@ class Witnessing:
             self._chains = [(codes, rng) for codes, rng, _ in done]
             self._made += 1
             idle = 0 if self._clear([stays for _, _, stays in done]) else idle + 1
-        return Witnesses(self._small, self._made, tuple(self._waiting))
+        return Witnesses(self._small, self._made, tuple(self._waiting), self._of)
 
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round, by what stays the same in this search: a process may have it as it was."""
@@ -324,6 +341,8 @@ class Witnessing:
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
         """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
+        cube, _, sensitive, k, supports = self._of
+        self._of = cube, {*masks}, sensitive, k, supports
         self._open(self._public(masks))
 
     def _open(self, public: Sequence[Mask]) -> None:

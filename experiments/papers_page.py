@@ -95,8 +95,8 @@ PAPERS = (
             ),
             Entry(
                 "Section 10",
-                "One sentence names sets of models as future work, without a method. `marginals.mixture` is ours: the "
-                "weighted mean of releases, which are judged by all their marginals together.",
+                "One sentence names sets of models as future work, without a method. Several releases are "
+                "judged by all their marginals together; their expected counts can be averaged.",
             ),
         ),
     ),

@@ -28,18 +28,14 @@ from marginals.errors import TooLittleMemoryError as TooLittleMemoryError
 from marginals.errors import WorkerLostError as WorkerLostError
 from marginals.published_values import Part as Part
 from marginals.publishing.frontier import frontier as frontier
-from marginals.publishing.frontier import plot_frontier as plot_frontier
 from marginals.publishing.policy import Policy as Policy
 from marginals.publishing.population import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
 from marginals.publishing.single_tables import assess as assess
-from marginals.publishing.single_tables import thin as thin
 from marginals.recoding.hilbert import hilbert as hilbert
 from marginals.recoding.recoded_file import verify_recoded as verify_recoded
 from marginals.recoding.sweep import sweep as sweep
-from marginals.release.mixture import Mixture as Mixture
-from marginals.release.mixture import mixture as mixture
 from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
@@ -77,5 +73,10 @@ from models.errors import TooManyCellsError as TooManyCellsError
 from models.tables.contingency_table import ContingencyTable as ContingencyTable
 from models.tables.hierarchy import Domain as Domain
 from models.tables.hierarchy import Hierarchy as Hierarchy
+
+# no plot_frontier any more: frame.pivot_table("kl_divergence", "k", ["diversity", "strategy"]).plot(logx=True)
+# no thin any more: anonymize(table, policy, suppression=...) shows the rows of failing classes with * instead
+# no mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
+# no Mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
 
 __version__: str

@@ -39,11 +39,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Yardsticks: what the exact counts of each attribute tell, and single anonymized tables. The table that is refined step by
+# Yardsticks: what the exact counts of each attribute tell, those that a policy would publish of each, as fine as it allows,
+# and single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick. The table that is refined step by
 # step, in which no attribute can be finer, stands for the best one where searching for that takes too long.
 INDEPENDENT = "exact one-way tables, all else independent"
+ALONE = "the best one-way tables within the policy"
 SINGLE = "the best single table"
 STEPWISE = "a single table, refined step by step"
+
+_COARSE = 0.01
+"""Total variation of the table of one attribute, from which on it is coarse."""
 
 UNPUBLISHED = "unpublished"
 """The kind of a pair with an unpublished attribute."""
@@ -189,8 +194,22 @@ class Comparison:
     @property
     def independent_mean(self) -> float | None:
         """The mean total variation of two-way tables made of exact one-way tables; None where it was not compared."""
-        independent = self.yardsticks.get(INDEPENDENT)
-        return independent.two_way.mean if independent is not None and independent.two_way.by_table else None
+        return self._mean_of(INDEPENDENT)
+
+    @property
+    def allowed_mean(self) -> float | None:
+        """The same of the best one-way tables within the policy."""
+        return self._mean_of(ALONE)
+
+    @property
+    def coarse(self) -> list[str]:
+        """The attributes of which the policy allows no table that is near the exact one, those furthest off first."""
+        errors = self.yardsticks[ALONE].one_way.by_table if ALONE in self.yardsticks else {}
+        return [name for (name,), error in sorted(errors.items(), key=lambda each: -each[1]) if error >= _COARSE]
+
+    def _mean_of(self, yardstick: str) -> float | None:
+        errors = self.yardsticks.get(yardstick)
+        return errors.two_way.mean if errors is not None and errors.two_way.by_table else None
 
     def summary(self) -> "pd.DataFrame":
         """One row each for the release and its yardsticks; smaller is better.
@@ -203,6 +222,7 @@ class Comparison:
         >>> publication.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
                                                 one_way  two_way
         this release                              0.273    0.585
+        the best one-way tables within the policy     0.273    0.689
         exact one-way tables, all else independent      0.000    0.373
         a single table, refined step by step      0.280    0.675
         """

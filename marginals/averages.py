@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
-from math import inf, isfinite, prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,16 +49,13 @@ class Scale:
     """Which numbers the values of an attribute are, where labels do not say all.
 
     values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
-    middles: by label the number that an estimate takes for it, as of a label without end; bounds do not depend on it.
     """
 
     values: Mapping[str, float] | None = None
     limits: Limits | None = None
-    middles: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         require(self.values, Mapping | None, "values", 'the number of each label, such as {"low": 1, "high": 2}')
-        require(self.middles, Mapping | None, "middles", 'a number by label, such as {"95 and over": 97}')
         if self.limits is not None and not _is_range(self.limits):
             raise InputError(f"limits are a least and a largest number, such as (0, 110), not {kind_of(self.limits)}")
 
@@ -74,17 +71,6 @@ class Scale:
         if np.all((numbers.low > high) | (numbers.high < low)):
             raise InputError(f"no value of {attribute!r} lies within the limits {low:g} to {high:g}")
         return numbers.within(low, high)
-
-    def taken(self, attribute: str, model: MarginalModel) -> FloatArray:
-        """The numbers that estimates take for base values, nan where none is given: shape (size(0),)."""
-        hierarchy = model.domain.hierarchy(attribute)
-        taken = np.full(hierarchy.size(0), np.nan)
-        for label, number in (self.middles or {}).items():
-            levels = [level for level in range(hierarchy.height) if hierarchy.code(label, level) is not None]
-            if not levels or not isinstance(number, int | float | np.number) or not isfinite(number):
-                raise InputError(f'middles give a number to a label of {attribute!r}, such as {{"95 and over": 97}}')
-            taken[hierarchy.lift(0, levels[0]) == hierarchy.code(label, levels[0])] = number
-        return taken
 
 
 def _is_range(limits: object) -> bool:
@@ -244,10 +230,9 @@ class Amounts:
         Raises InputError if no row with a number is expected, or if rows are whose label cannot be read as numbers.
         """
         expected = self.model.expected_within({self.attribute: 0}, self.rows.estimated)
-        taken = self.scale.taken(self.attribute, self.model)
-        points = np.where(np.isnan(taken), self.numbers.points, taken)
+        points = self.numbers.points
         spans = self.numbers.high - self.numbers.low
-        spread = np.isnan(taken) & self.numbers.whole & (spans > 0) & np.isfinite(spans)
+        spread = self.numbers.whole & (spans > 0) & np.isfinite(spans)
         sizes = np.where(spread, np.floor(self.numbers.high) - np.ceil(self.numbers.low) + 1, 1)
         if sizes.sum() > _LAID_OUT:
             sizes, spread = np.ones(len(sizes)), np.zeros_like(spread)
@@ -268,8 +253,7 @@ class Amounts:
             labels = np.array(self._hierarchy.labels[self._finest])[np.unique(self.places[unread])].tolist()
             raise InputError(
                 f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers, and an estimate "
-                f"would leave their rows out; give each a number, middles={{{labels[0]!r}: number}}, or leave them out by "
-                "where="
+                f"would leave their rows out; leave them out by where=, or give numbers by values="
             )
 
     @property

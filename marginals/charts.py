@@ -5,9 +5,8 @@ A picture is a dictionary that says its `height` and `description`. The same num
 
 import math
 from collections.abc import Sequence
-from collections.abc import Set as AnySet
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
 
@@ -32,14 +31,11 @@ _LINE = 22.0
 _GAP = 14.0, 18.0
 """Between boxes, across and down."""
 
-# The interaction graph: attributes that are a crowd, rounds of moving boxes apart (a tenth for a crowd) until they are too
-# near by no more than this, and angles that are tried in half a turn, as the other half is the same upside down. Each
-# attribute moves so many times to where its own stress is least (Gansner, Koren and North 2004, localized).
+# The interaction graph: rounds of moving boxes apart, a tenth for so many attributes, until they are too near by no more
+# than this.
 _CROWD = 60
-_MOVES = 60
 _ROUNDS = 200
 _TOUCH = 0.1
-_TURNS = 12
 
 _NARROW, _WIDE = frozenset("fijlrt.,:;|!'()[]-1 "), frozenset("mwMW@%")
 
@@ -93,8 +89,7 @@ def interaction_picture(collection: Collection) -> Shape:
     """The interaction graph: attributes of one table are joined, at their finest levels there.
 
     `capsules` are attributes with a bead for each level shown. `edges` stand for those between all coarser levels, too.
-    Attributes are placed with little stress, as Kamada and Kawai (1989) define it, turned so that edges run clear of what
-    they do not join and of each other. A crowd is placed on a circle, since the other way takes minutes for hundreds.
+    Attributes stand on an oval, in their order from the top on.
     """
     levels = levels_shown(collection.margins)
     order = [attribute for attribute in collection.domain.attributes if attribute in levels]
@@ -107,21 +102,15 @@ def interaction_picture(collection: Collection) -> Shape:
     height = min(140.0 + 44 * len(order), 420 + 20.0 * len(order))
     sentence = "; ".join(f"{shown_at(a, of(a), i)} with {shown_at(b, of(b), j)}" for a, i, b, j in pairs)
 
-    def drawn(centres: Sequence[Point]) -> Shape:
-        capsules = [
-            {"name": names[a], "attribute": a, "colour": colour[a], **_capsule(centre, size, levels[a])}
-            for a, centre, size in zip(order, centres, sizes)
-        ]
-        beads = {(c["attribute"], bead["level"]): bead for c in capsules for bead in c["beads"]}
-        ends = ((beads[a, i], beads[b, j]) for a, i, b, j in pairs)
-        edges = [{"x1": one["x"], "y1": one["y"], "x2": other["x"], "y2": other["y"]} for one, other in ends]
-        description = sentence or "No two attributes are published together."
-        return {"height": height, "capsules": capsules, "edges": edges, "description": description}
-
-    spots = _placed(order, {(a, b) for a, _, b, _ in pairs})
-    turns = [math.pi * turn / _TURNS for turn in range(_TURNS if 2 < len(order) <= _CROWD else 1)]
-    pictures = [drawn(_apart(_stretched(_turned(spots, angle), height), sizes, height)) for angle in turns]
-    return pictures[0] if len(pictures) == 1 else min(pictures, key=lambda picture: _clutter(picture, pairs))
+    capsules = [
+        {"name": names[a], "attribute": a, "colour": colour[a], **_capsule(centre, size, levels[a])}
+        for a, centre, size in zip(order, _apart(_placed(len(order), height), sizes, height), sizes)
+    ]
+    beads = {(c["attribute"], bead["level"]): bead for c in capsules for bead in c["beads"]}
+    ends = ((beads[a, i], beads[b, j]) for a, i, b, j in pairs)
+    edges = [{"x1": one["x"], "y1": one["y"], "x2": other["x"], "y2": other["y"]} for one, other in ends]
+    description = sentence or "No two attributes are published together."
+    return {"height": height, "capsules": capsules, "edges": edges, "description": description}
 
 
 def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
@@ -132,42 +121,12 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
     return {"x": left, "y": top, "width": round(width, 1), "height": height, "beads": beads}
 
 
-def _placed(names: Sequence[str], joined: AnySet[tuple[str, str]]) -> list[Point]:
-    # Plain arithmetic: another machine must give the same bytes, and sums of arrays or a solver's need not be the same.
-    turns = [2 * math.pi * number / len(names) for number in range(len(names))]
-    spots = [(round(math.cos(turn), 9), round(math.sin(turn), 9)) for turn in turns]
-    if len(names) > _CROWD:
-        return spots
-    steps = [[0 if a == b else 1 if {(a, b), (b, a)} & joined else math.inf for b in names] for a in names]
-    for between, one, other in product(range(len(names)), repeat=3):
-        steps[one][other] = min(steps[one][other], steps[one][between] + steps[between][other])
-    apart = 1 + max(number for row in steps for number in row if isfinite(number))
-    for place in [*range(len(names))] * _MOVES:
-        x, y = spots[place]
-        weights = across = down = 0.0
-        for (other_x, other_y), number in zip(spots, steps[place]):
-            length = min(number, apart)
-            if length:
-                scale = length / (math.sqrt((x - other_x) * (x - other_x) + (y - other_y) * (y - other_y)) or 1.0)
-                weights += 1 / (length * length)
-                across += (other_x + scale * (x - other_x)) / (length * length)
-                down += (other_y + scale * (y - other_y)) / (length * length)
-        spots[place] = (across / weights, down / weights) if weights else (x, y)
-    return spots
-
-
-def _turned(spots: Sequence[Point], angle: float) -> list[Point]:
-    sine, cosine = math.sin(angle), math.cos(angle)
-    return [(x * cosine - y * sine, x * sine + y * cosine) for x, y in spots]
-
-
-def _stretched(spots: Sequence[Point], height: float) -> list[Point]:
-    axes = []
-    for axis, whole, margin in ((0, WIDTH, 65), (1, height, 30)):
-        low, high = min(spot[axis] for spot in spots), max(spot[axis] for spot in spots)
-        room = whole - 2 * margin
-        axes.append([margin + room * ((s[axis] - low) / (high - low) if high - low > 1e-6 else 0.5) for s in spots])
-    return list(zip(*axes))
+def _placed(number: int, height: float) -> list[Point]:
+    angles = [
+        2 * math.pi * place / number for place in range(number)
+    ]  # rounded, so that all machines give the same bytes
+    spots = [(round(math.sin(angle), 9), round(math.cos(angle), 9)) for angle in angles]
+    return [(WIDTH / 2 + (WIDTH / 2 - 65) * across, height / 2 - (height / 2 - 30) * up) for across, up in spots]
 
 
 def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> list[Point]:
@@ -190,29 +149,6 @@ def _apart(centres: Sequence[Point], sizes: Sequence[Point], height: float) -> l
         if not moved:
             break
     return list(zip(xs, ys))
-
-
-_Segment: TypeAlias = tuple[float, float, float, float]
-
-
-def _clutter(picture: Shape, pairs: Sequence[tuple[str, int, str, int]]) -> int:
-    edges: list[_Segment] = [(e["x1"], e["y1"], e["x2"], e["y2"]) for e in picture["edges"]]
-    drawn = list(zip(edges, [{a, b} for a, _, b, _ in pairs]))
-    over = 0
-    for capsule in picture["capsules"]:
-        left, top = capsule["x"], capsule["y"]
-        right, bottom = left + capsule["width"], top + capsule["height"]
-        for edge, joined in drawn:
-            if capsule["attribute"] not in joined:
-                over += _crosses(edge, (left, top, right, bottom)) + _crosses(edge, (left, bottom, right, top))
-    return 2 * over + sum(_crosses(e, f) for (e, a), (f, b) in combinations(drawn, 2) if not a & b)
-
-
-def _crosses(one: _Segment, other: _Segment) -> bool:
-    def side(line: _Segment, x: float, y: float) -> float:
-        return (line[2] - line[0]) * (y - line[1]) - (line[3] - line[1]) * (x - line[0])
-
-    return side(one, *other[:2]) * side(one, *other[2:]) < 0 and side(other, *one[:2]) * side(other, *one[2:]) < 0
 
 
 def tree_picture(collection: Collection) -> Shape:

@@ -74,14 +74,15 @@ def criterion_clause(criterion: Diversity) -> str:
             return f"{prefix}{spelled_labels(labels)} has a probability {verb} {spelled(alpha)}"
         case AtMost(percent=percent, of=labels):
             have = "has" if len(labels) == 1 else "together have"
-            return f"{_harmful(labels)} {have} a probability of at most {spelled(percent)} percent"
-        case Odds(times=times, percent=percent, of=labels):
-            whose = (
-                f"{_harmful(labels)} has" if len(labels) == 1 else f"each of {_harmful(labels)}, and all together, have"
-            )
+            return f"{_few(labels, 'harmful values')} {have} a probability of at most {spelled(percent)} percent"
+        case Odds(times=times, percent=percent, may_disclose=labels):
+            others = f"each value but {_few(labels, 'that harm nobody')}, and all these together, have"
+            limit, rounded = f"odds of at most {spelled(times)} times those", " (rounded up to a whole percent)"
+            if times == 1:
+                limit, rounded = "no higher probability than", ""
             return (
-                f"{whose if labels else 'each sensitive value has'} odds of at most {spelled(times)} times those among all "
-                f"rows, or a probability of {spelled(percent)} percent if that is more (rounded up to a whole percent)"
+                f"{others if labels else 'each sensitive value has'} {limit} among all rows, or a probability of "
+                f"{spelled(percent)} percent if that is more{rounded}"
             )
         case BetaLikeness(beta=beta):
             return f"no sensitive value is more than {spelled(1 + beta)} times as probable as among all rows"
@@ -100,8 +101,8 @@ def criterion_clause(criterion: Diversity) -> str:
     return criterion.meaning()
 
 
-def _harmful(labels: Sequence[str]) -> str:
-    return spelled_labels(labels) if len(labels) <= _NAMED else f"{len(labels)} harmful values"
+def _few(labels: Sequence[str], kind: str) -> str:
+    return spelled_labels(labels) if len(labels) <= _NAMED else f"{len(labels)} {kind}"
 
 
 _NAMED = 5

@@ -1,7 +1,6 @@
-"""Made-up tables for trying everything out where no table about real people is at hand: a census, and a hospital."""
+"""A made-up census for trying everything out where no table about real people is at hand."""
 
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -123,49 +122,3 @@ def _draw(rng: np.random.Generator, weights: FloatArray) -> IndexArray:
     """One column for each row, with probability proportional to its weight: the first of racing exponential clocks."""
     winners: IndexArray = (weights / rng.standard_exponential(weights.shape)).argmax(axis=1)
     return winners
-
-
-# A made-up hospital whose table changes from month to month. Its patients are people of the simulated census.
-
-ADMITTED, DISCHARGED, CORRECTED = 0.009, 0.009, 0.002
-"""Share of the patients who come, who leave, and whose record is corrected in a month: 2 percent together."""
-
-CORRECTABLE = ("education", "marital_status", "occupation", "diagnosis")
-"""Columns in which a record may have been wrong."""
-
-
-def hospital_config(table: str) -> str:
-    """The config of the census for the table of a month. Readers of a hospital's releases know that patients come and go."""
-    config = census_config().replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
-    config = config.replace('"A simulated census"  ', '"A simulated hospital"')
-    return config.replace("register = true  ", "# register = true")
-
-
-def simulate_hospital(rng: np.random.Generator, rows: int, months: int) -> Iterator[pd.DataFrame]:
-    """The table of each month, one row for each patient, as `simulate_census` gives it; of the first month so many rows.
-
-    Whoever is admitted has an identifier that nobody had before. A corrected record takes one value, of a column drawn at
-    random, from another patient. The same generator state gives the same tables.
-    """
-    patients = simulate_census(rng, rows)
-    numbers = rows
-    yield patients
-    for _ in range(months - 1):
-        stay = np.sort(rng.permutation(len(patients))[round(len(patients) * DISCHARGED) :])
-        admitted = simulate_census(rng, round(len(patients) * ADMITTED))
-        admitted["person_id"] = [f"P{numbers + number:06d}" for number in range(1, len(admitted) + 1)]
-        numbers += len(admitted)
-        wrong = rng.permutation(len(stay))[: round(len(patients) * CORRECTED)]
-        patients = pd.concat([_corrected(rng, patients.iloc[stay], wrong), admitted], ignore_index=True)
-        yield patients
-
-
-def _corrected(rng: np.random.Generator, patients: pd.DataFrame, wrong: IndexArray) -> pd.DataFrame:
-    column = rng.integers(len(CORRECTABLE), size=len(wrong))
-    other = rng.integers(len(patients), size=len(wrong))
-    corrected = patients.copy()
-    for number, name in enumerate(CORRECTABLE):
-        values, these = patients[name].to_numpy(copy=True), column == number
-        values[wrong[these]] = values[other[these]]
-        corrected[name] = values
-    return corrected

@@ -14,7 +14,6 @@ MARKOV
 2 2
 """
 
-import io
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -26,15 +25,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
-import networkx as nx
 import numpy as np
 import pandas as pd
 
 from marginals.arguments import path_of
 from marginals.bundle.writing import output_file
 from marginals.errors import InputError
-from marginals.estimates import drawn, free_name, told
-from marginals.files import csv_text, replace_file
+from marginals.estimates import free_name
+from marginals.files import replace_file
 from marginals.messages import installing, printable
 from marginals.release.release import Release
 from marginals.tables.intervals import interval
@@ -44,7 +42,6 @@ from models.errors import TooManyCellsError
 from models.inference.beside_core import ModelBesideCore
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
 from models.inference.marginal_model import MarginalModel
-from models.tables.hierarchy import Margin
 
 if TYPE_CHECKING:
     import duckdb
@@ -153,12 +150,6 @@ def _print_csv(frame: pd.DataFrame) -> None:
     click.echo(lines, nl=False)
 
 
-def write_rows(release: Release, path: str | Path, rows: int, seed: int) -> None:
-    """Draw rows of the published attributes at their finest levels, and write them."""
-    write = rows_writer(path_of(path))
-    write(told(drawn(release.model, rows, np.random.default_rng(seed))))
-
-
 def published_frames(release: Release) -> dict[str, pd.DataFrame]:
     """Every published table as a frame: a row for each cell with rows, labels as categories in their order, then `count`.
 
@@ -215,38 +206,6 @@ def to_duckdb(release: Release, database: str | Path = ":memory:") -> "duckdb.Du
     return connection
 
 
-def write_interaction_graph(release: Release, path: str | Path) -> None:
-    """Nodes `attribute:level` with the attribute and the level that each step of generalization is at."""
-    named: nx.Graph[str] = nx.Graph()
-    graph = release.interaction_graph()
-    for node in graph:
-        named.add_node(f"{node.attribute}:{node.level}", attribute=node.attribute, level=node.level)
-    named.add_edges_from((f"{a.attribute}:{a.level}", f"{b.attribute}:{b.level}") for a, b in graph.edges)
-    _write(named, path_of(path))
-
-
-def write_junction_tree(release: Release, path: str | Path) -> None:
-    """Nodes are margins `attribute:level, ...` with their number of cells; edges carry their separator and its cells.
-
-    Raises NotDecomposableError where there is no junction tree.
-    """
-    named: nx.Graph[str] = nx.Graph()
-    tree = release.junction_tree()
-    cube, domain = release.collection.cube, release.domain
-    for margin in tree:
-        named.add_node(str(margin), cells=len(cube.table(domain.mask(margin))))
-    separator: Margin
-    for a, b, separator in tree.edges(data="separator"):
-        named.add_edge(str(a), str(b), separator=str(separator), cells=len(cube.table(domain.mask(separator))))
-    _write(named, path_of(path))
-
-
-def _write(graph: "nx.Graph[Any]", path: Path) -> None:
-    text = io.BytesIO()
-    nx.write_graphml(graph, text)
-    replace_file(path, text.getvalue())
-
-
 # The UAI file format of Markov networks, as the inference evaluations of the UAI conference specify it.
 #
 # Tables run over their variables with the last one fastest. Scopes have the variable of the highest number first: pgmpy
@@ -289,10 +248,6 @@ __all__ = [
     "to_pgmpy",
     "to_polars",
     "uai_text",
-    "write_arx_hierarchies",
-    "write_interaction_graph",
-    "write_junction_tree",
-    "write_rows",
     "write_uai",
 ]
 
@@ -314,17 +269,3 @@ def to_pgmpy(release: Modelled) -> Any:
         model.add_edges_from((a, b) for i, a in enumerate(factor.variables) for b in factor.variables[i + 1 :])
         model.add_factors(DiscreteFactor(list(factor.variables), factor.values.shape, factor.values, state_names=names))
     return model
-
-
-def write_arx_hierarchies(release: Release, folder: str | Path) -> dict[str, Path]:
-    """Write `<attribute>.csv` for each attribute, of rows `value;level1;...;*`; returns the files.
-
-    Raises InputError where one cannot be written.
-    """
-    files = {a: path_of(folder) / f"{a}.csv" for a in release.domain.attributes}
-    for attribute, file in files.items():
-        if file.parent != path_of(folder) or "\\" in attribute or "\0" in attribute:
-            raise InputError(f"the attribute {attribute!r} cannot name a file")
-    for attribute, file in files.items():
-        replace_file(file, csv_text(release.domain.hierarchy(attribute).rows(), ";").encode())
-    return files

@@ -45,14 +45,18 @@ _SECONDS = 5.0
 
 
 def ladder_readers(published: BundleContent, collection: Collection, truth: Table) -> tuple[FittedLevelDisclosure, ...]:
-    """Return what published levels tell that are fitted to the table: of each attribute the finest with merged groups.
+    """Return what published levels tell that are fitted to the table: of each attribute the finest, if groups were merged.
 
+    Where not only counts of the attribute decided, a coarser level tells more than these: then the finest with merged groups.
     collection: the published tables over the domain of the table. truth: the table, with the names of the release.
     """
-    of_levels = (
-        level_told(collection, name, collection.finest_level(name), ladder) for name, ladder in truth.ladders.items()
-    )
-    return tuple(_examined(published, collection, truth, disclosure) for disclosure in of_levels if disclosure)
+    told = []
+    for name, ladder in truth.ladders.items():
+        levels = sorted({margin[name] for margin in collection.margins if name in margin})
+        looked_at = levels[:1] if ladder.is_by_counts else levels
+        of_levels = (level_told(collection, name, level, ladder) for level in looked_at)
+        told += [_examined(published, collection, truth, found) for found in of_levels if found][:1]
+    return tuple(told)
 
 
 def _examined(

@@ -71,8 +71,8 @@ class Entry:
 
     folder: where it was written to. table: the people that it shows, at base values. margins: of the ledger's domain.
     waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
-    retracted: the date on which somebody took it back, or empty. turnover_known: whether its readers know that people come
-    and go. where: which part of the people it shows, and shown: how many rows; empty and None where it shows all.
+    turnover_known: whether its readers know that people come and go. where: which part of the people it shows, and shown:
+    how many rows; empty and None where it shows all.
     """
 
     number: int
@@ -85,14 +85,10 @@ class Entry:
     diversities: tuple[MaxentDiversity, ...]
     waiting: tuple[int, int] = (0, 0)
     is_out: bool = False
-    retracted: str = ""
     turnover_known: bool = False
     where: str = ""
     shown: int | None = None
-    PLAIN: ClassVar = (
-        *("number", "date", "rows", "where", "folder", "margins", "is_out"),
-        *("retracted", "turnover_known", "waiting"),
-    )
+    PLAIN: ClassVar = ("number", "date", "rows", "where", "folder", "margins", "is_out", "turnover_known", "waiting")
 
     @property
     def rows(self) -> int:
@@ -184,11 +180,10 @@ def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role
 #         hierarchies.json  the attributes of all releases, with roles and hierarchies; in the first entry alone
 #         release/          a copy of the bundle
 #       0001-out.json       its bundle was put in place
-#       0001-retracted.json somebody took it back
 #
 # A ledger never claims less than what is out. An entry is written before its bundle appears, and marked after that. One
-# that is not marked counts until somebody settles whether it is out, and one that is retracted counts too. The head is
-# written before and after an entry, so that it knows each one.
+# that is not marked counts until somebody settles whether it is out. The head is written before and after an entry, so that
+# it knows each one.
 
 HEAD, LOCK = "head.json", "lock"
 
@@ -277,12 +272,12 @@ class Ledger:
                             self._taken_back(entry.number, last)
                     raise
                 with suppress(InputError):  # an entry without the mark counts as well
-                    self._mark(entry, "out", {"folder": entry.folder})
+                    self._mark(entry)
         except OSError as error:
             raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
 
-    def _mark(self, entry: Entry, mark: str, stated: Mapping[str, Any]) -> None:
-        _put(self.path / f"{_name(entry.number)}-{mark}.json", stated)
+    def _mark(self, entry: Entry) -> None:
+        _put(self.path / f"{_name(entry.number)}-out.json", {"folder": entry.folder})
 
     @property
     def _stated_head(self) -> dict[str, Any]:
@@ -300,15 +295,6 @@ class Ledger:
             head.unlink(missing_ok=True)
         else:
             _put(head, self._stated_head)
-
-    def retracted(self, number: int, date: str) -> "Ledger":
-        """The ledger with a note that a release was taken back. Raises InputError for one that it does not have."""
-        if not 1 <= number <= len(self.entries):
-            listed = f"1 to {len(self.entries)}" if self.entries else "none"
-            raise InputError(f"the ledger {self.path} has no release {number}; its releases are {listed}")
-        with self._held():
-            self._mark(self.entries[number - 1], "retracted", {"date": date})
-        return Ledger.read(self.path)
 
     def settled(self, number: int, *, is_out: bool) -> "Ledger":
         """The ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
@@ -328,7 +314,7 @@ class Ledger:
                 if Ledger.read(self.path).head != self.head:
                     raise InputError(f"the ledger {self.path} has another release now; look at it again")
                 if is_out:
-                    self._mark(entry, "out", {"folder": entry.folder})
+                    self._mark(entry)
                 elif _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
                     raise InputError(
                         f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
@@ -421,12 +407,8 @@ def _with_next(ledger: Ledger) -> Ledger:
     domain, roles = ledger.domain, ledger.roles
     if domain is None:
         domain, roles = _domain_from_json(json.loads(files[HIERARCHIES]))
-    mark, note = (folder / f"{entry_folder.name}-{kind}.json" for kind in ("out", "retracted"))
-    entry = replace(
-        Entry.read(stated, files[CELLS], domain),
-        is_out=mark.exists() and bool(_stated(mark)),
-        retracted=_stated(note)["date"] if note.exists() else "",
-    )
+    mark = folder / f"{entry_folder.name}-out.json"
+    entry = replace(Entry.read(stated, files[CELLS], domain), is_out=mark.exists() and bool(_stated(mark)))
     return Ledger(folder, (*ledger.entries, entry), digest(content), domain, roles, ledger.head)
 
 
@@ -859,7 +841,6 @@ def entry_line(entry: Entry) -> str:
         f"part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else "",
         "turnover known" if entry.turnover_known else "",
         f"{came:,} that came and {leaving:,} that left waited" if came or leaving else "",
-        f"retracted on {entry.retracted}, which makes nothing unknown: it counts" if entry.retracted else "",
     ]
     rows = number_of(entry.rows, "row")
     return f"{entry.number}  {entry.date}  {rows}  {'; '.join(filter(None, told))}  {entry.folder}"

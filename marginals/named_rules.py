@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,26 +17,36 @@ from marginals.errors import InputError, system_reason
 from marginals.files import bounded_content
 from marginals.keys import Key, are, check_keys, is_table, text
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.results import plain
 
 
 @dataclass(frozen=True)
 class AppliedDemand:
-    """What a rule says, and the claims of a release that keep it."""
+    """What a rule says, the claims of a release that keep it, and the finding on each; None until they are judged."""
 
     says: str
     claims: tuple[Claim, ...]
+    findings: tuple[Finding, ...] | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is proven to be kept."""
+        found = self.findings
+        return Verdict.UNDECIDED if found is None else verdict_of_all(finding.verdict for finding in found)
 
 
 @dataclass(frozen=True)
 class AppliedRule:
-    """A rule with its demands as claims of one release. unchecked: what no check here does."""
+    """A rule with its demands as claims of one release. unchecked: what no check here does.
+
+    release: which one was judged, where several are, each by itself.
+    """
 
     name: str
     title: str
     source: str
     demands: tuple[AppliedDemand, ...]
     unchecked: tuple[str, ...] = ()
+    release: str = ""
 
     @classmethod
     def from_json(cls, stated: object) -> "AppliedRule":
@@ -53,9 +63,21 @@ class AppliedRule:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The rule as a bundle states it."""
-        stated = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
-        return {key: value for key, value in stated.items() if value or key != "unchecked"}
+        """The rule as a bundle states it, with the verdicts once it is judged, without the findings themselves."""
+        stated: dict[str, Any] = {"name": self.name, "title": self.title, "source": self.source}
+        stated["demands"] = [
+            {"says": d.says} | ({} if d.findings is None else {"verdict": d.verdict}) | {"claims": d.claims}
+            for d in self.demands
+        ]
+        told: dict[str, Any] = {"unchecked": self.unchecked, "release": self.release}
+        if any(demand.findings is not None for demand in self.demands):
+            told["verdict"] = self.verdict
+        return stated | {name: each for name, each in told.items() if each}
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all demands are proven to be kept."""
+        return verdict_of_all(demand.verdict for demand in self.demands)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -67,47 +89,11 @@ class AppliedRule:
         demands = (AppliedDemand(d.says, tuple(map(stated, d.claims))) for d in self.demands)
         return replace(self, demands=tuple(demands))
 
-    def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "JudgedRule":
+    def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "AppliedRule":
         """The rule with what was found of its claims, all of which are among those given."""
         of = claims.index
-        demands = (JudgedDemand(d.says, tuple((c, findings[of(c)]) for c in d.claims)) for d in self.demands)
-        return JudgedRule(self, tuple(demands))
-
-
-@dataclass(frozen=True)
-class JudgedDemand:
-    """What a rule says, with the finding on each claim that keeps it."""
-
-    says: str
-    findings: tuple[tuple[Claim, Finding], ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether it is proven to be kept."""
-        return verdict_of_all(finding.verdict for _, finding in self.findings)
-
-
-@dataclass(frozen=True)
-class JudgedRule:
-    """A rule, and what was found of its demands. release: which one was judged, where several are, each by itself."""
-
-    rule: AppliedRule
-    demands: tuple[JudgedDemand, ...]
-    release: str = ""
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether all demands are proven to be kept."""
-        return verdict_of_all(demand.verdict for demand in self.demands)
-
-    def as_json(self) -> dict[str, Any]:
-        """The rule as plain values, without the findings themselves."""
-        demands = [
-            {"says": d.says, "verdict": d.verdict.value, "claims": [plain(claim) for claim, _ in d.findings]}
-            for d in self.demands
-        ]
-        release = {"release": self.release} if self.release else {}
-        return {**self.rule.as_json(), **release, "verdict": self.verdict.value, "demands": demands}
+        demands = (replace(d, findings=tuple(findings[of(claim)] for claim in d.claims)) for d in self.demands)
+        return replace(self, demands=tuple(demands))
 
 
 def _applied_demand(stated: Mapping[str, Any]) -> AppliedDemand:

@@ -30,13 +30,13 @@ from marginals.steward import by_reason, search_trace
 from marginals.tables.attribute import Role
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Table
-from models.arrays import CodeArray, FloatArray
+from models.arrays import CodeArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
-from models.inference.log_linear import edge_test, linear_by_linear, mean_scores
+from models.inference.log_linear import edge_test
 from models.search.doors import GivenObjective, GivenStrategy
 from models.search.problem import Refusal, RefusedMove, Unconstrained
-from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value, window
+from models.search.selection import Limits, SelectedModel, at_one_level, fitted, p_value
 from models.search.selection import select as selected
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import occupied
@@ -224,13 +224,11 @@ def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
     return values
 
 
-def _edge_frame(selected: SelectedModel, ordered: frozenset[str], adjusted: bool) -> pd.DataFrame:
+def _edge_frame(selected: SelectedModel, adjusted: bool) -> pd.DataFrame:
     order = selected.collection.domain.attributes.index
     edges = sorted((tuple(sorted(edge, key=order)) for edge in selected.graph.edges), key=lambda e: [*map(order, e)])
-    lines = [_line(selected, (first, second), ordered, adjusted) for first, second in edges]
-    frame = pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
-    frame["p_holm"], frame["p_fdr"] = holm(frame["p"].to_numpy()), false_discovery(frame["p"].to_numpy())
-    return frame if ordered else frame.drop(columns=[column for column in frame if str(column).startswith("ordinal")])
+    lines = [_line(selected, (first, second), adjusted) for first, second in edges]
+    return pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
 
 
 _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
@@ -238,74 +236,27 @@ _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "df": "Int64",
     "df_adjusted": "Int64",
     "p": "float64",
-    "p_holm": "float64",
-    "p_fdr": "float64",
-    "ordinal_test": "",
-    "ordinal_statistic": "float64",
-    "ordinal_df": "Int64",
-    "ordinal_p": "float64",
 }
 """Columns of tests, and what they hold where that is no text."""
 
 
-def _line(selected: SelectedModel, edge: tuple[str, str], ordered: frozenset[str], adjusted: bool) -> dict[str, object]:
+def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dict[str, object]:
     domain = selected.collection.domain
     offsets = dict(zip(domain.attributes, domain.offsets))
     line: dict[str, object] = {"first": edge[0], "second": edge[1]}
     try:
         test = edge_test(selected.model, offsets[edge[0]], offsets[edge[1]])
     except (NotFittedError, TooManyCellsError):
-        return line | {"given": "", "deviance": np.nan, "ordinal_test": ""}
+        return line | {"given": "", "deviance": np.nan}
     used = test.adjusted_degrees_of_freedom if adjusted else test.degrees_of_freedom
     given = [domain.induced_attributes[vertex].attribute for vertex in vertices_of(test.given)]
-    line |= {
+    return line | {
         "given": ", ".join(given),
         "deviance": test.deviance,
         "df": test.degrees_of_freedom,
         "df_adjusted": pd.NA if test.adjusted_degrees_of_freedom is None else test.adjusted_degrees_of_freedom,
         "p": p_value(test.deviance, test.degrees_of_freedom if used is None else used),
     }
-    # The test that uses the order of the values, if one of the two attributes has one.
-    (first, second), score, name = edge, None, ""
-    if test.counts is not None and {first, second} <= ordered:
-        name, score = "linear-by-linear", linear_by_linear(test.counts)
-    elif test.counts is not None and ordered & {first, second}:
-        name = "mean scores"
-        score = mean_scores(test.counts if second in ordered else test.counts.swapaxes(0, 1))
-    line["ordinal_test"] = name
-    if score is not None:
-        line |= {"ordinal_statistic": score.statistic, "ordinal_df": score.degrees_of_freedom}
-        line["ordinal_p"] = p_value(*score)
-    return line
-
-
-def holm(p: FloatArray) -> FloatArray:
-    """P-values corrected so that all that are below a level are right, but for that probability (Holm 1979).
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    corrected: FloatArray = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
-    return corrected
-
-
-def false_discovery(p: FloatArray) -> FloatArray:
-    """P-values corrected for the share of false ones among those below a level (Benjamini and Hochberg 1995).
-
-    As `scipy.stats.false_discovery_control`, whose module takes longer to load than a search takes.
-
-    >>> false_discovery(np.array([0.01, 0.04, 0.03, np.nan])).tolist()
-    [0.03, 0.04, 0.04, nan]
-    """
-    corrected: FloatArray = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    largest_first = known[np.argsort(p[known], kind="stable")][::-1]
-    scaled = p[largest_first] * (len(known) / np.arange(len(known), 0, -1))
-    corrected[largest_first] = np.minimum(np.minimum.accumulate(scaled), 1.0)
-    return corrected
 
 
 Cliques = tuple[tuple[str, ...], ...]
@@ -408,6 +359,10 @@ class Selection(SelectedModel):
     rows: FrequencyTable
     reselect: Again
 
+    def __getattr__(self, name: str) -> Any:
+        instead = " any more: bootstrap(100) says how sure each edge is" if name == "average" else ""
+        raise AttributeError(f"a Selection has no {name!r}{instead}")
+
     def __repr__(self) -> str:
         if self.search.strategy == "given":
             told = "given, not searched for"
@@ -456,24 +411,14 @@ class Selection(SelectedModel):
         frame = search_trace(self.search, self.model.total, self.problem.objective, every)
         return frame.assign(move=[_plain(move) for move in frame["move"]])
 
-    def tests(self, ordered: Iterable[str] | None = None) -> pd.DataFrame:
+    def tests(self) -> pd.DataFrame:
         """A test of each edge: what the model loses without it.
 
-        Columns: first and second; given, their common neighbours; deviance between the two models; df, and
-        df_adjusted to the cells that have rows; p, by adjusted degrees of freedom where the search counted so; p_holm
-        and p_fdr, corrected for the number of edges (Holm 1979; Benjamini and Hochberg 1995). Of an edge in one
-        clique with ordered values also a test that uses the order, generalized Cochran-Mantel-Haenszel given the same
-        neighbours: "linear-by-linear" where both are ordered, scores 0, 1, 2, ..; "mean scores" where one is, by
-        ranks within strata (Kruskal-Wallis where nothing is given). The tests do not know that the same rows selected
-        the model: p-values are too small.
-
-        ordered: attributes whose values have the order in which they stand; by default ordered categoricals and numbers.
+        Columns: first and second; given, their common neighbours; deviance between the two models; df, and df_adjusted to
+        the cells that have rows; p, by adjusted degrees of freedom where the search counted so. The tests do not know that
+        the same rows selected the model, nor how many edges are tested: p-values are too small.
         """
-        names = self.rows.ordered if ordered is None else frozenset(ordered)
-        for name in names:
-            self.domain.index(name)
-        adjusted = self.problem.cube.parameters is occupied
-        return _edge_frame(self, names, adjusted)
+        return _edge_frame(self, self.problem.cube.parameters is occupied)
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
@@ -544,45 +489,19 @@ class Selection(SelectedModel):
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
         edge_sets = run(work, draws, lambda done: progress("resampled tables", done, times))
         got = [edges for edges in edge_sets if edges is not None]
-        weights = Counter(edge for edges in got for edge in edges)
-        frame = self._edge_weights({edge: number / len(got) for edge, number in weights.items()}, "share")
-        frame.insert(3, "tables", len(got))
-        return frame
-
-    def average(self, time_limit: Seconds = 20.0) -> pd.DataFrame:
-        """The probability of each edge over all models near the best (Occam's window: Madigan and Raftery 1994).
-
-        Models are weighted by exp(-BIC / 2), by AIC with exp(-AIC / 2); those that are 20 times less likely than the best do
-        not count. Columns: first, second, probability, selected. `attrs["models"]` has the cliques and weight of each model.
-        Raises SelectionError for other criteria.
-        """
-        deadline = within(time_limit)
-        models = window(self, lambda: deadline.is_over)
-        domain = self.domain
-        weights: dict[frozenset[str], float] = {}
-        listed = []
-        for cliques, weight in models:
-            names = [tuple(sorted(domain.margin(mask), key=domain.attributes.index)) for mask in sorted(cliques)]
-            for edge in {frozenset(pair) for name in names for pair in combinations(name, 2)}:
-                weights[edge] = weights.get(edge, 0.0) + weight
-            listed.append((tuple(names), weight))
-        frame = self._edge_weights(weights, "probability")
-        frame.attrs["models"] = listed
-        return frame
-
-    def _edge_weights(self, weights: Mapping[frozenset[str], float], name: str) -> pd.DataFrame:
-        graph = self.graph
+        found, graph = Counter(edge for edges in got for edge in edges), self.graph
         lines = [
             {
                 "first": a,
                 "second": b,
-                name: min(weights.get(frozenset((a, b)), 0.0), 1.0),
+                "share": found[frozenset((a, b))] / len(got),
+                "tables": len(got),
                 "selected": graph.has_edge(a, b),
             }
             for a, b in combinations(self.domain.attributes, 2)
         ]
-        frame = pd.DataFrame(lines, columns=["first", "second", name, "selected"])
-        return frame.sort_values(name, ascending=False, kind="stable", ignore_index=True)
+        frame = pd.DataFrame(lines, columns=["first", "second", "share", "tables", "selected"])
+        return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
     def to_release(self, policy: Policy, sensitive: Sequence[str] = ()) -> Release:
         """The marginals of the cliques as a release, where a policy allows them as they are.

@@ -51,17 +51,14 @@ def beside(release: Path) -> Path:
 class FurtherBeside:
     """The further tables of a release, in the order in which they were chosen, and what was looked at beside them.
 
-    left_out: tables that were taken away again, since combinations of nonsensitive values stayed open beside them. small:
-    combinations of fewer than `least` rows that were looked at, in so many `rounds` of exchanges. least: 1 if no
-    combination is claimed to be uncertain. note: why it could not be looked at. is_late: whether time ended the exchanges.
+    left_out: tables that were taken away again, since combinations of nonsensitive values stayed open beside them. least:
+    rows from which on none is small; 1 if no combination is claimed to be uncertain. is_late: whether the time was over
+    before a proof beside more of them was found.
     """
 
     tables: "tuple[FurtherTable, ...]"
     left_out: "tuple[FurtherTable, ...]" = ()
-    small: int = 0
-    rounds: int = 0
     least: int = 1
-    note: str = ""
     is_late: bool = False
 
     @property
@@ -75,8 +72,7 @@ class FurtherBeside:
             [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in each]
             for each in (self.tables, self.left_out)
         )
-        numbers = {"small": self.small, "rounds": self.rounds, "least": self.least}
-        return {"tables": tables, "left_out": left_out, **numbers}
+        return {"tables": tables, "left_out": left_out, "least": self.least}
 
 
 @dataclass(frozen=True)

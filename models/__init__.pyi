@@ -72,7 +72,8 @@ from models.search.problem import from_independence as from_independence
 from models.search.selection import STRATEGIES as STRATEGIES
 from models.search.selection import Limits as Limits
 from models.search.selection import select as select
-from models.search.selection import window as window
+
+# no window any more: repeat the search on resampled tables, as marginals.Selection.bootstrap does
 from models.search.wanted import Measure as Measure
 from models.search.wanted import WantedAnalyses as WantedAnalyses
 from models.search.wanted import WantedMargin as WantedMargin

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package whose list has lines `from home import name as name`.
 
-    A submodule is an attribute, too, and is imported when it is first asked for.
+    A submodule is an attribute, too, and is imported when it is first asked for. A line `# no NAME any more: ...` refuses
+    a name that was taken out, and says what there is instead.
     """
     stub = (get_data(package, "__init__.pyi") or b"").decode()
     homes = {name: home for home, name in re.findall(r"^from (\S+) import (\w+)", stub, re.MULTILINE)}
+    taken_out = dict(re.findall(r"^# no (\w+) any more: (.+)$", stub, re.MULTILINE))
 
     def offered(name: str) -> Any:
         if (home := homes.get(name, package)) != package:
@@ -40,7 +42,8 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
             except ModuleNotFoundError as error:
                 if error.name != f"{package}.{name}":
                     raise
-                raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+                instead = f" any more: {taken_out[name]}" if name in taken_out else ""
+                raise AttributeError(f"module {package!r} has no attribute {name!r}{instead}") from None
         setattr(modules[package], name, value)
         return value
 

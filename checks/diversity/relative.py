@@ -495,12 +495,13 @@ class AtMost(Diversity):
 
 @dataclass(frozen=True)
 class Odds(Diversity):
-    """No harmful value becomes much likelier than it is among all rows, and they do not together. of: labels; none for all.
+    """No value that harms becomes much likelier than it is among all rows, and they do not together. may_disclose: labels
+    of those that harm nobody; all others harm, also those that a later table brings.
 
     Of share p in the whole table, a share in a class is at most a(p) = max(percent / 100, times p / (1 - p + times p)),
-    rounded up to a whole percent: its odds grow by no more than that factor, but for rare values. So is that of each value
-    of a coarser level under which there are harmful values only, and of all harmful values together; else a value that
-    is split into finer ones would become surer. A published value is harmful if one of the labels is under it.
+    rounded up to a whole percent unless times is 1: its odds grow by no more than that factor, but for rare values. So is
+    that of each value of a coarser level under which there are harmful values only, and of all harmful values together;
+    else a value that is split into finer ones would become surer. A published value is harmless if all under it is.
 
     rows_per_person: so many rows of each person at most, and the bounds are those of people.
 
@@ -510,24 +511,24 @@ class Odds(Diversity):
 
     times: Fraction
     percent: Fraction
-    of: tuple[str, ...] = ()
+    may_disclose: tuple[str, ...] = ()
     rows_per_person: int = 1
     name: ClassVar[str] = "odds"
     grammar = Grammar(
         (Number("times", 1, is_closed=True), Number("percent", 0, 100, is_closed=True)),
-        (LABELS_OF._replace(is_optional=True),),
+        (LABELS_MAY_DISCLOSE._replace(is_optional=True),),
     )
 
     def bound(self, share: Fraction) -> Fraction:
         """The largest share in a class of rows of what has a share among all rows; 1 is no bound."""
         people = min(_ALL, share * self.rows_per_person)
         most = max(self.percent / 100, self.times * people / (1 - people + self.times * people))
-        rounded = Fraction(ceil(100 * most), 100)
+        rounded = Fraction(ceil(100 * most), 100) if self.times > 1 else most
         return _ALL if rounded >= 1 else rounded / self.rows_per_person
 
     def harmful(self, values: SensitiveValues) -> frozenset[int]:
         """The codes of the values that harm."""
-        return values.touching(self.of) if self.of else frozenset(range(len(values.rows)))
+        return frozenset(range(len(values.rows))) - values.within(self.may_disclose)
 
     def among(self, values: SensitiveValues) -> SumsAtMost:
         """The bounds of these values, of those above them and of all together, as far as these have rows."""
@@ -542,11 +543,6 @@ class Odds(Diversity):
         bounds = [(self.bound(Fraction(rows, total)), codes) for codes, rows in held.items()]
         bounded = tuple((share, codes) for share, codes in bounds if share < 1)
         return SumsAtMost(bounded, tuple(codes for share, codes in bounds if share >= 1))
-
-    def stated_among(self, values: SensitiveValues) -> Diversity:
-        """The same by the labels of values that have rows; nothing is demanded where none of those named has."""
-        stated = super().stated_among(values)
-        return Distinct(1) if self.of and isinstance(stated, Odds) and not stated.of else stated
 
     def of_rows(self, rows_per_person: int) -> "Odds":
         """The bounds of people: n rows of T are at most n of T / r people."""

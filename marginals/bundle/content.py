@@ -25,7 +25,7 @@ from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
-from marginals.named_rules import AppliedRule, JudgedRule
+from marginals.named_rules import AppliedRule
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Codebook, Role
 from marginals.tables.group_names import seemingly_listed
@@ -39,6 +39,7 @@ from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues
+    from checks.small_combinations import Witnesses
 
 INFORMATION_DECIMALS = 6
 """Decimals to which a bundle states its information."""
@@ -55,7 +56,7 @@ class Verification:
 
     checks: tuple[Finding, ...]
     warnings: tuple[str, ...] = ()
-    rules: tuple[JudgedRule, ...] = ()
+    rules: tuple[AppliedRule, ...] = ()
     smallest_sensitive: Mapping[str, int] = field(default_factory=dict)
     published: "BundleContent | None" = field(default=None, compare=False, repr=False)
     crossing: tuple[Crossing, ...] = ()
@@ -96,7 +97,8 @@ class BundleContent:
     None where nothing is said. rules: what they demand is among the claims. turnover_known: whether readers know that people
     come and go between releases. where: the part of the table whose rows are counted. labels: what labels tell readers of
     the values that they stand for; None where the release does not say that. impossible: pairs of labels that everybody
-    knows nobody to have. Raises InputError for further tables of which it is not known what they tell (`further_fault`).
+    knows nobody to have. witnesses: possible tables that were made of these marginals already. Raises InputError for
+    further tables of which it is not known what they tell (`further_fault`).
     """
 
     collection: Collection
@@ -113,6 +115,7 @@ class BundleContent:
     further: tuple[Mask, ...] = ()
     imprint: Imprint = NO_IMPRINT
     impossible: tuple[ImpossiblePair, ...] = ()
+    witnesses: "Witnesses | None" = None
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):
@@ -240,7 +243,7 @@ class BundleContent:
             except MarginalsError as error:
                 findings[claim] = undecided(counted, str(error))
                 continue
-            result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels))
+            result = answer(counted, Question(judged, self.sensitive, budget, self.known_labels, self.witnesses))
             findings[claim] = self._as_far_as_said(counted, result)
         checks, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
         return Verification(checks, smallest_sensitive=self.smallest_sensitive, crossing=crossing)

@@ -505,12 +505,6 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
 @click.command()
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
-    "--retract",
-    metavar="RELEASE",
-    type=int,
-    help="Note that the release of this number was taken back. It is judged as before: nobody forgets what was out.",
-)
-@click.option(
     "--settle",
     metavar="RELEASE out|not-out",
     type=(int, click.Choice(["out", "not-out"])),
@@ -518,7 +512,7 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     "one that is not out is forgotten, as long as no other was made beside it.",
 )
 @JSON
-def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as_json: bool) -> None:
+def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
     DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. For each pair of releases: how
@@ -530,7 +524,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
     Examples:
       marginals publish release.toml --out release-2026-02 --ledger ledger
       marginals ledger ledger
-      marginals ledger ledger --retract 1
     """
     from marginals.bundle.replacement import replacement_beside
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
@@ -540,8 +533,6 @@ def ledger(folder: Path, retract: int | None, settle: tuple[int, str] | None, as
         raise InputError(f"the ledger {folder} has no release; publish with --ledger {folder} makes its first entry")
     if settle is not None:
         account = account.settled(settle[0], is_out=settle[1] == "out")
-    if retract is not None:
-        account = account.retracted(retract, _today())
     told = list(pairs(account))
     replaced = {entry.number: replacement_beside(Path(entry.folder)) for entry in account.entries}
     if as_json:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,10 +35,8 @@ if TYPE_CHECKING:
     from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
-    from marginals.publishing.publishing import Publication
     from marginals.publishing.searching import Progress
     from marginals.recoding.local_recoding import LocalRecoding
-    from marginals.steward import StewardFile
     from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
@@ -100,13 +97,6 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
     help="Largest share of rows that may be suppressed: shown with '*' in every quasi-identifier, together one class that "
     "satisfies the policy too (lattice only).",
 )
-@click.option(
-    "--leave-out",
-    "left_out",
-    type=NumberRange(0, 1),
-    help="Largest share of rows that may be left out: each class loses the fewest with which the rest satisfies the policy, "
-    "or all of them. Readers who know who is in the table count them all the same (lattice only).",
-)
 @output("--out", help="CSV file for one generalized table: the best, or that of --levels.")
 @click.option(
     "--levels",
@@ -120,14 +110,12 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
     k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
     writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
-    sweep and hilbert generalize each class in its own way, and cannot keep min_cell; nor can --leave-out, which stands
-    without register = true, too.
+    sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
     \b
     Examples:
       marginals anonymize release.toml --out table.csv
       marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
-      marginals anonymize functional.toml --leave-out 0.02 --out thinned.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
     from marginals.say.table import written_table_lines
@@ -151,13 +139,9 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
         print_lines([] if as_json else lines)
 
 
-def _require_compatible(method: str, suppression: float, left_out: float | None, levels: str | None) -> None:
-    if left_out is not None and (suppression or levels is not None):
-        raise InputError("--leave-out stands without --suppression and --levels")
-    is_given = {"--suppression": suppression, "--leave-out": left_out is not None, "--levels": levels is not None}
-    for option in filter(is_given.get, is_given):
-        if method != "lattice":
-            raise InputError(f"{option} goes with the method lattice only")
+def _require_compatible(method: str, suppression: float, levels: str | None) -> None:
+    if method != "lattice" and (suppression or levels is not None):
+        raise InputError(f"{'--suppression' if suppression else '--levels'} goes with the method lattice only")
 
 
 _BEST = 10
@@ -174,15 +158,9 @@ class _Made(NamedTuple):
 
 
 def _made(
-    configured: "Config",
-    table: "Table",
-    progress: "Progress",
-    method: str,
-    suppression: float,
-    left_out: float | None,
-    levels: str | None,
+    configured: "Config", table: "Table", progress: "Progress", method: str, suppression: float, levels: str | None
 ) -> _Made:
-    """The single tables that are asked for, by the parameters of the command. Raises NothingPublishableError."""
+    """The single tables that are asked for. Raises NothingPublishableError."""
     from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
     from marginals.recoding.lattice import LatticeResult, published_table
@@ -191,15 +169,6 @@ def _made(
     policy, domain = configured.policy, table.domain
     if method != "lattice":
         return _recoded_locally(configured, table, method)
-    if left_out is not None:
-        thinned = marginals.thin(table, policy, left_out, progress)
-        if not thinned:
-            raise NothingPublishableError(
-                f"no single table satisfies the policy with at most {left_out:.1%} of its rows left out"
-            )
-        best_thinned = thinned[0]
-        lines = partial(single_table_lines, thinned, domain)
-        return _Made({"minimal": thinned}, best_thinned, lines, lambda: (best_thinned.recoding, 0))
     requirements = policy.requirements_of(table)
     if levels is None:
         result = marginals.anonymize(table, policy, progress, suppression)
@@ -232,8 +201,6 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
 def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
     from marginals.names import number_of
-    from marginals.recoding.lattice import lattice_nodes
-    from marginals.recoding.sweep import class_order, sweeps_all
 
     requirements = configured.policy.requirements_of(table)
     if (requirements.cell_size or 1) > 1:
@@ -248,116 +215,62 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    least, on_chains = requirements.class_size or 1, dict[str, int]()
-    if method == "sweep":
-        recoded = marginals.sweep(table, diversity, k=least)
-        if not sweeps_all(table):
-            swept = len(class_order(table, table.quasi_identifiers))
-            on_chains = {"swept": swept, "combinations": lattice_nodes(table.cube, table.quasi_identifiers)}
-    else:
-        recoded = marginals.hilbert(table, diversity, k=least)
+    recode = marginals.sweep if method == "sweep" else marginals.hilbert
+    recoded = recode(table, diversity, k=requirements.class_size or 1)
     kl_divergence = recoded.kl_divergence(table)
     lines = [
         f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
         f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
     ]
-    if on_chains:
-        lines.append(
-            f"SWEEP went through {on_chains['swept']:,} of {on_chains['combinations']:,} combinations of levels, on chains "
-            "from all values as they are to all suppressed: all of them were too many."
-        )
-    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence, **on_chains}
+    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence}
     return _Made(answer, recoded, lambda _: lines, lambda: (recoded, 0))
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--rows", default=24_000, show_default=True, type=click.IntRange(1000, 10_000_000), help="Table size.")
-@click.option(
-    "--months",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 99),
-    help="More than one: a hospital whose patients come and go, published every month beside a ledger.",
-)
 @JSON
-def demo(folder: Path, rows: int, months: int, as_json: bool) -> None:
+def demo(folder: Path, rows: int, as_json: bool) -> None:
     """Simulate a census, publish it and report the result.
 
     Needs no network and no data. Writes census.csv, its hierarchies, a commented release.toml, the release and a page about
-    it for its steward to the new folder DIR. With --months it is a hospital which changes by 2 percent a month, and of each
-    month there are a table, a config, a release and a page.
+    it for its steward to the new folder DIR.
 
     \b
     Examples:
       marginals demo demo
-      marginals demo hospital --months 12
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; choose a new folder")
     import numpy as np
 
     from marginals.bundle.writing import require_folder
-    from marginals.demo import census_config, census_hierarchies, hospital_config, simulate_census, simulate_hospital
+    from marginals.demo import census_config, census_hierarchies, simulate_census
     from marginals.files import replace_folder
+    from marginals.steward import StewardFile, beside
 
     require_folder(folder)
     with ProgressBars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time
-        tables = [simulate_census(rng, rows)] if months == 1 else simulate_hospital(rng, rows, months)
-        files = {}
-        for number, table in enumerate(tables, 1):
-            month = "" if months == 1 else f"-{number:02d}"
-            files[f"census{month}.csv"] = table.to_csv(index=False, lineterminator="\n")
-            files[f"release{month}.toml"] = hospital_config(f"census{month}.csv") if month else census_config()
+        files = {
+            "census.csv": simulate_census(rng, rows).to_csv(index=False, lineterminator="\n"),
+            "release.toml": census_config(),
+        }
         for attribute, values in census_hierarchies().items():
             files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
         try:
             replace_folder(folder, {path: text.encode() for path, text in files.items()})
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
-        configs = sorted(folder.glob("*.toml"))
-        ledger = folder / "ledger" if months > 1 else None
-        made = [_published(config, ledger, progress) for config in configs]
-    if ledger is not None:
-        _hand_over_months(made, ledger, as_json)
-        return
-    ((publication, page),) = made
+        out = folder / "release"
+        config, page = marginals.read_config(out.with_suffix(".toml")), StewardFile(beside(out), out)
+        publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint)
+        publication = written(publication, out, page)
     hand_over(publication, page, as_json)
     if not as_json:
         click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
         click.echo(f"  marginals verify {folder / 'release'}")
-
-
-def _published(path: Path, ledger: Path | None, progress: "Progress") -> "tuple[Publication, StewardFile]":
-    """The publication of a config, written beside it, and where its steward's page is."""
-    from marginals.steward import StewardFile, beside
-
-    config = marginals.read_config(path)
-    out = path.with_suffix("")
-    page = StewardFile(beside(out), out)
-    publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint, ledger=ledger)
-    return written(publication, out, page), page
-
-
-def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Path, as_json: bool) -> None:
-    """Print who waits in each of some months."""
-    waits = [publication.steward.waiting for publication, _ in made]
-    paths = [str(publication.release.path) for publication, _ in made]
-    if as_json:
-        releases = [{"out": out, **plain(waiting)} for out, waiting in zip(paths, waits) if waiting is not None]
-        print_json({"ledger": str(ledger), "months": releases})
-        return
-    for release, waiting in zip((publication.release for publication, _ in made), waits):
-        if waiting is not None:
-            waited = f"{waiting.came:,} who came and {waiting.left:,} who left wait for a later one"
-            click.echo(f"{release.path}  {release.rows:,} patients; {waited}")
-    click.echo(
-        f"\nWho waits is for you alone; {made[0][1].path} says more. Look at what is out, and check two of the releases:"
-    )
-    click.echo(f"  marginals ledger {ledger}")
-    click.echo(f"  marginals verify {paths[0]} {paths[-1]}")
 
 
 @click.command()
@@ -385,10 +298,8 @@ def _hand_over_months(made: "list[tuple[Publication, StewardFile]]", ledger: Pat
 @click.option(
     "--preset",
     type=click.Choice(["joint-proof", "more-pairs"]),
-    default="joint-proof",
-    show_default=True,
-    help="Demands that fit together: a proof of all tables jointly, or further tables of pairs beside those with a junction "
-    "tree, by which nobody can be certain of rare combinations that are looked at.",
+    help="Demands that fit together: a proof of all tables jointly, as long as nobody says otherwise, or further tables of "
+    "pairs beside those with a junction tree, by which nobody can be certain of rare combinations that are looked at.",
 )
 @output(
     "--out",
@@ -422,7 +333,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     header, person = _header_lines(said["header"]), said["person"]
     people = () if person is None else _named(person) or ("",)
     chosen = Chosen(sensitive, public, ignored, people, header=header, sheet=said["sheet"])
-    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS[said["preset"]])
+    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,), release_at)
     if not target.force:
         refuse_to_replace(out)

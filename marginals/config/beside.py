@@ -30,6 +30,10 @@ _FEWEST_ANSWERS, _FEWEST_QUESTIONS = 4, 3
 """Different answers, and columns that have them, from which on these are the questions of a survey."""
 _SHORTEST_ANSWER = 3
 """Letters of an answer in words, at least."""
+_FEWEST_CALLED_ALIKE = 5
+"""Columns, at least, whose names begin with the same letters, and that have the same few answers, whatever these are."""
+_FEWEST_CODES, _MOST_CODES = 3, 11
+"""Different answers of these."""
 _ALIKE = 0.75
 """Share of the answers of two columns that both have, at least, where they are the same."""
 _EXACT = 100
@@ -50,7 +54,7 @@ class BesideRule(NamedTuple):
 
 
 def _like_sensitive_ones(guessed: GuessedTable) -> Mapping[str, Guess]:
-    evidence = _numbered_along(guessed) | _same_answers(guessed)
+    evidence = _batteries(guessed) | _spending(guessed) | _numbered_along(guessed) | _same_answers(guessed)
     return {name: guessed.protected(name, why, why) for name, why in evidence.items()}
 
 
@@ -86,6 +90,27 @@ def _same_answers(guessed: GuessedTable) -> dict[str, str]:
         if len(names) >= _FEWEST_QUESTIONS and not any(is_known(guessed.facts[name]) for name in names)
     ]
     return {name: why for names in asked for name in names if guessed.guesses[name].is_open}
+
+
+def _batteries(guessed: GuessedTable) -> dict[str, str]:
+    families: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name in _open(guessed):
+        facts, stem = guessed.facts[name], "".join(guessed.facts[name].words_in_order)[:_SHORTEST_STEM]
+        if len(stem) == _SHORTEST_STEM and _FEWEST_CODES <= facts.distinct <= _MOST_CODES:
+            families.setdefault((stem, facts.values), []).append(name)
+    why = "it has the same answers as other columns whose names begin alike, as questions about opinions or health have"
+    return {name: why for names in families.values() if len(names) >= _FEWEST_CALLED_ALIKE for name in names}
+
+
+def _spending(guessed: GuessedTable) -> dict[str, str]:
+    """Shares or amounts that a household spends on something, by the names of these goods, beside what it has."""
+    about = {name: meaning_of(name) for name in guessed.of_role(Role.SENSITIVE) if not guessed.guesses[name].question}
+    money = meaning_of("income")
+    beside = next((name for name, own in about.items() if own and money and own.about == money.about), "")
+    goods = "|".join(sorted(column_words("goods")))
+    pattern = re.compile(f"({'|'.join(sorted(column_words('spent_on')))})({goods})")
+    spent = (name for name in _open(guessed) if pattern.fullmatch("".join(guessed.facts[name].words_in_order)))
+    return {name: f"beside {beside} its name may say what is spent on something" for name in spent} if beside else {}
 
 
 def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
@@ -297,7 +322,8 @@ def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
 RULES = (
     BesideRule(
         "Nothing is known of it, and it is called like a sensitive column but for figures or a last letter, or three "
-        "columns or more have the same answers in words",
+        "columns or more have the same answers in words, or five whose names begin alike the same few answers, or it is "
+        "called like goods beside an income",
         "sensitive, and asked",
         _like_sensitive_ones,
     ),

@@ -20,7 +20,7 @@ from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
 from marginals.tables.files import ColumnLabels
 from marginals.tables.intervals import gaps_and_overlaps
-from marginals.tables.scales import dates_among_bands, in_order
+from marginals.tables.scales import dates_among_bands, in_natural_order, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -105,6 +105,10 @@ _FEWEST_CODES, _MOST_CODES = 21, 100_000
 _ROUND = 0.6
 """Share of the rows with numbers that five divides, at least, where people name amounts; of keys a fifth have such ones."""
 MOST_CATEGORIES = 100
+_MOST_COMPARED = 200
+"""Values of a column of which each is compared with each: the time grows with the third power."""
+_MOST_ROWS_COMPARED = 1_000_000
+"""Rows that are surely held in memory, as comparing values needs."""
 _MOST_NAMED = 500
 """So many values may be named where there are more."""
 _LONG_TEXT = 40
@@ -295,6 +299,17 @@ class Facts(Column):
         if self.units is not None:
             return ValueKind.DATES
         return ValueKind.CODES if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else ValueKind.TEXTS
+
+    @property
+    def are_names(self) -> bool:
+        """Whether the values are numbers that stand for names, in no order."""
+        return self.kind is ValueKind.TEXTS and self.numbers is not None
+
+    @cached_property
+    def are_unordered(self) -> bool:
+        """Whether nothing says in which order the values lie, and they are few enough to be compared with each other."""
+        is_much = self.distinct > _MOST_COMPARED or self.rows > _MOST_ROWS_COMPARED
+        return not is_much and (self.are_names or in_natural_order(self.values) is None)
 
     @cached_property
     def prefixes(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from math import comb
 from pathlib import Path
 from textwrap import wrap
 
@@ -17,7 +18,7 @@ from marginals.config import RARE
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.harm import ABOUT_EXCEPTIONS, bound_lines, exception_lines
-from marginals.config.presets import JOINT_PROOF, PRESETS, Preset
+from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
     Question,
@@ -35,6 +36,7 @@ from marginals.messages import few
 from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
+from marginals.say.claims import counts_below
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
@@ -42,6 +44,9 @@ from marginals.tables.values import NumberFormat, number_text
 
 _MOST_PAIRS = 10
 """Impossible pairs that are proposed."""
+
+_AS_THE_REST = 1.0
+"""The weight of a table that nobody asked for: no more than what the whole counts."""
 
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
@@ -77,7 +82,7 @@ def _path(source: Path, beside: Path) -> str:
 class InitialConfig:
     """A config as text, the hierarchy files it names, and the guesses that it was made from.
 
-    beside: where it is to be written. source, form: the table in files.
+    beside: where it is to be written. source, form: the table in files. asks: whether the preset is asked for.
     """
 
     guessed: GuessedTable
@@ -86,6 +91,7 @@ class InitialConfig:
     source: Path
     form: FileForm
     beside: Path
+    asks: bool
 
     @property
     def guesses(self) -> Mapping[str, Guess]:
@@ -106,13 +112,29 @@ class InitialConfig:
         asked = [] if counts is None else [(counts, self._about_counts, None)]
         of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
         of_values = questions_of((name, ABOUT_EXCEPTIONS, None) for name in self._exceptions)
-        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns), *of_values]
+        together = [Question((), self._about_pairs, None)] if self._about_pairs else []
+        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns), *of_values, *together]
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
         table = self.counted.table
         asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
         return {name: lines for name, lines in asked.items() if lines}
+
+    @property
+    def _about_pairs(self) -> str:
+        """Which preset is wanted, with the numbers of this table; empty where one was said, or one alone makes sense."""
+        columns, k = len(self.guessed.of_role(Role.QUASI_IDENTIFIER)), self.counted.k
+        if not self.asks or columns < 3 or not MORE_PAIRS.is_for(self.counted.table.rows_per_person):
+            return ""
+        pairs = comb(columns, 2)
+        return (
+            "Joint proof, or more pairs of columns? With a joint proof anybody can check that each possible combination of "
+            f"nonsensitive values could belong to {k} rows or more; of the {pairs} pairs of nonsensitive columns "
+            f"{columns - 1} stand in one table, or some more. With more pairs up to {pairs - columns + 1} others do, too, "
+            f"but anybody can check less: that no combination looked at certainly has {counts_below(k)} rows. Until you say "
+            f"more pairs (marginals init --preset {MORE_PAIRS.name}): joint proof"
+        )
 
     @property
     def _about_counts(self) -> str:
@@ -202,7 +224,8 @@ class InitialConfig:
             and f"{_list(map(_number, guess.apart))}        # groups by themselves: many rows have them",
             "prefixes": guess.prefixes and list(guess.prefixes),
             "dates": guess.dates and quoted(guess.dates),
-            "ladder": guess.is_fitted and '"fitted"',
+            "ladder": guess.ladder and quoted(guess.ladder),
+            "label_form": guess.is_named and '"names"        # codes, which lie in no order',
             "missing": guess.missing != "drop" and f'"{guess.missing}"        # "drop": rows without one are left out',
         }
         if guess.role.is_used:
@@ -237,7 +260,7 @@ class InitialConfig:
             for offered in PRESETS.values():
                 how = f"marginals init --preset {offered.name}"
                 text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}", _NARROW)
-        text += _SEARCH.format(margins=preset.search["max_sensitive_margins"])
+        text += _SEARCH.format_map(preset.search)
         text += _FURTHER_TABLES if preset.has_further else ""
         used = self.guessed.used
         if coarse := [f"{{ {quoted(name)} = 0 }}" for name, guess in used.items() if guess.is_coarse]:
@@ -250,12 +273,15 @@ class InitialConfig:
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
                 f"alone = {_list(alone)}\n"
             )
-        belong = {
-            frozenset(pair): pair
+        belong = [
+            pair
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
-        }
-        return text + "".join(map(self._wanted, [self.guessed.chosen.wanted, *belong.values()])) + self._impossible()
+        ]
+        wishes = {frozenset(pair): self._wanted(pair, _AS_THE_REST) for pair in belong}
+        chosen = self.guessed.chosen.wanted
+        wishes.pop(frozenset(chosen), None)
+        return text + self._wanted(chosen, WEIGHT) + "".join(wishes.values()) + self._impossible()
 
     def _impossible(self) -> str:
         pairs = self.counted.impossible
@@ -266,7 +292,7 @@ class InitialConfig:
             text += f"[[data.impossible]]\n{labels}confirmed = false\n"
         return f"\n{text}" if pairs else ""
 
-    def _wanted(self, names: Sequence[str]) -> str:
+    def _wanted(self, names: Sequence[str], weight: float) -> str:
         used = [quoted(name) for name in names if name in self.guessed.used]
         out = [name for name in names if name not in self.guessed.used]
         text = "\n" if names else ""
@@ -274,7 +300,7 @@ class InitialConfig:
             text += (
                 f"# Wanted, but left out above: {one_line(', '.join(out))}. Give it a role there, and add it here.\n"
             )
-        return text + (f"[[search.wanted]]\nattributes = {_list(used)}\nweight = {WEIGHT}\n" if used else "")
+        return text + (f"[[search.wanted]]\nattributes = {_list(used)}\nweight = {weight}\n" if used else "")
 
 
 def initial_config(
@@ -283,20 +309,21 @@ def initial_config(
     rare: int = RARE,
     wanted: Sequence[str] = (),
     chosen: Chosen = NOTHING_CHOSEN,
-    preset: Preset = JOINT_PROOF,
+    preset: Preset | None = None,
 ) -> InitialConfig:
     """The guess at a config for a table in files, to be written to the file `beside`.
 
     rare: values that fewer rows have are named nowhere. wanted: columns that an analysis needs. chosen: what somebody
-    says beforehand. Raises InputError for no table, a column that is not there, and where nothing can be published or
-    promised.
+    says beforehand. preset: joint proof unless somebody says otherwise, which is asked then. Raises InputError for no
+    table, a column that is not there, and where nothing can be published or promised.
     """
     chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form_of(source, chosen.header, chosen.sheet)
     table = DescribedTable.read(source, form, rare, chosen)
     guessed, counted = counted_table(guessed_table(table, chosen))
-    preset.require(counted.table.rows_per_person)
-    return InitialConfig(guessed, counted, preset, source, form, beside)
+    taken = preset or JOINT_PROOF
+    taken.require(counted.table.rows_per_person)
+    return InitialConfig(guessed, counted, taken, source, form, beside, asks=preset is None)
 
 
 _HEAD = """\
@@ -324,7 +351,8 @@ _ROLES = """\
 #                                    each value: the value, what it becomes first, what it becomes next, ..., *
 #   ladder = "fitted"                steps that are fitted to the table, alone or with one of these: rare values are
 #                                    merged with their neighbours, or with those nearest in the hierarchy, more at each
-#                                    step; "given": only the steps that are given
+#                                    step; "alike": with those that are most alike by the other columns that others may
+#                                    know, which a release then tells of them; "given": only the steps that are given
 # With none of these, the column is published as it is or not at all; if published, the release lists all its values.
 # A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
 # at this table, can be published whole: labels = "public".
@@ -412,6 +440,6 @@ _SEARCH = """\
 [search]
 objective = "corrected"      # what tables tell beyond chance; "kl": chance counts too
 seed = 0                     # the same table, config and seed give the same release, unless time_limit ends the search
-max_sensitive_margins = {margins}    # at most so many published tables hold a sensitive column
-time_limit = 60.0            # seconds; then the best release found so far is taken
+max_sensitive_margins = {max_sensitive_margins}    # at most so many published tables hold a sensitive column
+time_limit = {time_limit}            # seconds; then the best release found so far is taken
 """

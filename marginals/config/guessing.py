@@ -116,7 +116,8 @@ def _attribute(guessed: Guess) -> Attribute:
         prefixes=guessed.prefixes,
         missing=guessed.missing,
         dates=guessed.dates,
-        ladder="fitted" if guessed.is_fitted else "given",
+        ladder=guessed.ladder or "given",
+        label_form="names" if guessed.is_named else "numbers",
         marks=guessed.marks or None,
         one_spelling=guessed.one_spelling or None,
     )
@@ -181,7 +182,8 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    bare: dict[str, Any] = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), "is_fitted": False}
+    fitted = {"is_fitted": False, "is_alike": False}
+    bare: dict[str, Any] = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), **fitted}
     plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
     return part.frame, plain | sensitive
 

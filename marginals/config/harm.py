@@ -26,32 +26,25 @@ _MOSTLY = 2
 def exception_lines(facts: Facts, table: Table) -> list[str]:
     """Ask in a section of a config about values of a sensitive column that look as if they harm nobody; nothing if none do.
 
-    table: as publishing counts it. Rare values are not named, nor more than a few.
+    table: as publishing counts it. Rare values are not named. What is not listed counts as harmful in later tables, too.
     """
     values = known_values(table, facts.name)
-    labels = values.hierarchy.labels[0]
+    labels, rows = values.hierarchy.labels[0], values.rows
     canonical = str if facts.format is None else facts.format.canonical
     said = {canonical(value): meaning for value, meaning in facts.said.values.items()}
     about = meaning_of(facts.name) or meaning_of(facts.said.description) or facts.values_meaning
     harmless = harmless_values(facts.name, facts.said.description, about, {v: said.get(v, v) for v in labels})
-    if not harmless or ("0" in harmless and _MOSTLY * values.rows[labels.index("0")] < sum(values.rows)):
+    is_end_of_scale = "0" in harmless and _MOSTLY * rows[labels.index("0")] < sum(rows)
+    is_rare = any(rows[labels.index(value)] < facts.rare for value in harmless)
+    if is_rare or is_end_of_scale or len(harmless) in (0, len(labels)):
         return []
-    # Of numbers the coarsest level that keeps them apart: its labels also hold numbers that a later table has.
-    is_ordered = values.hierarchy.order_among(0, range(len(labels))) is not None
-    for level in reversed(range(values.hierarchy.height if is_ordered else 1)):
-        coarse = values.coarsened(level)
-        others = sorted({*range(len(coarse.rows))} - coarse.within(harmless))
-        is_apart = len(others) + len(coarse.touching(harmless)) == len(coarse.rows)
-        if is_apart and 0 < len(others) <= _MOST_LISTED and min(coarse.rows[code] for code in others) >= facts.rare:
-            return [
-                *comment_lines(
-                    f"These values look as if they harm nobody: {', '.join(map(quoted, harmless))}. If that is so, write "
-                    "confirmed = true. Until then all values count as harmful."
-                ),
-                f"harmful = {quoted([values.hierarchy.labels[level][code] for code in others])}",
-                "confirmed = false",
-            ]
-    return []
+    return [
+        *comment_lines(
+            "These values look as if they harm nobody. If so, write confirmed = true. Until then all count as harmful."
+        ),
+        f"harmless = {quoted(list(harmless))}",
+        "confirmed = false",
+    ]
 
 
 def share_in_words(share: Fraction) -> str:

@@ -19,11 +19,15 @@ class Preset:
     costs: str
     of_all: str
     of_cells: str
-    search: Mapping[str, str | int]
+    search: Mapping[str, str | int | float]
+
+    def is_for(self, rows_per_person: RowsPerPerson) -> bool:
+        """Whether it promises something of a table in which a person has so many rows."""
+        return not self.has_further or rows_per_person in (None, 1)
 
     def require(self, rows_per_person: RowsPerPerson) -> None:
         """Raise InputError where it promises nothing of a table in which a person has so many rows."""
-        if self.has_further and rows_per_person not in (None, 1):
+        if not self.is_for(rows_per_person):
             raise InputError(
                 f"several rows of a person would count, and the preset {self.name} promises nothing of that: choose "
                 f"{JOINT_PROOF.name} (--preset {JOINT_PROOF.name})"
@@ -42,7 +46,7 @@ JOINT_PROOF = Preset(
     "The tables have a junction tree, so few pairs of columns stand in one table.",
     "k_combinatorial",
     "min_cell",
-    MappingProxyType({"max_sensitive_margins": SENSITIVE_MARGINS}),
+    MappingProxyType({"max_sensitive_margins": SENSITIVE_MARGINS, "time_limit": 60.0}),
 )
 
 MORE_PAIRS = Preset(
@@ -54,7 +58,7 @@ MORE_PAIRS = Preset(
     "sensitive column.",
     "no_small_certain",
     "min_published_cell",
-    MappingProxyType({"max_sensitive_margins": 1, "further_tables": PAIRS}),
+    MappingProxyType({"max_sensitive_margins": 1, "time_limit": 180.0, "further_tables": PAIRS}),
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in (JOINT_PROOF, MORE_PAIRS)})

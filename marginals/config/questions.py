@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comment
     from marginals.config.rules import Guess
 
 _WIDTH = 118
+_MOST_ASKED = 6
+"""Columns of one question, at most: of more nobody thinks of each."""
 
 NOT_REVIEWED = """\
 # Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.
@@ -27,7 +29,8 @@ reviewed = false
 class Question:
     """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
 
-    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns.
+    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns,
+    and one without columns about all of them.
     """
 
     columns: tuple[str, ...]
@@ -42,7 +45,7 @@ class Question:
             )
         columns, reason = ", ".join(map(column_name, self.columns)), f"{self.reason[:1].upper()}{self.reason[1:]}."
         if self.role is None:
-            return f"{columns}: {self.reason}."
+            return f"{columns}: {self.reason}." if self.columns else f"{self.reason}."
         if not self.role.is_used:
             one = len(self.columns) == 1
             return f"{columns}: shall {'it' if one else 'they'} stay left out? {reason}"
@@ -59,13 +62,17 @@ class Question:
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
-    """What is asked, each reason once for each role, without evidence last. asked: column, reason or "", role."""
+    """What is asked, by reason and role, of a few columns at once, without evidence last. asked: column, reason or "", role."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
         if reason:
             groups.setdefault((reason, role), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] == UNKNOWN)
-    return [Question(tuple(names), reason, role) for (reason, role), names in ordered]
+    return [
+        Question(tuple(names[first : first + _MOST_ASKED]), reason, role)
+        for (reason, role), names in ordered
+        for first in range(0, len(names), _MOST_ASKED)
+    ]
 
 
 def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
@@ -139,9 +146,9 @@ def unconfirmed_lines(
     unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
 ) -> Iterator[str]:
     """Which values that harm and which roles, those first that `init` asked about, nobody has confirmed in a file."""
-    if waiting := [name for name, attribute in attributes.items() if attribute.harmful and not attribute.confirmed]:
+    if waiting := [name for name, attribute in attributes.items() if attribute.harmless and not attribute.confirmed]:
         yield (
-            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmful in {config}, "
+            f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmless in {config}, "
             "then write confirmed = true beside it."
         )
     if not unconfirmed:

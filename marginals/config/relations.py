@@ -182,19 +182,19 @@ def structurally_missing(
     """Which columns lack a value exactly where a value of another one says so, each with that of the fewest values.
 
     lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of
-    few values. least: rows that lack one, and that have one, at least.
+    few values. least: rows that lack one, and that have one, at least. Only rows where the other column has a value count:
+    that the same people skip a block of questions tells nothing of an answer.
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
     few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_VALUES), key=distinct.__getitem__)
 
     def says(code: IndexArray, gone: BoolArray) -> bool:
-        rows, without = np.bincount(code + 1), np.bincount(code[gone] + 1, minlength=int(code.max()) + 2)
-        return bool(((without == 0) | (without == rows)).all() and without[1:].any())
+        rows, without = np.bincount(code + 1)[1:], np.bincount(code[gone] + 1, minlength=int(code.max()) + 2)[1:]
+        is_function = bool(((without == 0) | (without == rows)).all()) and rows.sum() >= _FEWEST_SHARE * len(code)
+        return is_function and bool(min(without.sum(), (rows - without).sum()) >= least)
 
     found = {
-        name: next((by for by in few if by != name and says(codes[by], gone)), "")
-        for name, gone in lacking.items()
-        if least <= gone.sum() <= len(gone) - least
+        name: next((by for by in few if by != name and says(codes[by], gone)), "") for name, gone in lacking.items()
     }
     return {name: by for name, by in found.items() if by}
 

@@ -30,7 +30,8 @@ class Guess:
     missing: what becomes of rows without a value. said: what the file says. question: what only somebody who knows the table
     can answer; empty where the guess is sure. is_coarse: whether only what values are cut to is published, since they tell
     people apart. start: where intervals are counted from. is_alone: whether it has a table of its own only, since it would
-    give a sensitive column away. apart: numbers that are groups by themselves. marks: texts that stand for no value. doubt:
+    give a sensitive column away. is_alike: whether those values are merged that are most alike by other columns, not those
+    of fewest rows. is_named: whether numbers are names, in no order. apart: numbers that are groups by themselves. marks: texts that stand for no value. doubt:
     what is asked about the values.
     """
 
@@ -42,6 +43,8 @@ class Guess:
     said: ColumnLabels = UNSAID
     dates: tuple[str, ...] = ()
     is_fitted: bool = False
+    is_alike: bool = False
+    is_named: bool = False
     question: str = ""
     is_unknown: bool = False
     is_coarse: bool = False
@@ -56,6 +59,11 @@ class Guess:
     def has_bands(self) -> bool:
         """Whether its values are cut to bands, beginnings or units of time."""
         return bool(self.intervals or self.prefixes or self.dates)
+
+    @property
+    def ladder(self) -> str:
+        """How levels are merged step by step; empty where they are not."""
+        return "alike" if self.is_alike else "fitted" if self.is_fitted else ""
 
     @property
     def is_open(self) -> bool:
@@ -74,7 +82,7 @@ class Guess:
             "intervals": [float(w) if isinstance(w, Decimal) else w for w in self.intervals],
             "prefixes": list(self.prefixes),
             "dates": list(self.dates),
-            "ladder": "fitted" if self.is_fitted else "",
+            "ladder": self.ladder,
             "question": self.question,
             "missing": "" if self.missing == "drop" else self.missing,
             "marks": list(self.marks),
@@ -284,6 +292,7 @@ def _merged(f: Facts) -> tuple[str]:
 
 
 _FITTED: Mapping[str, object] = {"is_fitted": True}
+_MERGED: Mapping[str, object] = {**_FITTED, "is_alike": "are_unordered", "is_named": "are_names"}
 _ignored, _identifier = partial(Rule, Role.IGNORED), partial(Rule, Role.IDENTIFIER)
 _sensitive, _open = partial(Rule, Role.SENSITIVE), partial(Rule, Role.QUASI_IDENTIFIER)
 
@@ -369,10 +378,10 @@ STEPS = (
     _open(
         lambda f: "" if f.uncommon else _categories(f),
         "{found}, none of them rare; levels merge them step by step",
-        _FITTED,
+        _MERGED,
         condition="categories that are not rare",
     ),
-    _open(_uncommon, "{found} rare and merged with others", _FITTED, condition="other categories"),
+    _open(_uncommon, "{found} rare and merged with others", _MERGED, condition="other categories"),
 )
 """Rules for the steps of columns that others may know."""
 
@@ -453,11 +462,11 @@ ROLES = (
     ),
     _sensitive(lambda f: _surely(f.name), "its name says {found.word}, which is about {found.about}"),
     _sensitive(
-        lambda f: _surely(f.said.description), "its description says {found.word}, which is about {found.about}"
-    ),
-    _sensitive(
         lambda f: f.values_meaning if f.values_meaning and f.values_meaning.is_sure else None,
         "its values look like {found.about}",
+    ),
+    _sensitive(
+        lambda f: _surely(f.said.description), "its description says {found.word}, which is about {found.about}"
     ),
     _sensitive(
         lambda f: f.values_meaning, "its values look like {found.about}", question="the values look like {found.about}"

@@ -4,20 +4,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from io import BytesIO
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from checks.claims import LEAST_DEMAND, MOST_ROWS
-from marginals.arguments import path_of, require, require_whole_number
-from marginals.bundle.writing import output_file
+from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
-from marginals.files import PRIVATE
 from marginals.jobs import Jobs
 from marginals.publishing.policy import GivenDiversity, Policy, require_table
 from marginals.publishing.searching import Prepared, no_progress, searched
@@ -27,7 +22,7 @@ from models.installed import name_of
 from models.search.doors import GivenStrategy
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 
 COLUMNS = (
@@ -112,80 +107,3 @@ def _found(table: Table, policy: Policy) -> dict[str, Any]:
         "seconds": time.perf_counter() - begun,
         "reason": "",
     }
-
-
-def plot_frontier(frame: pd.DataFrame, path: str | Path | None = None) -> "Figure":
-    """Draw what `frontier` gives back: k against the KL divergence, a line for each diversity and strategy.
-
-    A colour for each diversity, a marker and a dash for each strategy; of lines that coincide the first is the widest, so
-    that all are seen. path: a file .svg, .png or .pdf, which is not for publication; None writes none. The figure is given
-    back. Raises InputError for another kind of file, or without matplotlib.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> import marginals
-    >>> from marginals.example import table
-    >>> grid = marginals.frontier(table, marginals.Policy(), k=[2, 4], strategies=["forward", "exact"], jobs=1)
-    >>> with TemporaryDirectory() as folder:
-    ...     figure = plot_frontier(grid, f"{folder}/policies.svg")
-    ...     Path(folder, "policies.svg").read_bytes()[:5]
-    b'<?xml'
-    >>> [(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
-    [('o', '-'), ('s', '--')]
-    """
-    require(frame, pd.DataFrame, "frame", "what marginals.frontier(...) returns")
-    file = None if path is None else output_file(path_of(path), mode=PRIVATE)
-    form = None if file is None else file.path.suffix.removeprefix(".").lower()
-    if file is not None and form not in _FORMATS:
-        raise InputError(f"a plot is written as {', '.join(_FORMATS)}, which the name {file.path.name} must end in")
-    diversities, strategies = list(dict.fromkeys(frame.diversity)), list(dict.fromkeys(frame.strategy))
-    groups = frame.groupby(["diversity", "strategy"], sort=False)
-
-    plt = pyplot()
-    figure: Figure
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for number, ((diversity, strategy), line) in enumerate(groups):
-        kind, below = strategies.index(strategy), groups.ngroups - 1 - number
-        axes.plot(
-            line.k,
-            line.kl_divergence,
-            color=f"C{diversities.index(diversity) % _COLOURS}",
-            marker=_MARKERS[kind % len(_MARKERS)],
-            linestyle=_DASHES[kind % len(_DASHES)],
-            markerfacecolor="none",
-            linewidth=1.2 + _WIDER * below,
-            markersize=6 + 2 * _WIDER * below,
-            label=f"{diversity}, {strategy}",
-        )
-    axes.set_xscale("log")
-    axes.set_xticks(sorted(frame.k.unique()), labels=[str(k) for k in sorted(frame.k.unique())])
-    axes.minorticks_off()
-    axes.set_xlabel("k")
-    axes.set_ylabel("KL divergence to the data (nats)")
-    axes.legend()
-    plt.close(figure)  # it stays whole, but no window waits for it
-    if file is not None:
-        content = BytesIO()  # without a date, the same frame gives the same file
-        figure.savefig(content, format=form, metadata={"Date": None} if form == "svg" else None)
-        file.write(content.getvalue())
-    return figure
-
-
-def pyplot() -> Any:
-    """Matplotlib's figures, drawn without a screen. Raises InputError where it is not installed."""
-    try:
-        import_module("matplotlib").use("agg")
-        return import_module("matplotlib.pyplot")
-    except ImportError:
-        raise InputError("plots need matplotlib: pip install matplotlib") from None
-
-
-_FORMATS = ("svg", "png", "pdf")
-
-_COLOURS = 10
-"""Colours that matplotlib tells apart by default."""
-
-_MARKERS, _DASHES = "os^Dvx+", ("-", "--", "-.", ":")
-"""By which lines of strategies are told apart, in print too."""
-
-_WIDER = 1.4
-"""Points by which a line is wider than the next one, which may lie on it."""

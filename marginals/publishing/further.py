@@ -8,13 +8,14 @@ is verified this is shown again from its files alone, as anybody can.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from checks.small_combinations import CHAINS, Runs, Witnessing, one_by_one
-from marginals.deadline import SEARCH_CLOCK
+from checks.small_combinations import CHAINS, Witnesses, Witnessing, one_by_one
+from marginals.bundle.content import BundleContent
 from marginals.errors import InputError, WorkerLostError
 from marginals.jobs import Workers
 from marginals.publishing.policy import Policy
@@ -25,14 +26,8 @@ from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
-from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
+from models.search.further_tables import FurtherLimits, further_tables
 from models.tables.hierarchy import Mask
-
-_ROWS_LOOKED_AT = 700_000
-_FEWEST_ROUNDS, _MOST_ROUNDS = 6, 60
-"""Rows of all rounds of exchanges beside all further tables, about a minute of work, and how few and how many rounds these
-may be: numbers, no time, so that a seed gives one release at any speed, unless the time limit ends them.
-"""
 
 _ROUNDS_MORE = 3
 """Each time after a table was left out."""
@@ -73,10 +68,9 @@ def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> 
 def further_tables_beside(
     prepared: Prepared, search: Search, deadline: Deadline, progress: Progress
 ) -> FurtherBeside | None:
-    """The further tables beside the core that a search found; None where none are wanted.
+    """The further tables by what they gain beside the core that a search found; None where none are wanted.
 
-    Without a deadline the choice may take as long as the search, and so may the first look for witnesses and all later
-    ones.
+    Analyses of two nonsensitive attributes come first. A third of the time is for the choice, the rest for proofs.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further
@@ -85,11 +79,9 @@ def further_tables_beside(
     domain = table.domain
     core = Collection.of(table.cube, search.result.cliques)
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
-    wanted = tuple(domain.mask(dict.fromkeys(names, 0)) for names in wish.wanted)
-    limits = FurtherLimits(len(wanted) if wanted else wish.tables, crossing_levels=policy.crossing_levels)
-
-    def twice() -> Deadline:
-        return deadline if deadline.at < inf else Deadline.after(2 * policy.time_limit, SEARCH_CLOCK)
+    pairs = [each.attributes for each in policy.analyses if len(each.attributes) == 2]
+    wanted = wish.wanted or [names for names in pairs if {*names} <= {*nonsensitive}]
+    limits = FurtherLimits(len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels)
 
     def allowed(mask: Mask) -> bool:
         return search.problem.constraint([mask], 0) is None
@@ -97,42 +89,59 @@ def further_tables_beside(
     def told(done: int, pairs: int) -> None:
         progress("further tables", done, pairs)
 
-    result = further_tables(core, nonsensitive, allowed, limits, wanted, twice().share(2), told)
-    with Workers(CHAINS if table.rows >= _ROWS_WORTH_PROCESSES else 1) as workers:
-        return _provable(prepared, core, result, twice(), progress, partial(_side_by_side, workers))
+    masks = [domain.mask(dict.fromkeys(names, 0)) for names in wanted]
+    chosen = further_tables(core, nonsensitive, allowed, limits, masks, deadline.share(3), told)
+    return FurtherBeside(chosen, least=policy.least_certain)
+
+
+def proven_beside(
+    beside: FurtherBeside, released: Callable[[tuple[Mask, ...]], BundleContent], deadline: Deadline, progress: Progress
+) -> tuple[FurtherBeside, BundleContent]:
+    """What is released of further tables: as many as are proven to make nothing certain, from its marginals alone.
+
+    Each time one was left out, possible tables are made anew, of what is published then: nothing else is known of them.
+    Two thirds of the time left are for a proof; without one those half of the tables are tried that gain most.
+    """
+    while True:
+        content = released(beside.masks)
+        if not beside.tables or beside.least == 1:
+            return beside, content
+        progress("witnesses", len(beside.left_out), len(beside.left_out) + len(beside.tables))
+        trying = deadline.share(1.5)
+        places, witnesses = _provable(content, beside, trying)
+        if len(places) == len(beside.tables):
+            return beside, replace(content, witnesses=witnesses)
+        left_out = [table for place, table in enumerate(beside.tables) if place not in places]
+        beside = replace(
+            beside,
+            tables=tuple(beside.tables[place] for place in places),
+            left_out=(*beside.left_out, *left_out),
+            is_late=beside.is_late or trying.is_over,
+        )
 
 
 def _provable(
-    prepared: Prepared,
-    core: Collection,
-    chosen: Sequence[FurtherTable],
-    deadline: Deadline,
-    progress: Progress,
-    run: Runs,
-) -> FurtherBeside:
-    # one after the other the table that has a part in most open combinations for what it gains is left out
-    table, least = prepared.table, prepared.policy.least_certain
-    if least == 1:
-        return FurtherBeside(tuple(chosen))
-    if not chosen and all(name in table.sensitive for margin in core.margins for name in margin):
-        return FurtherBeside((), least=least)  # no table shows a nonsensitive value, so no combination of them is open
-    provable, left_out = list(chosen), list[FurtherTable]()
-    progress("witnesses", 0, 0)
-    try:
-        witnessing = Witnessing(table.cube, _beside(core, provable), table.sensitive, least, run, deadline.share(2))
-    except (TooManyCellsError, TimeOverError) as error:
-        return FurtherBeside((), tuple(chosen), least=least, note=str(error))
-    rounds = min(max(_ROWS_LOOKED_AT // max(table.rows, 1), _FEWEST_ROUNDS), _MOST_ROUNDS)
-    witnessed = witnessing.look(rounds, deadline.share(2))
-    while provable and not witnessed.clear_all:
-        blamed = witnessed.blamed(table.domain, {chosen_one.mask: chosen_one.gain for chosen_one in provable})
-        left_out += [chosen_one for chosen_one in provable if blamed in (chosen_one.mask, None)]
-        provable = [chosen_one for chosen_one in provable if chosen_one not in left_out]
-        progress("witnesses", len(left_out), len(chosen))
-        witnessing.keep(_beside(core, provable))
-        witnessed = witnessing.look(_ROUNDS_MORE, deadline.share(2))
-    is_late = bool(left_out) and deadline.is_over
-    return FurtherBeside(tuple(provable), tuple(left_out), witnessed.small, witnessed.rounds, least, is_late=is_late)
+    content: BundleContent, beside: FurtherBeside, deadline: Deadline
+) -> tuple[Sequence[int], Witnesses | None]:
+    """The places of further tables beside which nothing stays open, and what shows that of all; or of half of them."""
+    published, further, half = content.everything, content.further, range(len(beside.tables) // 2)
+    with Workers(CHAINS if published.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
+        run = partial(_side_by_side, workers)
+        try:
+            witnessing = Witnessing(published.cube, published.masks, content.sensitive, beside.least, run, deadline)
+        except (TooManyCellsError, TimeOverError):
+            return half, None
+        all_found = found = witnessing.look(inf, deadline)
+        if deadline.is_over and not found.clear_all:
+            return half, None
+        # one after the other the table that has a part in most open combinations for what it gains is left out
+        places = list(range(len(further)))
+        while places and not found.clear_all and (len(places) == len(further) or not deadline.is_over):
+            blamed = found.blamed(published.domain, {further[place]: beside.tables[place].gain for place in places})
+            places = [place for place in places if blamed not in (further[place], None)]
+            witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
+            found = witnessing.look(_ROUNDS_MORE, deadline)
+    return places, all_found
 
 
 def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
@@ -140,7 +149,3 @@ def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[
         return workers(work, parts)
     except (WorkerLostError, OSError, ImportError, NotImplementedError):  # some systems have no semaphores
         return one_by_one(work, parts)
-
-
-def _beside(core: Collection, further: Sequence[FurtherTable]) -> list[Mask]:
-    return [*core.masks, *(table.mask for table in further)]

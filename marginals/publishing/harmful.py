@@ -4,7 +4,7 @@
 it (`checks.diversity.relative.Odds`). What somebody typed under at_most stands in place of that for the values it names.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -57,62 +57,74 @@ def about_harm(
     """Demands, with the values that harm and the bounds that were typed. harm: by attribute.
 
     table: gives the share of each value and the levels of numbers; without one nothing that depends on these is demanded.
-    Raises InputError for a typed bound that names no value, is below the share of all rows, or has no effect.
+    Raises InputError for a typed bound that names no value, is below the share of all rows, or has no effect, and for
+    exceptions without one.
     """
     demands, odds = list[MaxentDiversity](), dict[str, Odds]()
     for claim in claims:
-        if not isinstance(claim.diversity, Odds) or claim.diversity.of or claim.level:
+        if not isinstance(claim.diversity, Odds) or claim.diversity.may_disclose or claim.level:
             demands.append(claim)
             continue
         odds[claim.sensitive], of = claim.diversity, harm.get(claim.sensitive, Harm())
-        rest = tuple(label for label in of.harmful if label not in of.at_most)
-        if rest or not of.harmful:
-            level = 0 if table is None else bounded_values(table, claim.sensitive).level
-            demands.append(replace(claim, diversity=replace(claim.diversity, of=rest), level=level))
+        spared = tuple(sorted({*of.harmless, *of.at_most} - {SUPPRESSED})) if of.harmless else ()
+        values = None if table is None else bounded_values(table, claim.sensitive)
+        diversity = replace(claim.diversity, may_disclose=spared)
+        if not spared or values is None or any(values.rows[code] for code in _harmful(claim.sensitive, values, spared)):
+            demands.append(replace(claim, diversity=diversity, level=0 if values is None else values.level))
     for name, of in harm.items():
-        typed = {value: of.harmful if value == SUPPRESSED else (value,) for value in of.at_most}
-        demands += [MaxentDiversity(AtMost(of.at_most[value], labels), name) for value, labels in typed.items()]
+        if of.harmless and name not in odds and SUPPRESSED not in of.at_most:
+            where = f"attributes.{name}.harmless"
+            raise InputError(
+                f'the key {where} has no effect beside the diversity of {name!r}: write {name} = "public" under '
+                "[privacy.diversity], or leave the key out"
+            ).about(where)
+        for value, most in of.at_most.items():
+            is_whole = value == SUPPRESSED
+            diversity = Odds(Fraction(1), most, of.harmless) if is_whole else AtMost(most, (value,))
+            demands.append(MaxentDiversity(diversity, name))
         if table is not None and name in table.roles:
-            demands += _of_typed(name, of, typed, odds.get(name), table)
+            demands += _of_typed(name, of, odds.get(name), table)
     return demands
 
 
-def _of_typed(
-    name: str, harm: Harm, typed: Mapping[str, tuple[str, ...]], odds: Odds | None, table: Table
-) -> Iterator[MaxentDiversity]:
+def _of_typed(name: str, harm: Harm, odds: Odds | None, table: Table) -> Iterator[MaxentDiversity]:
     values, people = known_values(table, name), table.most_rows_of_a_person or 1
     if not any(values.rows):
         return
-    shares = {value: _share(name, "at_most", values, labels) for value, labels in typed.items()}
-    together = _share(name, "harmful", values, harm.harmful)
-    for value, share in shares.items():
-        most, where = harm.at_most[value], f"attributes.{name}.at_most"
+    harmful = [code for code in _harmful(name, values, harm.harmless) if values.rows[code]]
+    together = sum((values.shares[code] for code in harmful), Fraction(0))
+    for value, most in harm.at_most.items():
+        where = f"attributes.{name}.at_most"
+        named = harmful if value == SUPPRESSED else _codes(where, values.touching, (value,))
+        share = sum((values.shares[code] for code in named), Fraction(0))
         if 100 * people * share > most:
             least = ceil(100 * people * share)
             raise InputError(
                 f"the key {where} bounds {value!r} by {spelled(most)} percent, and {min(least, 100)} percent of all have it "
                 f"(rounded up); {f'raise it to {least}' if least < 100 else 'leave it out'}"
             ).about(where)
-        bound = odds and not harm.harmful and 100 * replace(odds, rows_per_person=people).bound(share) * people
+        bound = odds and not harm.harmless and 100 * replace(odds, rows_per_person=people).bound(share) * people
         if bound and most > bound:
             raise InputError(
-                f"the key {where} would loosen the bound of {spelled(bound)} percent on {value!r}; list what harms under "
-                f"attributes.{name}.harmful, with confirmed = true, or demand less by diversity"
+                f"the key {where} would loosen the bound of {spelled(bound)} percent on {value!r}; list what harms nobody "
+                f"under attributes.{name}.harmless, with confirmed = true, or demand less by diversity"
             ).about(where)
-    if odds is not None and typed and SUPPRESSED not in typed and len(harm.harmful) > 1:
+    if odds is not None and harm.harmless and harm.at_most and SUPPRESSED not in harm.at_most and len(harmful) > 1:
         bound = 100 * people * replace(odds, rows_per_person=people).bound(together)
         most = max(bound, *harm.at_most.values())
         if most < 100:
-            yield MaxentDiversity(AtMost(most, harm.harmful), name)
+            yield MaxentDiversity(Odds(Fraction(1), most, harm.harmless), name)
 
 
-def _share(name: str, key: str, values: SensitiveValues, labels: Iterable[str]) -> Fraction:
+def _harmful(name: str, values: SensitiveValues, harmless: Iterable[str]) -> frozenset[int]:
+    return frozenset(range(len(values.rows))) - _codes(f"attributes.{name}.harmless", values.within, harmless)
+
+
+def _codes(where: str, named: Callable[[Iterable[str]], frozenset[int]], labels: Iterable[str]) -> frozenset[int]:
     try:
-        named = values.touching(labels)
+        return named(labels)
     except CriterionError as error:
-        where = f"attributes.{name}.{key}"
         raise InputError(f"the key {where}: {error}").about(where) from None
-    return sum((values.shares[code] for code in named), Fraction(0))
 
 
 def can_be_shown(table: Table, attribute: str, requirements: Requirements) -> bool:

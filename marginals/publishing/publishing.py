@@ -5,6 +5,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,11 @@ from marginals.arguments import require
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.writing import Entering
-from marginals.deadline import Seconds, within
+from marginals.deadline import SEARCH_CLOCK, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
-from marginals.publishing.further import further_tables_beside, require_further
+from marginals.publishing.further import further_tables_beside, proven_beside, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
@@ -110,26 +111,29 @@ def publish(
     imprint = NO_IMPRINT if isinstance(title, str) else title
     called = Imprint(title).title if isinstance(title, str) else title.title
     deadline = within(seconds)
+    choosing = deadline if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
     prepared = prepare(table, policy, progress, ledger)
 
-    def released(further: tuple[Mask, ...]) -> tuple[BundleContent, Mapping[str, NamedLevels]]:
+    def released(further: tuple[Mask, ...]) -> BundleContent:
         chosen = Chosen(search.result.cliques, further)
         named = released_names(prepared, prepared.shown, chosen.masks)
-        return replace(content(prepared, chosen, named, called, deadline), imprint=imprint), named
+        return replace(content(prepared, chosen, named, called, deadline), imprint=imprint)
 
     while True:
         search = searched(prepared, deadline, progress)
-        beside = further_tables_beside(prepared, search, deadline, progress)
+        beside = further_tables_beside(prepared, search, choosing, progress)
         further = () if beside is None else beside.masks
-        published, named = released(further)
+        published = released(further)
         masks = Chosen(search.result.cliques, further).masks
         if not (opened := opened_pairs(prepared, Collection.of(prepared.shown.cube, masks), published)):
             break
         prepared = narrowed(prepared, search, opened)
+    if beside is not None:
+        beside, published = proven_beside(beside, released, choosing, progress)
     progress("verifying", 0, 0)
     if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
         beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
-        published, named = released(())
+        published = released(())
     verify(prepared, published, search)
     steward = steward_report(prepared, published, search, beside, deadline)
     if prepared.series is None:
@@ -137,7 +141,8 @@ def publish(
     series, cliques = prepared.series, search.result.cliques
     series.require_safe(cliques)
     waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
-    hierarchies = {name: naming.hierarchy for name, naming in named.items()}  # whose names all later releases keep
+    named = released_names(prepared, prepared.shown, cliques)  # which all later releases keep
+    hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 

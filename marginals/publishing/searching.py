@@ -271,7 +271,9 @@ def _searched(
     table, policy, requirements, series = prepared.table, prepared.policy, prepared.requirements, prepared.series
     _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
     is_for_all = deadline.at < inf
-    searching = deadline.share(2) if is_for_all else Deadline.after(policy.time_limit, SEARCH_CLOCK)
+    # beside further tables a third of the limit, since it bounds their choice and their proof, too
+    limit = policy.time_limit if policy.further is None else policy.time_limit / 3
+    searching = deadline.share(2) if is_for_all else Deadline.after(limit, SEARCH_CLOCK)
     begun = searching.clock()
     constraint = _constraint(prepared, allowed)
     wish = _Wish(table, policy, requirements, constraint, progress)

@@ -19,7 +19,6 @@ from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.population import Population
 from marginals.publishing.searching import Progress, no_progress
 from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
-from marginals.recoding.thinning import ThinnedTable, thinned_tables
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray
@@ -51,27 +50,6 @@ def anonymize(
         policy.requirements_of(table),
         lambda done, nodes: progress("minimal tables", done, nodes),
         suppression,
-    )
-
-
-def thin(table: Table, policy: Policy, share: float, progress: Progress = no_progress) -> tuple[ThinnedTable, ...]:
-    """All minimal single tables that satisfy a policy once rows are left out, best KL divergence first.
-
-    share: of the rows, that may be left out at most; each class loses the fewest that it can, or all (MKGV07, end of section
-    5). Only of the rows that are shown is the diversity claimed: a reader who knows who is in the table counts those that
-    are left out as well, and knows that these have frequent values. Raises InputError for a table without
-    quasi-identifiers, for a share that is not from 0 to 1, and for demands that rows cannot be left out for.
-
-    >>> from marginals.example import table
-    >>> thin(table, Policy(k_link=4, diversity="entropy:2.5"), 0.1)
-    (ThinnedTable(age=3, sex=0; 1 rows left out), ThinnedTable(age=2, sex=1; 0 rows left out))
-    """
-    require_table(table, policy)
-    if not table.quasi_identifiers:
-        raise InputError("no attribute is a quasi-identifier, so there are no classes that rows could be left out of")
-    require_share(share, "share")
-    return thinned_tables(
-        table, policy.requirements_of(table), share, lambda done, nodes: progress("minimal tables", done, nodes)
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
-from marginals.accuracy import INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
+from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
@@ -19,7 +19,7 @@ from models.graphs.basis import Kind
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
-from models.search.problem import Problem, RefusedMove, SearchResult, Stop
+from models.search.problem import Problem, RefusedMove, SearchResult, Stop, from_independence
 from models.search.selection import STRATEGIES
 from models.tables.hierarchy import Mask
 
@@ -85,7 +85,9 @@ class _WhenAsked:
     def compare(self) -> Comparison:
         table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
         levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
-        yardsticks: dict[str, MarginalModel] = {INDEPENDENT: IndependentModel.of(cube)}
+        begun = from_independence(replace(self.search.problem, kept=(), start=None), self.prepared.common)
+        alone = MarginalModel(Collection.of(cube, begun.start or ()))
+        yardsticks: dict[str, MarginalModel] = {ALONE: alone, INDEPENDENT: IndependentModel.of(cube)}
         if self.best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best.masks))
         elif cube.holds(sum(cube.domain.attribute_masks)) and len(table.base_counts) * levels <= _ROWS_REFINED:

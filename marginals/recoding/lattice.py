@@ -334,16 +334,11 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     table_levels = {**levels, **dict.fromkeys(table.sensitive, 0)}
     fails = failing_classes(table.cube, table.domain.mask(table_levels), requirements)
     hidden = int(table.cube.counts(table.domain.mask(levels))[fails].sum())
-    table = named_table(table, table_levels, requirements.least_count + hidden)
+    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
+    named = table.names({**heights, **table_levels}, requirements.least_count + hidden)
+    table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
     cells = cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
-
-
-def named_table(table: Table, levels: Mapping[str, int], least: int) -> Table:
-    """Return the table with the names of groups that a release of it at these levels alone has."""
-    heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
-    named = table.names({**heights, **levels}, least)
-    return table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
 
 
 def stepwise_table(

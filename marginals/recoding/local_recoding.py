@@ -37,8 +37,7 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
     """Return what is required of the sensitive values of a table that is recoded locally, also from a text.
 
-    Raises InputError for a diversity that does not fit: only "functional:tau,l" is judged of several sensitive attributes
-    by themselves (TZ11 section 4.6).
+    Raises InputError for a diversity where nothing is sensitive.
     """
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
@@ -47,12 +46,7 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
         return None
     if not table.sensitive:
         raise InputError("a diversity needs an attribute whose role is sensitive")
-    if not isinstance(criterion, Functional) and len(table.sensitive) > 1:
-        raise InputError(
-            f"local recoding of a table with {len(table.sensitive)} sensitive attributes needs a diversity "
-            f'"functional:tau,l", or none, not "{criterion}"'
-        )
-    (name, *_) = table.sensitive
+    name = table.sensitive[0]
     whole = equivalence_classes(table.cube.table(table.domain.mask({name: 0})), name)
     return criterion.among(whole.values) if criterion.is_relative else criterion
 

@@ -1,6 +1,6 @@
 """Measures of single tables, and the order in which SWEEP goes through generalizations (TZ09 Defs. 5 and 6)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -27,52 +27,13 @@ def sweep_order(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None = None
 ) -> tuple[tuple[int, ...], ...]:
     """All combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
-    nodes = product(*(range(hierarchy.height + 1) for hierarchy in hierarchies))
-    return _by_information(nodes, _retained(hierarchies, weights))
-
-
-def sweep_chains(
-    hierarchies: Sequence[Hierarchy],
-    weights: Sequence[Weights | None] | None = None,
-    most: int | None = None,
-) -> tuple[tuple[int, ...], ...]:
-    """Some combinations of levels in the same order, where all are too many; beyond `most` those of one chain alone.
-
-    Each step of a chain, from all base values to all suppressed, generalizes the attribute that loses least information;
-    each chain but the first keeps one attribute as it is to the end.
-    """
-    retained = _retained(hierarchies, weights)
-    nodes = set(_chain(retained, None))
-    for fixed_axis in range(len(hierarchies)):
-        more = nodes | set(_chain(retained, fixed_axis))
-        if most is not None and len(more) > most:
-            break
-        nodes = more
-    return _by_information(nodes, retained)
-
-
-def _chain(retained: Sequence[Sequence[int]], fixed_axis: int | None) -> Iterator[tuple[int, ...]]:
-    levels = [0] * len(retained)
-    yield tuple(levels)
-    while steps := [
-        (axis == fixed_axis, of_levels[level] - of_levels[level + 1], axis)
-        for axis, (of_levels, level) in enumerate(zip(retained, levels))
-        if level + 1 < len(of_levels)
-    ]:
-        levels[min(steps)[2]] += 1
-        yield tuple(levels)
-
-
-def _retained(hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None) -> list[list[int]]:
     shares = [
         [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
         for hierarchy, own in zip(hierarchies, weights or [None] * len(hierarchies))
     ]
     whole = lcm(*(share.denominator for own in shares for share in own))
-    return [[int(share * whole) for share in own] for own in shares]
-
-
-def _by_information(nodes: Iterable[tuple[int, ...]], retained: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    retained = [[int(share * whole) for share in own] for own in shares]
+    nodes = product(*(range(len(own)) for own in shares))
     return tuple(sorted(nodes, key=lambda levels: (-sum(own[level] for own, level in zip(retained, levels)), levels)))
 
 

@@ -4,11 +4,9 @@ Rows begin in the classes of their base values. Class by class, in an order of f
 with which it is diverse; the others are swept on to the next, more general class that covers them. If the whole table is not
 diverse, or what is left at the end, sensitive values are generalized until it is. Of several sensitive attributes each must
 be diverse by itself (TZ11 section 4.6).
-
-With another criterion, or k alone, classes are swept on as wholes, and sensitive values stay as they are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criteria import Functional
-from checks.diversity.criterion import Diversity, satisfies
+from checks.diversity.criterion import Diversity
 from marginals.arguments import elements_of, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.lattice import lattice_nodes
@@ -30,7 +28,7 @@ from marginals.recoding.local_recoding import (
     requirement_of,
     with_induction,
 )
-from marginals.recoding.measures import sweep_chains, sweep_order
+from marginals.recoding.measures import sweep_order
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.tables.contingency_table import pack
@@ -45,11 +43,11 @@ _MOST_STEPS = 4096
 _STEPS = 1024
 """A step generalizes at most this part of the rows of a value at once: one row where there are fewer."""
 
-# With more combinations of levels, or looks at a distinct row at each of them, only the chains of `sweep_chains` are gone
-# through. With more looks on a single chain SWEEP is refused: it would take minutes, without a word.
-MAX_LEVELS = 20_000
-MAX_LOOKS = 60_000_000
 MOST_LOOKS = 1_000_000_000
+"""Looks at a distinct row at each combination of levels, at most: more take minutes, without a word."""
+
+_FOR_LEVELS = 10_000
+"""Looks that take as long as what is done once for each combination of levels."""
 
 
 class InducedBound:
@@ -203,25 +201,16 @@ class _Measure:
 _Closed = tuple[Mapping[str, int], _Rows]
 """Levels of the quasi-identifiers, and rows that are published at these."""
 
-_Swept = tuple[list[_Closed], _Rows]
-"""What classes keep, and the rows that are left for the coarsest one."""
-
 
 def sweep(
-    table: Table,
-    requirement: Diversity | str | None = None,
-    importance: Sequence[str] | None = None,
-    *,
-    k: int = 1,
+    table: Table, requirement: Diversity | str | None, importance: Sequence[str] | None = None, *, k: int = 1
 ) -> LocalRecoding:
     """Return the table that SWEEP publishes; it satisfies the requirement in each sensitive attribute.
 
-    requirement: (tau, l)-diversity, for example "functional:0.5,2". With another diversity, or with k alone, a class keeps
-    all its rows or none, and sensitive values are never generalized. importance: the quasi-identifiers, the most important
+    requirement: (tau, l)-diversity, for example "functional:0.5,2". importance: the quasi-identifiers, the most important
     first, by default in the table's order. k: the fewest rows of a class.
-    Raises InputError where the requirement does not fit the sensitive attributes (`requirement_of`), for another list of
-    quasi-identifiers, and for more than `MOST_LOOKS`; NothingPublishableError for fewer rows than k, and if generalizing
-    sensitive values does not lead to the requirement.
+    Raises InputError for another requirement or list of quasi-identifiers, and for more than `MOST_LOOKS`;
+    NothingPublishableError for fewer rows than k, and if generalizing sensitive values does not lead to the requirement.
 
     >>> from marginals.example import table
     >>> sweep(table, "functional:0.5,2", k=4)
@@ -233,74 +222,37 @@ def sweep(
     axes = tuple(elements_of(given, "importance", "a list of quasi-identifiers"))
     if sorted(map(str, axes)) != sorted(table.quasi_identifiers):
         raise InputError(f"importance must name each quasi-identifier once: {', '.join(table.quasi_identifiers)}")
-    if isinstance(criterion, Functional) and criterion.induction is not None:
+    if not isinstance(criterion, Functional):
+        raise InputError(
+            f'SWEEP keeps a diversity "functional:tau,l", not {requirement}; hilbert keeps any, or k alone'
+        )
+    if criterion.induction is not None:
         raise InputError("SWEEP finds out itself what generalized values induce; give the requirement without it")
     require_rows(table.rows, k)
     order = [dict(zip(axes, levels)) for levels in class_order(table, axes)]
-    if isinstance(criterion, Functional):
-        closed, rest = _swept(table, order, criterion, k)
-    else:
-        closed, rest = _swept_whole(table, order, criterion, k)
-    if len(rest.cells):
-        closed.append((order[-1], rest))
+    closed = _swept(table, order, criterion, k)
     nodes, counts = zip(*((_nodes(table, rows, levels), rows.counts) for levels, rows in closed))
     return LocalRecoding.of(
         table, GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
     )
 
 
-def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functional, k: int) -> _Swept:
+def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functional, k: int) -> list[_Closed]:
     rows = _diversified(table, _all_rows(table), requirement)
     measures = [
         _Measure.of(table, axis, requirement, rows.nodes[:, axis], table.rows) for axis in range(len(table.sensitive))
     ]
-    closed, rest = _closed_classes(table, order, rows, lambda rows, class_of: _kept(rows, class_of, measures, k))
-    while 0 < rest.counts.sum() < k:
-        rest = _with_a_class_back(table, rest, closed)
-    return closed, _diversified(table, rest, requirement)
-
-
-def _swept_whole(table: Table, order: Sequence[Mapping[str, int]], diversity: Diversity | None, k: int) -> _Swept:
-    values = table.domain.hierarchy(table.sensitive[0]).size(0) if diversity is not None else 0
-
-    def passing(rows: _Rows, class_of: IndexArray) -> BoolArray:
-        passes: BoolArray = np.bincount(class_of, rows.counts) >= k
-        if diversity is not None and passes.any():
-            large = passes[class_of]
-            place = np.cumsum(passes) - 1
-            slots = place[class_of[large]] * values + rows.nodes[large, 0]
-            held = np.bincount(slots, rows.counts[large], minlength=int(passes.sum()) * values)
-            passes[passes] = satisfies(diversity, held.reshape(-1, values).astype(np.int64))
-        return passes
-
-    closed, rest = _closed_classes(
-        table,
-        order,
-        _all_rows(table),
-        lambda rows, class_of: np.where(passing(rows, class_of)[class_of], rows.counts, 0),
-    )
-    while len(rest.cells) and not passing(rest, np.zeros(len(rest.cells), dtype=np.intp)).all():
-        if not closed:
-            raise NothingPublishableError(f"all {table.rows:,} rows together do not satisfy {diversity}")
-        rest = _with_a_class_back(table, rest, closed)
-    return closed, rest
-
-
-def _closed_classes(
-    table: Table,
-    order: Sequence[Mapping[str, int]],
-    rows: _Rows,
-    retained: Callable[[_Rows, IndexArray], CountArray],
-) -> _Swept:
     closed: list[_Closed] = []
     for levels in order[:-1]:
-        held = retained(rows, _classes(table, levels, rows))
+        held = _kept(rows, _classes(table, levels, rows), measures, k)
         if held.any():
             closed.append((levels, rows.some(held)))
             rows = rows.some(rows.counts - held)
         if not len(rows.cells):
-            break
-    return closed, rows
+            return closed
+    while rows.counts.sum() < k:
+        rows = _with_a_class_back(table, rows, closed)
+    return [*closed, (order[-1], _diversified(table, rows, requirement))]
 
 
 def _all_rows(table: Table) -> _Rows:
@@ -422,29 +374,18 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
 
     axes: the quasi-identifiers, the most important first. Levels that merge nothing are taken for the finest that they
-    equal. Raises InputError where one chain alone takes more than `MOST_LOOKS`.
+    equal. Raises InputError where they take more than `MOST_LOOKS`.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
-    rows = max(len(table.base_counts), 1)
-    steps = 1 + sum(hierarchy.height for hierarchy in hierarchies)
-    if steps * rows > MOST_LOOKS:
+    rows, nodes = len(table.base_counts), lattice_nodes(table.cube, axes)
+    most = MOST_LOOKS // (rows + _FOR_LEVELS)
+    if nodes > most:
         raise InputError(
-            f"SWEEP goes through {rows:,} different rows at {steps:,} combinations of levels or more, which takes minutes: "
-            f'{MOST_LOOKS // rows:,} combinations are the most for so many rows; give the role "ignored" to some columns, '
-            "or fewer levels, or use the method lattice"
+            f"SWEEP goes through {rows:,} different rows at {nodes:,} combinations of levels, which takes minutes: {most:,} "
+            'combinations are the most for so many rows; give the role "ignored" to some columns, or fewer levels, or use '
+            "the method hilbert or lattice"
         )
-    occurring = [*occurrence_weights(table, axes).values()]
-    if sweeps_all(table):
-        order = sweep_order(hierarchies, occurring)
-    else:
-        order = sweep_chains(hierarchies, occurring, MAX_LOOKS // rows)
+    order = sweep_order(hierarchies, [*occurrence_weights(table, axes).values()])
     sizes = [[hierarchy.size(level) for level in range(hierarchy.height + 1)] for hierarchy in hierarchies]
     finest = [[of_levels.index(size) for size in of_levels] for of_levels in sizes]
     return tuple(dict.fromkeys(tuple(finer[level] for finer, level in zip(finest, levels)) for levels in order))
-
-
-def sweeps_all(table: Table) -> bool:
-    """Whether SWEEP goes through all combinations of levels, and not only through those on some chains."""
-    return lattice_nodes(table.cube, table.quasi_identifiers) <= min(
-        MAX_LEVELS, MAX_LOOKS // max(len(table.base_counts), 1)
-    )

@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from marginals.bundle.writing import Entering
 
 
+_TAKEN_OUT = {
+    "conditional": 'crosstab(given, attributes, normalize="rows")',
+    "sample_base_values": "sample(rows, seed, base_values=True)",
+}
+"""What does the work of a method that is no more."""
+
+
 @dataclass(frozen=True, eq=False)
 class Release:
     """Marginals that are published together, ready to be analysed.
@@ -63,6 +70,10 @@ class Release:
 
     published: BundleContent
     source: WrittenBundle | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
+        raise AttributeError(f"a Release has no {name!r}{instead}")
 
     def __repr__(self) -> str:
         stated = self.published.information
@@ -213,20 +224,6 @@ class Release:
         """
         return comparisons.crosstab_bounds(self.model, rows, columns, where, normalize)
 
-    def conditional(self, attributes: Attributes, given: Attributes, where: Where = ()) -> "pd.DataFrame":
-        """Probabilities of `attributes` (columns) given others (rows); nan where nothing is given.
-
-        Their bounds are those of `crosstab_bounds(given, attributes, normalize="rows")`.
-
-        >>> from marginals.example import release
-        >>> release.conditional("diagnosis", given="sex").round(2)  # doctest: +NORMALIZE_WHITESPACE
-        diagnosis  Asthma   Flu  Gout
-        sex
-        Female       0.39  0.52  0.09
-        Male         0.16  0.20  0.64
-        """
-        return told(estimates.crosstab(self.model, given, attributes, where, "rows"))
-
     def share(self, part: Where, where: Where = ()) -> Quantity:
         """The share of the rows of a condition, by default of all, that another one holds for, too, with certain bounds.
 
@@ -271,7 +268,6 @@ class Release:
         values: Mapping[str, float] | None = None,
         *,
         limits: Limits | None = None,
-        middles: Mapping[str, float] | None = None,
     ) -> Quantity:
         """The mean over the rows that a condition means, with the bounds between which it certainly lies.
 
@@ -280,7 +276,7 @@ class Release:
         or a name, leaves the mean without a bound; the estimate takes its one end, and leaves names out.
 
         values: the number of each label of one level, where labels are none. limits: between which numbers all values are
-        known to lie, `(0, 110)`. middles: by label what the estimate takes for it, `{"95 and over": 97}`.
+        known to lie, `(0, 110)`.
 
         >>> from marginals.example import release
         >>> release.mean("age", where="diagnosis=Gout")
@@ -288,7 +284,7 @@ class Release:
         >>> round(release.mean("sex", values={"Female": 0, "Male": 1}), 3)
         0.521
         """
-        return told(averages.mean(self.model, attribute, where, Scale(values, limits, middles)))
+        return told(averages.mean(self.model, attribute, where, Scale(values, limits)))
 
     def means(
         self,
@@ -298,11 +294,10 @@ class Release:
         values: Mapping[str, float] | None = None,
         *,
         limits: Limits | None = None,
-        middles: Mapping[str, float] | None = None,
     ) -> "pd.DataFrame":
         """The mean of each group of rows with the same values of some attributes: columns mean, lower, upper, sharp.
 
-        values, limits, middles: as for `mean`. nan where no row is possible.
+        values, limits: as for `mean`. nan where no row is possible.
 
         >>> from marginals.example import release
         >>> release.means("age", by="diagnosis").round(1)  # doctest: +NORMALIZE_WHITESPACE
@@ -312,7 +307,7 @@ class Release:
         Flu        33.3   28.8   37.8   True
         Gout       43.4   38.9   47.9   True
         """
-        return told(averages.means(self.model, attribute, by, where, Scale(values, limits, middles)))
+        return told(averages.means(self.model, attribute, by, where, Scale(values, limits)))
 
     def total(
         self,
@@ -321,7 +316,6 @@ class Release:
         values: Mapping[str, float] | None = None,
         *,
         limits: Limits | None = None,
-        middles: Mapping[str, float] | None = None,
     ) -> Quantity:
         """The sum over the rows that a condition means, with certain bounds; as `mean`, of which it has the parameters.
 
@@ -329,7 +323,7 @@ class Release:
         >>> release.total("age", where="diagnosis=Gout")
         781 (700 to 862; supported)
         """
-        return told(averages.total(self.model, attribute, where, Scale(values, limits, middles)))
+        return told(averages.total(self.model, attribute, where, Scale(values, limits)))
 
     def quantile(
         self,
@@ -339,7 +333,6 @@ class Release:
         values: Mapping[str, float] | None = None,
         *,
         limits: Limits | None = None,
-        middles: Mapping[str, float] | None = None,
     ) -> "pd.Series[float]":
         """For each probability the least value that at least so many of the rows do not exceed; as `mean` otherwise.
 
@@ -347,7 +340,7 @@ class Release:
         >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        return told(averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits, middles)))
+        return told(averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits)))
 
     def quantile_bounds(
         self,
@@ -436,10 +429,11 @@ class Release:
         """
         return told(estimates.weighted_cells(self.model, attributes))
 
-    def sample(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
+    def sample(self, rows: int, seed: "int | np.random.Generator" = 0, *, base_values: bool = False) -> "pd.DataFrame":
         """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
 
-        Raises InputError for fewer than no rows, DomainMismatchError where the release counts no rows at all.
+        base_values: all attributes at base values, drawn evenly among those under the published value. Raises InputError
+        for fewer than no rows, DomainMismatchError where the release counts no rows at all.
 
         >>> from marginals.example import release
         >>> release.sample(2, seed=0)
@@ -447,18 +441,7 @@ class Release:
         0  40-49  Female    Asthma
         1  30-39  Female       Flu
         """
-        return told(estimates.drawn(self.model, rows, _generator(rows, seed)))
-
-    def sample_base_values(self, rows: int, seed: "int | np.random.Generator" = 0) -> "pd.DataFrame":
-        """As `sample`, all attributes at base values, drawn evenly among those under the published value.
-
-        >>> from marginals.example import release
-        >>> release.sample_base_values(2, seed=0)
-          age     sex diagnosis
-        0  48  Female    Asthma
-        1  39  Female       Flu
-        """
-        return told(estimates.drawn(self.model, rows, _generator(rows, seed), base_values=True))
+        return told(estimates.drawn(self.model, rows, _generator(rows, seed), base_values=base_values))
 
     def exact_rows(self, seed: int = 0, seconds: Seconds = 100.0, *, base_values: bool = False) -> "pd.DataFrame":
         """Synthetic rows, as many as were counted, in which every published count is exact: for programs that need rows.

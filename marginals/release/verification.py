@@ -34,7 +34,7 @@ from marginals.bundle.together import (
 from marginals.deadline import Seconds, within
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import first_few, printable
-from marginals.named_rules import JudgedRule, NamedRule, rules_of
+from marginals.named_rules import AppliedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
@@ -301,7 +301,7 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
         same = Finding(DIFFERENCE, Verdict.HOLDS, {"k": asked.difference}, None, (Algorithm.FILES,), 0, note)
         return replace(of_one, checks=(*of_one.checks, same))
     findings: list[Finding] = []
-    rules: list[JudgedRule] = []
+    rules: list[AppliedRule] = []
     for number, table in enumerate(tables):
         of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
         others = [bundle for other in tables if other is not table for bundle in other.bundles]

@@ -23,7 +23,7 @@ from checks.claims import (
 )
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.criteria import criterion_clause, criterion_reached
-from marginals.named_rules import JudgedRule, rule_names
+from marginals.named_rules import AppliedRule, rule_names
 from marginals.names import column_name
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
 from models.graphs.junction_tree import Crossing
@@ -277,28 +277,27 @@ def _slack(finding: Finding) -> float:
     return inf if slack is None else slack
 
 
-def rule_words(judged: JudgedRule, sensitive: Sequence[str]) -> dict[str, Any]:
+def rule_words(rule: AppliedRule, sensitive: Sequence[str]) -> dict[str, Any]:
     """Return a rule for a page: its demands with the claims that each was checked as."""
-    rule = judged.rule
     demands = [
-        {"says": demand.says, "claims": [claim_words(*pair, sensitive) for pair in demand.findings]}
-        for demand in judged.demands
+        {"says": d.says, "claims": [claim_words(*pair, sensitive) for pair in zip(d.claims, d.findings or ())]}
+        for d in rule.demands
     ]
     return {
         "name": rule.name,
         "title": rule.title,
         "source": rule.source,
-        "verdict": judged.verdict.value,
-        "said": _rule_said(judged),
+        "verdict": rule.verdict.value,
+        "said": _rule_said(rule),
         "demands": demands,
         "unchecked": rule.unchecked,
     }
 
 
-def _rule_said(judged: JudgedRule) -> str:
-    if judged.verdict is Verdict.HOLDS and (judged.rule.unchecked or judged.rule.name not in rule_names()):
+def _rule_said(rule: AppliedRule) -> str:
+    if rule.verdict is Verdict.HOLDS and (rule.unchecked or rule.name not in rule_names()):
         return "all that was checked holds"
-    return judged.verdict.value
+    return rule.verdict.value
 
 
 # Sentences on a verification, for the terminal, the window and programs.
@@ -418,18 +417,15 @@ def _plain(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def rule_sentences(rules: Iterable[JudgedRule]) -> Iterator[Sentence]:
+def rule_sentences(rules: Iterable[AppliedRule]) -> Iterator[Sentence]:
     """Yield each rule, with the verdict on each of its demands and what nobody checked."""
-    for judged in rules:
-        release, said = f" on {judged.release}" if judged.release else "", _rule_said(judged)
-        demands = (
-            f"{demand.verdict.value}: {demand.says} [{'; '.join(str(finding) for _, finding in demand.findings)}]"
-            for demand in judged.demands
-        )
+    for rule in rules:
+        release, said = f" on {rule.release}" if rule.release else "", _rule_said(rule)
+        demands = (f"{d.verdict.value}: {d.says} [{'; '.join(map(str, d.findings or ()))}]" for d in rule.demands)
         yield Sentence(
-            LOOK if judged.verdict is Verdict.HOLDS and said != HOLDS else judged.verdict.value,
-            f"Rule {judged.rule.name}{release}, {said}: {judged.rule.title} ({judged.rule.source})",
-            (*demands, *(f"not checked: {text}" for text in judged.rule.unchecked)),
+            LOOK if rule.verdict is Verdict.HOLDS and said != HOLDS else rule.verdict.value,
+            f"Rule {rule.name}{release}, {said}: {rule.title} ({rule.source})",
+            (*demands, *(f"not checked: {text}" for text in rule.unchecked)),
         )
 
 

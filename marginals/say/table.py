@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from checks.requirements import Requirements
     from marginals.recoding.lattice import SingleTable
     from marginals.recoding.local_recoding import LocalRecoding
-    from marginals.recoding.thinning import ThinnedTable
     from marginals.tables.table import Table
     from models.tables.hierarchy import Domain
 
@@ -245,39 +244,23 @@ def _none_will_do(criterion: str, parameter: str, finite: int, of: int) -> Itera
 
 
 def single_table_lines(
-    tables: "Sequence[SingleTable | ThinnedTable]", domain: "Domain", most: int | None, nodes: int = 0
+    tables: "Sequence[SingleTable]", domain: "Domain", most: int | None, nodes: int
 ) -> Iterator[str]:
     """Yield minimal single tables with their measures of utility, the best first.
 
     most: so many of them; None for all. nodes: combinations of levels that there are; 1 if one was chosen.
     """
     if nodes != 1:
-        among = f" among {nodes:,}" if nodes else ""
-        yield f"{number_of(len(tables), 'minimal table')}{among}, {'the best:' if most == 1 else 'best first:'}"
+        yield f"{number_of(len(tables), 'minimal table')} among {nodes:,}, {'the best:' if most == 1 else 'best first:'}"
     for table in tables[:most]:
         levels = {a: level for a, level in table.levels.items() if level < domain.hierarchy(a).height}
         yield f"  {margin_in_words(levels, domain) if levels else 'every quasi-identifier suppressed'}"
         yield from (f"    {line}" for line in _measures(table))
     if most not in (None, 1) and len(tables) > most:
         yield f"And {len(tables) - most:,} more, which --json lists."
-    if any(getattr(table, "left_out", 0) for table in tables[:most]):
-        yield (
-            "The demands hold of the rows that are shown. A reader who knows that somebody is in the table, and how many "
-            "rows share those values, counts the rows left out too, and knows that they have frequent values; do not "
-            "publish how many were left out."
-        )
 
 
-def _measures(table: "SingleTable | ThinnedTable") -> Iterator[str]:
-    from marginals.recoding.thinning import ThinnedTable
-
-    if isinstance(table, ThinnedTable):
-        yield (
-            f"KL divergence {table.kl_divergence:.4f}, {number_of(len(table.recoding), 'class', 'classes')}, "
-            f"{number_of(table.left_out, 'row')} left out: of {number_of(table.thinned, 'class', 'classes')} some, of "
-            f"{number_of(table.dropped, 'class', 'classes')} all"
-        )
-        return
+def _measures(table: "SingleTable") -> Iterator[str]:
     yield (
         f"KL divergence {table.kl_divergence:.4f}, {number_of(table.classes, 'class', 'classes')} of "
         f"{table.average_class_size:,.1f} rows on average, height {table.height}, discernibility {table.discernibility:,}"

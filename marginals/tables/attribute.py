@@ -65,12 +65,12 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Harm:
-    """What learning a sensitive value does. harmful: labels of the values that harm; none for all of them.
+    """What learning a sensitive value does. harmless: labels of the values that harm nobody; all others harm.
 
     at_most: percent of any class that have a label, at most; `*` stands for all harmful ones together.
     """
 
-    harmful: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
     at_most: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
 
 
@@ -182,7 +182,7 @@ class Attribute:
         None, Key(lambda marks: marks is None or are(is_text)(marks), 'be a list of texts such as ["99", "Refused"]')
     )
     one_spelling: bool | None = setting(None, Key(lambda one: one is None or FLAG.takes(one), FLAG.must))
-    harmful: tuple[str, ...] = setting((), Key(are(is_text), 'be a list of labels such as ["positive"]'))
+    harmless: tuple[str, ...] = setting((), Key(are(is_text), 'be a list of labels such as ["negative"]'))
     at_most: Mapping[str, Fraction] = setting(
         {},
         Key(
@@ -200,7 +200,7 @@ class Attribute:
         given: dict[str, Any] = {of.name: getattr(self, of.name) for of in fields(self)}
         if not isinstance(self.missing, str):
             given |= {"missing": "drop", "marks": self.missing}
-        for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmful"):
+        for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmless"):
             if name != "marks" or given[name] is not None:
                 given[name] = tuple(elements_of(given[name], name, "a list"))
         if given["role"] in [part.value for part in Role]:
@@ -229,7 +229,7 @@ class Attribute:
             "values": {cell_text(value): words for value, words in self.values.items()},
             "order": tuple(map(cell_text, self.order)),
             "marks": self.marks and tuple(map(cell_text, self.marks)),
-            "harmful": tuple(map(cell_text, self.harmful)),
+            "harmless": tuple(map(cell_text, self.harmless)),
             "at_most": {cell_text(value): Fraction(str(most)) for value, most in self.at_most.items()},
         }
         if self.population is not None:
@@ -265,11 +265,11 @@ class Attribute:
             ),
             "single_values says of a sensitive attribute whether its numbers or dates are published one by one; leave it "
             "out for other roles": self.single_values and self.role is not Role.SENSITIVE,
-            "harmful and at_most are about the values of a sensitive attribute; leave them out for other roles": (
-                (self.harmful or self.at_most) and self.role is not Role.SENSITIVE
+            "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
+                (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
-            f'at_most."{SUPPRESSED}" is about the harmful values together; list them under harmful, with confirmed = true': (
-                SUPPRESSED in self.at_most and not self.harm.harmful
+            f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (
+                SUPPRESSED in self.at_most and not self.harm.harmless
             ),
         }
         if problem := next((text for text, is_so in refused.items() if is_so), None):
@@ -280,7 +280,7 @@ class Attribute:
     @property
     def harm(self) -> Harm:
         """What learning its values does, as far as somebody has confirmed it."""
-        return Harm(tuple(sorted({*self.harmful})) if self.confirmed else (), self.at_most)
+        return Harm(tuple(sorted({*self.harmless})) if self.confirmed else (), self.at_most)
 
     @property
     def has_public_labels(self) -> bool:
@@ -336,7 +336,7 @@ class Attribute:
 
     def with_labels(self, spell: Callable[[str], str]) -> "Attribute":
         """What is said of single values, by another spelling of each."""
-        if not (self.values or self.harmful or self.at_most):
+        if not (self.values or self.harmless or self.at_most):
             return self
         # The least of two bounds of one value stays.
         falling = sorted(self.at_most.items(), key=lambda bound: -bound[1])
@@ -344,7 +344,7 @@ class Attribute:
             self,
             values={spell(value): meaning for value, meaning in self.values.items()},
             at_most={spell(value): bound for value, bound in falling},
-            harmful=tuple(map(spell, self.harmful)),
+            harmless=tuple(map(spell, self.harmless)),
         )
 
     def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
@@ -433,7 +433,8 @@ class Attribute:
             return Hierarchy.from_rows(sorted(hierarchy.rows(), key=lambda row: tuple(reversed(row))))
         if not ordered:
             raise HierarchyError("it has no values")
-        return Hierarchy.flat((self.is_fitted and consecutive(ordered)) or in_order(ordered))
+        is_filled = self.is_fitted and not self.has_names
+        return Hierarchy.flat((is_filled and consecutive(ordered)) or in_order(ordered))
 
 
 def in_known_order(hierarchy: Hierarchy) -> Hierarchy:

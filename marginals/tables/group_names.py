@@ -402,7 +402,7 @@ def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | No
         return dates(labels)
     if attribute.order:
         return in_given_order(labels, attribute.order)
-    if attribute.prefixes or not labels:
+    if attribute.prefixes or attribute.has_names or not labels:
         return None
     if attribute.hierarchy is not None:
         return whole_numbers(labels)

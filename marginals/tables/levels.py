@@ -296,7 +296,7 @@ def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountAr
     tables = [np.zeros((size, 0), dtype=np.int64)]
     for hierarchy, codes in others:
         level = next(at for at in range(hierarchy.height + 1) if hierarchy.size(at) <= _MOST_OF_ANOTHER)
-        table = np.zeros((size, hierarchy.size(level)), dtype=np.int64)
-        np.add.at(table, (column.codes, hierarchy.lift(0, level)[codes]), counts)
-        tables.append(table)
+        width = hierarchy.size(level)
+        cells = column.codes.astype(np.intp) * width + hierarchy.lift(0, level)[codes]
+        tables.append(np.bincount(cells, counts, minlength=size * width).astype(np.int64).reshape(size, width))
     return np.hstack(tables)

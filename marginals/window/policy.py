@@ -180,25 +180,23 @@ def save_harm(window: Window, request: Request) -> Response:
         raise InputError("the rows are still being counted; send the form again once they are")
     attribute, answer = config.source.attributes[name], form.get("answer")
     labels = {label for label, _ in harm_of(table, name, attribute).values}
-    harmful = [label for label in form.getlist("harmful") if label in labels]
+    harmless = sorted(labels - {*form.getlist("harmful")})
     typed = {key.removeprefix("most:"): text.strip() for key, text in form.items() if key.startswith("most:")}
     most = {label: _percent(label, text) for label, text in typed.items() if text and label in labels | {SUPPRESSED}}
     if answer is not None:
-        harmful, most = list(attribute.harmful) if answer == "yes" else [], dict(attribute.at_most)
-    elif not harmful:
+        harmless, most = list(attribute.harmless) if answer == "yes" else [], dict(attribute.at_most)
+    elif len(harmless) == len(labels):
         raise InputError("tick the values that harm; a column of which none does needs another role")
-    is_all = set(harmful) >= labels > set()
-    harm = Harm(() if is_all else tuple(harmful), most)
+    harm = Harm(tuple(harmless), most)
     _ = config.policy.requirements_of(replace(table, harm={**table.harm, name: harm}))
 
     def change(document: tomlkit.TOMLDocument) -> None:
         column = section(document, "attributes", name)
-        if harm.harmful:
-            put(column, "harmful", list(harm.harmful))
-            put(column, "confirmed", True)
+        if harmless:
+            put(column, "harmless", harmless)
         else:
-            drop(column, "harmful")
-            put(column, "confirmed", None)
+            drop(column, "harmless")
+        put(column, "confirmed", bool(harmless) or None)
         put(column, "at_most", {label: _number(bound) for label, bound in most.items()})
 
     return window.edit(request, change, "/policy", sentence=f"What harms in {name} is written.")

@@ -108,15 +108,10 @@ def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
     values, harm = known_values(table, name), table.harm.get(name, Harm())
     labels = values.hierarchy.labels[0]
 
-    def not_under(harmful: Sequence[str]) -> tuple[str, ...]:
-        named = values.touching(harmful)
-        return tuple(label for code, label in enumerate(labels) if code not in named)
-
     try:
-        harmless = not_under(harm.harmful) if harm.harmful else ()
-        waiting = not_under(attribute.harmful) if attribute.harmful and not attribute.confirmed else ()
+        harmless, named = (values.labels_of(values.within(of.harmless)) for of in (harm, attribute))
     except CriterionError:  # of labels that are no values, which the search refuses
-        harmless = waiting = ()
+        harmless = named = ()
     shares = sorted(zip(values.shares if any(values.rows) else (), labels))  # the most frequent one seldom harms
     few = tuple((label, share_in_words(share)) for share, label in shares) if len(labels) <= _MOST_VALUES else ()
     return HarmOfColumn(
@@ -124,7 +119,7 @@ def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
         few,
         frozenset(labels) - {*harmless},
         {label: spelled(bound) for label, bound in harm.at_most.items()},
-        waiting,
+        () if attribute.confirmed else named,
     )
 
 

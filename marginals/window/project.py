@@ -27,7 +27,7 @@ CONFIG = "release.toml"
 NOTES = ".marginals-window"
 """The folder, in that of the project, where a window keeps its lock and what its searches found."""
 
-_WORDS = frozenset({"description", "values", "missing", "harmful", "at_most"})
+_WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
 """Keys of an attribute whose texts are words, never files."""
 
 _TABLES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")

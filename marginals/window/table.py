@@ -101,7 +101,7 @@ def save_roles(window: Window, request: Request) -> Response:
             attribute = attributes[name]
             put(attribute, "role", role)
             if role != Role.SENSITIVE.value:
-                for key in ("harmful", "at_most", "confirmed"):
+                for key in ("harmless", "at_most", "confirmed"):
                     put(attribute, key, None)
             if missing is not None and config.source.attributes.get(name):
                 put(attribute, "missing", missing if missing != "drop" else None)

@@ -6,7 +6,6 @@ from functools import reduce
 from itertools import combinations
 from math import prod
 from operator import or_
-from typing import NamedTuple
 
 import numpy as np
 
@@ -101,15 +100,13 @@ class EdgeTest:
     """The loss of a model without an edge.
 
     given: the common neighbours of the two. deviance: of the smaller model against the larger.
-    adjusted_degrees_of_freedom: None for an edge in several cliques. counts: by values of the first, of the second, and
-    cells of `given`; None likewise.
+    adjusted_degrees_of_freedom: None for an edge in several cliques.
     """
 
     given: Mask
     deviance: float
     degrees_of_freedom: int
     adjusted_degrees_of_freedom: int | None
-    counts: CountArray | None
 
 
 def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
@@ -132,12 +129,12 @@ def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
         counts = _by_stratum(collection, first, second, given)
         occupied_rows, occupied_columns = (counts.sum(axis=1) > 0).sum(axis=0), (counts.sum(axis=0) > 0).sum(axis=0)
         adjusted = int(((occupied_rows - 1) * (occupied_columns - 1)).sum())
-        return EdgeTest(given, max(2 * cube.total * nats, 0.0), degrees, adjusted, counts)
+        return EdgeTest(given, max(2 * cube.total * nats, 0.0), degrees, adjusted)
     others = [clique for clique in tree.cliques if edge & ~clique]
     torn = [clique & ~(1 << vertex) for clique in holding for vertex in (first, second)]
     without = MarginalModel(Collection.of(cube, [*others, *torn]))
     deviance = max(2 * cube.total * (model.information - without.information), 0.0)
-    return EdgeTest(given, deviance, degrees, None, None)
+    return EdgeTest(given, deviance, degrees, None)
 
 
 def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:
@@ -149,64 +146,6 @@ def _by_stratum(collection: Collection, first: int, second: int, given: Mask) ->
     counts: CountArray = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, (*(table.column(name, 0) for name in names), strata), table.counts)
     return counts
-
-
-# Tests of conditional independence that use the order of values: the generalized Cochran-Mantel-Haenszel statistics.
-#
-# Counts are compared with what independence in every stratum, given its margins, expects of them (Mantel 1963; Landis,
-# Heyman and Koch 1978; Agresti, Categorical Data Analysis, 3rd edition, 8.4). They find a trend that all strata share.
-
-
-class ScoreTest(NamedTuple):
-    """A statistic that is chi-squared with so many degrees of freedom under conditional independence, in large samples."""
-
-    statistic: float
-    degrees_of_freedom: int
-
-
-def linear_by_linear(counts: CountArray) -> ScoreTest:
-    """Test two ordered attributes with the scores 0, 1, 2, ..: 1 degree of freedom, 0 if nothing varies within strata.
-
-    counts: shape (values of the first, values of the second, strata). In one stratum it is (n - 1) r^2, r the correlation.
-
-    >>> linear_by_linear(np.array([[10, 5], [2, 8]])[..., None])
-    ScoreTest(statistic=5.02564..., degrees_of_freedom=1)
-    """
-    first, second = (np.arange(length, dtype=np.float64) for length in counts.shape[:2])
-    return _score_test(_telling(counts), first[None, :], second[:, None])
-
-
-def mean_scores(counts: CountArray) -> ScoreTest:
-    """Test an unordered attribute and an ordered one, by ranks within strata: in one stratum Kruskal and Wallis's test.
-
-    counts: shape (values of the unordered one, values of the ordered one, strata).
-
-    >>> mean_scores(np.array([[10, 5], [2, 8]])[..., None])
-    ScoreTest(statistic=5.02564..., degrees_of_freedom=1)
-    """
-    counts = _telling(counts)
-    columns = counts.sum(axis=0, dtype=np.float64)
-    return _score_test(counts, np.eye(len(counts)), columns.cumsum(axis=0) - (columns - 1) / 2)
-
-
-def _telling(counts: CountArray) -> CountArray:
-    """The strata with two rows or more, since the others say nothing."""
-    return np.asarray(counts[..., counts.sum(axis=(0, 1)) >= 2])
-
-
-def _score_test(counts: CountArray, first: FloatArray, second: FloatArray) -> ScoreTest:
-    """The test of sums of products of scores. first: shape (sums, values of the first). second: (values, strata or 1)."""
-    rows, columns = first @ counts.sum(axis=1, dtype=np.float64), counts.sum(axis=0, dtype=np.float64)
-    totals, means = columns.sum(axis=0), (second * columns).sum(axis=0)
-    spread = ((second**2 * columns).sum(axis=0) - means**2 / totals) / (totals - 1)
-    seen = np.einsum("mi,jk,ijk->mk", first, np.broadcast_to(second, columns.shape), counts)
-    difference = (seen - rows * means / totals).sum(axis=1)
-    covariance = np.einsum("mi,ni,ik,k->mn", first, first, counts.sum(axis=1), spread)
-    covariance -= np.einsum("mk,nk,k->mn", rows, rows, spread / totals)
-    rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
-    if not rank or np.trace(covariance) <= 0:
-        return ScoreTest(0.0, 0)
-    return ScoreTest(float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference), rank)
 
 
 # What of a decomposable model can be estimated from a sparse table (Bishop, Fienberg and Holland 1975, 3.8 and 5.3).

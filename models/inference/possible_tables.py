@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, localcontext
 from functools import cached_property
+from hashlib import blake2b
 from math import prod
 
 import numpy as np
@@ -148,6 +149,11 @@ class _Counts:
             free.append(is_free)
             begin += len(counts)
         return cls(names, collection.cube.total, tuple(margins), np.concatenate(counted), np.concatenate(free))
+
+    @property
+    def digest(self) -> int:
+        """A number that the counts decide, and nothing else: by it a table is drawn, whoever makes it."""
+        return int.from_bytes(blake2b(self.published.astype("<i4").tobytes(), digest_size=15).digest(), "little")
 
     @cached_property
     def showing(self) -> tuple[tuple[int, ...], ...]:
@@ -499,7 +505,8 @@ def possible_table(collection: Collection, seed: int = 0, deadline: Deadline = N
     None where none was found: there may be one, or not. The same counts and seed give the same table. What was found is
     counted again, as any other rows are, since proofs rest on it. Raises TooManyCellsError for margins of too many cells.
     """
-    counts, random = _Counts.of(collection), _Random(seed)
+    counts = _Counts.of(collection)
+    random = _Random(counts.digest + seed)
     search = _Search(counts, _start(collection, counts, random), random)
     if not search.mend(deadline):
         return None

@@ -39,22 +39,19 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class FurtherLimits:
-    """Limits on all further tables and their cells, empty ones included (None: no limit), and the least gain of a table.
+    """How many further tables there may be (None: no limit), and the least gain of a table.
 
     least_gain: in total variation of the table's own attributes, from 0 to 1. crossing_levels: whether a table may show two
     attributes at levels that cross those of another one. Raises SelectionError for negative limits.
     """
 
     tables: int | None = None
-    cells: int | None = None
     least_gain: float = LEAST_GAIN
     crossing_levels: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("tables", "cells"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 0:
-                raise SelectionError(f"a limit of {name} must not be negative, got {limit}")
+        if self.tables is not None and self.tables < 0:
+            raise SelectionError(f"a limit of tables must not be negative, got {self.tables}")
         if not 0 <= self.least_gain <= 1:
             raise SelectionError(f"the least gain is a total variation, from 0 to 1, not {self.least_gain}")
 
@@ -134,10 +131,8 @@ class _Choice:
         return self._limits.tables is not None and len(self.tables) >= self._limits.tables
 
     def _fits(self, mask: Mask) -> bool:
-        masks = (mask, *(table.mask for table in self.tables))
-        if not self._limits.crossing_levels and any(self._domain.crosses(mask, m) for m in (*self._published, *masks)):
-            return False
-        return self._limits.cells is None or sum(map(self._domain.cell_count, masks)) <= self._limits.cells
+        masks = (*self._published, *(table.mask for table in self.tables))
+        return self._limits.crossing_levels or not any(self._domain.crosses(mask, other) for other in masks)
 
     def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
         """The total variation between the data of some attributes and the answer about them beside one more table."""

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from heapq import heappop, heappush
 from itertools import combinations
-from math import exp, log
 from typing import TYPE_CHECKING
 
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
-from models.graphs.interaction_graph import AddEdge, RemoveEdge, allowed_moves
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
@@ -304,47 +301,6 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
     problem = Problem(collection.cube, objective=bic(table.total), kept=domain.attribute_masks)
     divergence = problem.position(masks).divergence
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
-
-
-def window(
-    selected: SelectedModel, stop: Stop, most: int = 2000, odds: float = 20.0
-) -> list[tuple[frozenset[Mask], float]]:
-    """Models with their weights: Occam's window, as far as one edge at a time leads (Madigan and Raftery 1994).
-
-    By BIC, exp(-BIC / 2) is about proportional to the probability of a model given the rows; by AIC these are Akaike's
-    weights. Models are in the window that are at most `odds` times less likely than the best; they are looked for from the
-    selected one, best first, `most` at most. Weights add up to 1. Raises SelectionError for a criterion without weights.
-    """
-    problem = selected.problem
-    rows, width = problem.cube.total, log(odds)
-    if not isinstance(problem.objective, PenalizedDivergence) or not problem.price:
-        raise SelectionError(
-            "models are averaged by the weights of bic, aic or a score of cliques; select by one of these"
-        )
-    start = problem.position(selected.collection.masks)
-    values = {start.cliques: rows * problem.value(start)}
-    best = values[start.cliques]
-    waiting = [(best, 0, start)]
-    taken: list[frozenset[Mask]] = []
-    while waiting and len(taken) < most and not stop():
-        value, _, position = heappop(waiting)
-        if value > best + width:
-            break
-        taken.append(position.cliques)
-        for move in allowed_moves(position.graph):
-            if not isinstance(move, AddEdge | RemoveEdge):
-                continue
-            cliques = position.cliques_after(move)
-            if cliques in values or not problem.is_kept(cliques) or problem.constraint(cliques, 0):
-                continue
-            change = position.change(move)
-            values[cliques] = value - rows * problem.objective.gain(*change[:2])
-            best = min(best, values[cliques])
-            if values[cliques] <= best + width:
-                heappush(waiting, (values[cliques], len(values), position.after(move, change)))
-    weights = {cliques: exp(best - values[cliques]) for cliques in taken if values[cliques] <= best + width}
-    total = sum(weights.values())
-    return sorted(((cliques, weight / total) for cliques, weight in weights.items()), key=lambda pair: -pair[1])
 
 
 # The default search: local search, and a proof where the lattice is small.

@@ -23,6 +23,12 @@ from models.arrays import CountArray
 Partition = NDArray[np.intp]
 """The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
+FREQUENT = 5
+"""Times the size that groups must reach: a group of more rows keeps its name where likeness decides, and others remain.
+
+A name tells all values of its group or none, and a rare one is named nowhere.
+"""
+
 SEVERAL, WITH_APART = 1, 4
 """The least rows beyond the first size of a group of several values, and of a group of some values and missing ones.
 
@@ -56,7 +62,7 @@ def partitions_in_tree(
     counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
     ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
     columns); with them a group is merged with the most alike of the deepest common node, with which these tables lose
-    least in total variation. apart: the value of rows without one.
+    least in total variation, of those that have at most `FREQUENT` times the size. apart: the value of rows without one.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -85,6 +91,7 @@ class _Groups:
         self._rows_outside = 0 if outside is None else int(counts[outside])
         self._missing = missing if missing is not None and counts[missing] else None
         self._smallest = sorted((rows, name) for name, rows in self.rows.items())  # a heap, since it ascends
+        self.size = 0
 
     def nearest(self, name: int) -> int:
         raise NotImplementedError
@@ -98,6 +105,7 @@ class _Groups:
 
     def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
         for size in sizes:
+            self.size = size
             # No merging may tell how small the value outside is, as it would if that joined last.
             if self._rows_outside < size:
                 self._take_in(size)
@@ -219,6 +227,7 @@ class _InTree(_Groups):
                 if self._profiles is not None:
                     difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
                     lost = np.round(difference.sum(axis=1) / (rows + sizes), 9)
+                    lost[sizes > FREQUENT * self.size] = np.inf
                 return int(others[np.lexsort((others, sizes, lost))[0]])
         raise AssertionError("all values lie under the root")
 

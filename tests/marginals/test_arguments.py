@@ -21,8 +21,7 @@ NAN, WITHOUT_END = float("nan"), float("inf")
 COUNTS: dict[str, Callable[[Any], object]] = {
     "k of hilbert": lambda k: marginals.hilbert(table, k=k),
     "k of hilbert with a requirement": lambda k: marginals.hilbert(table, "functional:0.5,2", k=k),
-    "k of sweep": lambda k: marginals.sweep(table, k=k),
-    "k of sweep with a requirement": lambda k: marginals.sweep(table, "functional:0.5,2", k=k),
+    "k of sweep": lambda k: marginals.sweep(table, "functional:0.5,2", k=k),
     "k of frontier": lambda k: marginals.frontier(table, POLICY, k=[k], jobs=1),
     "k of read_table": lambda k: marginals.read_table(frame, attributes, k=k),
     "k_map": lambda k: marginals.Population(table, k_map=k),
@@ -40,11 +39,9 @@ COUNTS: dict[str, Callable[[Any], object]] = {
 
 SHARES: dict[str, Callable[[Any], object]] = {
     "suppression": lambda share: marginals.anonymize(table, POLICY, suppression=share),
-    "thin": lambda share: marginals.thin(table, POLICY, share),
     "population": lambda share: marginals.assess(table, POLICY, population=share),
     "delta_presence": lambda share: marginals.Population(table, delta_presence=(0, share)),
     "bayes_optimal": lambda share: marginals.Population(table, bayes_optimal=(0.1, share)),
-    "weight": lambda share: marginals.mixture([release], [share]),
 }
 
 

@@ -283,6 +283,25 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     assert attacked(folder, truth=tmp_path / "public.toml")["minimality"]["ladders"] == []
 
 
+def test_what_likeness_tells_is_not_examined_at_whatever_level_it_merged(tmp_path: Path) -> None:
+    """Counts of each value are published, yet that b and c were merged tells of tables with other columns."""
+    rng = np.random.default_rng(0)
+    jobs, towns = np.repeat(list("abc"), [40, 12, 12]), np.repeat(["n", "s", "s"], [40, 12, 12])
+    roles = {
+        "job": Attribute("quasi-identifier", ladder="alike"),
+        "town": "quasi-identifier",
+        "sex": "quasi-identifier",
+    }
+    frame = pd.DataFrame({"job": jobs, "town": towns, "sex": rng.choice(["f", "m"], 64)})
+    table = marginals.read_table(frame, roles, k=5)
+    policy = marginals.Policy(k_link=5, base="none")
+    release = marginals.publish(table, policy).write(tmp_path / "r").release
+    levels = {margin["job"] for margin in release.margins if "job" in margin}
+    (told,) = marginals.attack(tmp_path / "r", truth=table).minimality.ladders or ()
+    assert levels == {0, told.level}
+    assert "more than how often" in told.note
+
+
 @pytest.mark.parametrize(
     ("labels", "shown", "small"),
     [

@@ -10,7 +10,7 @@ import pytest
 
 import marginals
 import marginals.example
-from marginals import interchange, read_hierarchy
+from marginals import interchange
 from shape_releases import release_of
 
 SHAPES_OUT = ["chain", "star through a generalized value", "tree of triangles", "cycle", "disconnected", "singleton"]
@@ -124,41 +124,13 @@ def test_pgmpy_answers_as_we_do(release: marginals.Release) -> None:
             assert answer.state_names[a] == list(release.domain.hierarchy(a).labels[levels[a]])
 
 
-def test_graphs_are_read_by_networkx(release: marginals.Release, tmp_path: Path) -> None:
-    interchange.write_interaction_graph(release, tmp_path / "graph.graphml")
-    read = nx.read_graphml(tmp_path / "graph.graphml")
-    ours = release.interaction_graph()
-    named = {node: f"{node.attribute}:{node.level}" for node in ours}
-    assert nx.utils.graphs_equal(nx.Graph(read.edges), nx.Graph((named[a], named[b]) for a, b in ours.edges))
-    assert {node: tuple(held.values()) for node, held in read.nodes(data=True)} == {
-        named[node]: (node.attribute, node.level) for node in ours
-    }
-    if not release.collection.is_decomposable:
-        with pytest.raises(marginals.MarginalsError):
-            interchange.write_junction_tree(release, tmp_path / "tree.graphml")
-        return
-    interchange.write_junction_tree(release, tmp_path / "tree.graphml")
-    tree = nx.read_graphml(tmp_path / "tree.graphml")
-    assert set(tree) == set(map(str, release.junction_tree()))
-    for a, b, separator in release.junction_tree().edges(data="separator"):
-        assert tree.edges[str(a), str(b)]["separator"] == str(separator)
-
-
-def test_arx_hierarchies_come_back_as_they_were(bundle: Path, tmp_path: Path) -> None:
-    release = marginals.open_release(bundle)
-    files = interchange.write_arx_hierarchies(release, tmp_path / "hierarchies")
-    assert set(files) == set(release.domain.attributes)
-    for attribute, file in files.items():
-        assert read_hierarchy(file) == release.domain.hierarchy(attribute)
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_synthetic_rows_come_back_as_they_were_drawn(bundle: Path, tmp_path: Path, suffix: str) -> None:
     if suffix == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     release = marginals.open_release(bundle)
     file = tmp_path / f"rows.{suffix}"
-    interchange.write_rows(release, file, 300, seed=5)
+    interchange.rows_writer(file)(release.sample(300, 5))
     read = pd.read_csv(file, dtype=str) if suffix == "csv" else pd.read_parquet(file)
     pd.testing.assert_frame_equal(read.astype(str), release.sample(300, 5).astype(str))
     assert {path.name for path in tmp_path.iterdir()} == {file.name}, "nothing else is left beside it"

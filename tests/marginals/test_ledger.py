@@ -161,14 +161,6 @@ def test_turnover_is_known_of_two_releases_where_both_say_so(tmp_path: Path) -> 
     assert [pair["turnover_known"] for pair in listed(tmp_path / "mixed")["pairs"]] == [False]
 
 
-def test_a_retracted_release_counts_as_before(tmp_path: Path) -> None:
-    publish(FIRST, tmp_path, "one")
-    assert listed(tmp_path / "ledger", "--retract", "1")["releases"][0]["retracted"]
-    assert "retracted" in output("ledger", tmp_path / "ledger")
-    assert publish(FIRST.iloc[3:], tmp_path, "two").release.rows == 400
-    assert "has no release 7" in output("ledger", tmp_path / "ledger", "--retract", "7", status=2)
-
-
 def _an_older_head(ledger: Path) -> None:
     first = json.loads((ledger / "0002" / "entry.json").read_text())["previous"]
     (ledger / "head.json").write_text(json.dumps({"number": 1, "entry": first}))

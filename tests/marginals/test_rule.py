@@ -68,7 +68,7 @@ def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> 
     assert policy.requirements(("diagnosis",)).min_cell == 12
     release = marginals.publish(table, policy).release
     assert [claim for claim in release.claims if isinstance(claim, MinCell)] == [MinCell(12), MinCell(11), MinCell(10)]
-    assert [(judged.rule.name, judged.verdict) for judged in release.verify().rules] == [
+    assert [(rule.name, rule.verdict) for rule in release.verify().rules] == [
         ("cms-11", Verdict.HOLDS),
         ("tre-10", Verdict.HOLDS),
     ]

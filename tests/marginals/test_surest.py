@@ -60,7 +60,7 @@ def expected_shares(table: Table, labels: set[str]) -> dict[tuple[str, str], Fra
 @pytest.mark.parametrize(
     ("text", "harmful", "harmless"),
     [
-        ("odds:3,10 of HIV, gout, flu", [{"HIV"}, {"gout"}, {"flu"}], ["none"]),
+        ("odds:3,10 may disclose none", [{"HIV"}, {"gout"}, {"flu"}], ["none"]),
         ("at-most:90 of lasting", [{"HIV", "gout"}], ["flu", "none"]),
         ("odds:10,90", [{"HIV"}, {"gout"}, {"flu"}, {"none"}], []),
     ],
@@ -95,7 +95,7 @@ def test_the_largest_shares_are_those_of_all_classes(
     assert last in lines
 
 
-@pytest.mark.parametrize("text", ["odds:3,10 of HIV, gout, flu", "odds:10,90"])
+@pytest.mark.parametrize("text", ["odds:3,10 may disclose none", "odds:10,90"])
 def test_of_too_many_classes_each_value_is_looked_for_by_itself(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,14 +114,14 @@ def test_of_too_many_classes_each_value_is_looked_for_by_itself(
 
 
 @pytest.mark.parametrize("labels", ["public", "private"])
-@pytest.mark.parametrize("harmful", [("gout", "HIV", "gout"), ("gout",)])
+@pytest.mark.parametrize("harmless", [("none", "flu", "none"), ("none", "flu", "HIV")])
 def test_a_harmful_value_that_no_row_has_keeps_nothing_from_being_published(
-    labels: str, harmful: tuple[str, ...], tmp_path: Path
+    labels: str, harmless: tuple[str, ...], tmp_path: Path
 ) -> None:
     frame = pd.DataFrame({"town": ["oak", "elm"] * 50, "ill": (["HIV"] + ["none"] * 9) * 10})
-    ill = Attribute("sensitive", hierarchy=ILLS, harmful=harmful, confirmed=True, labels=labels)
+    ill = Attribute("sensitive", hierarchy=ILLS, harmless=harmless, confirmed=True, labels=labels)
     table = marginals.read_table(frame, {"town": "quasi-identifier", "ill": ill})
     published = marginals.publish(table, Policy(k_link=3, diversity="public", time_limit=5))
     steward = published.steward.page(published.steward).decode()
-    assert ("How sure a reader of all tables can be of ill" in steward) is ("HIV" in harmful)
+    assert ("How sure a reader of all tables can be of ill" in steward) is ("HIV" not in harmless)
     assert marginals.verify(published.write(tmp_path / "release").release.path or "").ok

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import marginals
 from marginals import Policy, query_error
 from marginals.example import attributes, frame, publication, release, table
+from marginals.recoding.local_recoding import LocalRecoding
 from models import Collection, MarginalModel, Taxonomy, random_count_queries
 from written_bundles import release_of
 
@@ -38,21 +39,22 @@ def test_the_errors_of_a_release_are_those_of_what_is_expected_of_base_cells(con
 
 @pytest.mark.parametrize("k", [2, 4, 8, 12])
 def test_a_table_is_measured_alike_as_a_marginal_and_as_a_recoding(k: int) -> None:
-    found, *_ = marginals.thin(table, Policy(k_link=k, diversity="none"), 0)
+    found = marginals.anonymize(table, Policy(k_link=k, diversity="none")).minimal[0]
     margin = table.domain.mask({**found.levels, "diagnosis": 0})
     alone = release_of(Collection.of(table.cube, [margin]), table.roles)
     for conditions in (1, 2, 3):
-        recoded = query_error(found.recoding, table, conditions, 50)
+        recoded = query_error(LocalRecoding.full_domain(table, found.levels), table, conditions, 50)
         assert recoded == pytest.approx(query_error(alone, table, conditions, 50))
 
 
 def test_nothing_is_lost_by_the_table_itself() -> None:
     twice = marginals.read_table(pd.concat([frame, frame]), attributes)
-    (whole,) = marginals.thin(twice, Policy(k_link=2, diversity="none"), 0)
-    assert set(whole.levels.values()) == {0}
-    assert query_error(whole.recoding, twice, 2) == 0
+    (found,) = marginals.anonymize(twice, Policy(k_link=2, diversity="none")).minimal
+    assert set(found.levels.values()) == {0}
+    whole = LocalRecoding.full_domain(twice, found.levels)
+    assert query_error(whole, twice, 2) == 0
     pytest.importorskip("sklearn")
-    assert marginals.prediction_accuracy(whole.recoding, twice, "diagnosis").relative == 1
+    assert marginals.prediction_accuracy(whole, twice, "diagnosis").relative == 1
 
 
 def test_predictions_are_between_the_commonest_value_and_the_rows() -> None:

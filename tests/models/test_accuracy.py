@@ -18,7 +18,6 @@ from marginals.recoding.measures import (
     classification_metric,
     discernibility,
     level_information,
-    sweep_chains,
     sweep_order,
 )
 from models import (
@@ -455,21 +454,6 @@ def test_weights_say_which_base_values_matter() -> None:
     assert level_information(hierarchy, 1) == Fraction(2, 3)
     assert level_information(hierarchy, 1, [0, 0, 1]) == 1
     assert level_information(hierarchy, 1, [3, 0, 1]) == Fraction(5, 8)
-
-
-@given(st.lists(hierarchies(), min_size=1, max_size=4), st.integers(0, 40))
-def test_chains_are_a_part_of_the_order_with_both_ends_and_fewer_are_whole_ones(
-    chosen: list[Hierarchy], most: int
-) -> None:
-    order, whole, steps = sweep_order(chosen), sweep_chains(chosen), 1 + sum(h.height for h in chosen)
-    assert (whole[0], whole[-1]) == (order[0], order[-1])
-    assert list(whole) == [levels for levels in order if levels in set(whole)]
-    assert len(whole) <= (1 + len(chosen)) * steps
-    fewer, first = sweep_chains(chosen, most=most), sweep_chains(chosen, most=0)
-    assert len(first) == steps
-    assert set(first) <= set(fewer) <= set(whole)
-    assert len(fewer) <= max(most, steps)
-    assert fewer == whole or most < len(whole)
 
 
 @given(st.lists(hierarchies(), min_size=1, max_size=3), st.data())

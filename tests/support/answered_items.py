@@ -22,6 +22,7 @@ import marginals
 from command_line import main as program
 from models import Collection, MaximumEntropy, Problem, SearchResult
 from project import data_folder
+from simulated_census import write_hospital
 
 SEED = 20261128
 Texts = dict[str, str]
@@ -285,9 +286,9 @@ def publish_demo(session: Session) -> None:
 
 
 def publish_hospital(session: Session) -> None:
-    session.run("demo", "demo", "hospital", "--rows", 1000, "--months", 3, "--json")
-    for month in ("01", "02", "03"):
-        session.keep_release(f"hospital/release-{month}")
+    for config in write_hospital(Path("hospital"), 1000, 3):
+        session.run("demo", "publish", config, "--out", config.with_suffix(""), "--ledger", "hospital/ledger", "--json")
+        session.keep_release(str(config.with_suffix("")))
     session.note("folder", "\n".join(sorted(str(path) for path in Path("hospital").rglob("*"))))
 
 
@@ -437,7 +438,6 @@ def look_at_table(number: int, session: Session) -> None:
     session.run("assess", "assess", "plain.toml", "--levels", "age0=1")
     session.run("anonymize", "anonymize", "release.toml", "--json", "--out", "lattice.csv")
     session.run("anonymize", "anonymize", "plain.toml", "--suppression", 0.1, "--out", "suppressed.csv")
-    session.run("anonymize", "anonymize", "plain.toml", "--leave-out", 0.1, "--out", "thinned.csv")
     for method in ("sweep", "hilbert"):
         session.run(method, "anonymize", "plain.toml", "--method", method, "--out", f"{method}.csv", "--json")
         session.run(method, "verify", f"{method}.csv", "--config", "plain.toml", "--json")

@@ -149,8 +149,6 @@ def ledgers(stage: Stage) -> Iterator[Case]:
             yield stage.shortened(stage.command("publish release.toml --out again --ledger ledger", note=note))
         (folder / "release.toml").write_text(config, encoding="utf-8")
         for line in (
-            "--retract 9",
-            "--retract 1",
             "--retract 1",
             "--settle 1 out",
             "--settle 9 out",

@@ -136,7 +136,7 @@ def test_no_token_reaches_the_bundle_or_what_is_said(
     ]
     for text in told:
         assert not tokens_in(text, frame)
-    sampled = release.release.sample_base_values(200, 0).to_csv()
+    sampled = release.release.sample(200, 0, base_values=True).to_csv()
     assert tokens_in(sampled, frame) <= purpose
     opened = marginals.open_release(tmp_path / "release")
     assert opened.domain == release.release.domain

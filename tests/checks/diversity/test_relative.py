@@ -141,14 +141,13 @@ def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named
         some = of if draw(st.booleans()) else ()
 
         def no_surer(rows: Rows, whole: Rows) -> bool:
-            harmful = [v for v in whole if not some or UNDER[v] & within(some)]
+            harmful = [v for v in whole if not UNDER[v] <= within(some)]
             above = [[v for v in whole if UNDER[v] <= UNDER[label]] for label in LABELS]
             groups = [*([v] for v in harmful), harmful, *(part for part in above if part and {*part} <= {*harmful})]
             return keeps_odds(1 + c, percent, groups, whole, rows)
 
-        return Criterion(
-            f"odds:{spelled(1 + c)},{spelled(percent)}" + (f" of {quoted}" if some else ""), no_surer, some
-        )
+        clause = f" may disclose {quoted}" if some else ""
+        return Criterion(f"odds:{spelled(1 + c)},{spelled(percent)}{clause}", no_surer)
     if kind == "beta":
 
         def alike(rows: Rows, whole: Rows) -> bool:
@@ -446,7 +445,7 @@ HARMLESS_AND_TEN = ["none", *(f"d{n}" for n in range(10))]
 
 def test_a_value_that_is_split_into_finer_ones_is_no_surer() -> None:
     """Each of ten values has its bound of 10 percent in a class where somebody has one of them for certain."""
-    for text in ("odds:3,10 of " + ", ".join(HARMLESS_AND_TEN[1:]), "at-most:90 of " + ", ".join(HARMLESS_AND_TEN[1:])):
+    for text in ("odds:3,10 may disclose none", "at-most:90 of " + ", ".join(HARMLESS_AND_TEN[1:])):
         criterion = judged(text, HARMLESS_AND_TEN, [500, *[5] * 10])
         assert not criterion.decide([0, *[1] * 10])
         assert criterion.decide([90, *[1] * 10])
@@ -454,7 +453,7 @@ def test_a_value_that_is_split_into_finer_ones_is_no_surer() -> None:
 
 def test_rows_without_a_value_count_on_neither_side() -> None:
     """90 percent missing and 10 percent HIV: all whose value is known have HIV, so that nothing is left to bound."""
-    for text in ("odds:3,10 of HIV", "at-most:10 of HIV"):
+    for text in ("odds:3,10 may disclose ok", "at-most:10 of HIV"):
         claim = MaxentDiversity(parse_diversity(text), "s").leaving_out("missing")
         assert claim.class_diversity is not None
         whole = {"HIV": 10, "ok": 90, "missing": 900}
@@ -469,7 +468,7 @@ def test_rows_without_a_value_count_on_neither_side() -> None:
 
 def test_what_is_rare_among_the_rows_can_be_that_of_most_people() -> None:
     """12 rows of people with at most two each: 5 of 6 people can have HIV, though the healthy have more rows."""
-    for text in ("at-most:50 of HIV", "odds:1,50 of HIV", "at-most:50 of HIV, other"):
+    for text in ("at-most:50 of HIV", "odds:1,50 may disclose healthy, other", "at-most:50 of HIV, other"):
         criterion = judged(demanded_of_people(parse_diversity(text), 2), ["healthy", "HIV", "other"], [600, 5, 1])
         assert not criterion.decide([6, 5, 1])
         assert criterion.decide([10, 2, 0])

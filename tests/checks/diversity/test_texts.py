@@ -24,7 +24,7 @@ EXAMPLES = (
     "distinct:2", "simple:2.5", "entropy:2.5", "recursive:3,2 or equal", "functional:0.5,2",
     "pd-recursive:3,2 or equal may disclose flu", "npd-recursive:3,5,2 may disclose flu must protect HIV",
     "negative-disclosure:5 must protect HIV", "adjusted-entropy:2.5 may disclose flu", 'alpha:0.25 of HIV, "of age"',
-    'at-most:20 of HIV, "of age"', 'odds:2,5 of HIV, "of age"', "beta-likeness:0.5", "bayes-optimal:0.1,0.6",
+    'at-most:20 of HIV, "of age"', 'odds:2,5 may disclose HIV, "of age"', "beta-likeness:0.5", "bayes-optimal:0.1,0.6",
     "belief-difference:0.2", "t-closeness:0.2 ordered",
 )  # fmt: skip
 """A text of each criterion, in their order."""
@@ -199,7 +199,8 @@ def test_a_bundle_that_claims_it_is_undecided_with_what_to_install(text: str, tm
 FURTHER = {
     "pd-recursive": ("2,2 may disclose a",), "npd-recursive": ("3,50,2 must protect a",),
     "negative-disclosure": ("40 must protect a",), "adjusted-entropy": ("2 may disclose a",), "alpha": ("1/2 of a",),
-    "at-most": ("20 of a", "50 of a, b", "90 of a, b, c"), "odds": ("2,5", "3,10 of a", "2,30 of a, b", "1,0"),
+    "at-most": ("20 of a", "50 of a, b", "90 of a, b, c"),
+    "odds": ("2,5", "3,10 may disclose a", "2,30 may disclose a, b", "1,0"),
 }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ SHARED_CODES = RNG.choice(10 * RNG.choice(np.arange(1, 976), 300, replace=False)
         ("lines", ["a\nb", "c"] * 50, {"role": "ignored"}),
         ("notes", [("a long story " * 5) + "ab"[i % 2] for i in range(50)], {"role": "ignored"}),
         ("word", [f"w{v}x" * (1 + v % 2) for v in range(150)] * 2 + ["w0x"], {"role": "ignored"}),
-        ("kind", ["a"] * 50 + ["b"] * 12 + ["c"] * 3 + ["d"] * 2, {"ladder": "fitted", "hierarchy": None}),
+        ("kind", ["a"] * 50 + ["b"] * 12 + ["c"] * 3 + ["d"] * 2, {"ladder": "alike", "hierarchy": None}),
     ],
 )
 def test_each_kind_of_column_is_guessed(name: str, values: Sequence[object], expected: dict[str, object]) -> None:

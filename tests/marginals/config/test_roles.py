@@ -1,7 +1,6 @@
 """Names, keys and files about people are identifiers; scales, amounts and weights are no people; what is open is asked."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -215,12 +214,68 @@ def test_what_is_rare_to_init_is_rare_in_columns_too_that_the_others_make_sensit
         assert (found["role"], "ladder" in found) == ("sensitive", is_fitted)
 
 
+def test_categories_without_an_order_are_merged_by_likeness(tmp_path: Path) -> None:
+    """By size alone the least and the best educated, of whom there are fewest, would be one group."""
+    rng = np.random.default_rng(4)
+    names = np.array(["no school", "primary", "lower secondary", "vocational", "upper secondary", "degree"])
+    level = rng.choice(6, 1200, p=[0.06, 0.22, 0.25, 0.24, 0.17, 0.06])
+    columns = {"education": names[level], "band": np.array(["0-9", "10-19", "20-29"])[level // 2], "rank": level}
+    frame = pd.DataFrame({**columns, "theatre": np.where(rng.random(1200) < 0.02 + 0.15 * level, "yes", "no")})
+    first = init(frame.assign(town=rng.choice(list("nesw"), 1200)), tmp_path, "--quasi-identifiers", "rank")
+    assert {name: own.get("ladder") for name, own in first.columns.items()} == {
+        "education": "alike", "band": "fitted", "rank": "fitted", "theatre": None, "town": "alike"
+    }  # fmt: skip
+    ladder = first.config().read_table().domain.hierarchy("education")
+    for at in range(1, ladder.height):
+        lifted = ladder.lift(0, at)
+        assert lifted[ladder.code("no school", 0)] != lifted[ladder.code("degree", 0)]
+
+
+def test_codes_that_have_labels_are_names_in_no_order(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    codes = np.repeat([1, 2, 3, 9], [200, 150, 40, 3])
+    frame = pd.DataFrame({"marital": codes, "house": codes, "sex": rng.choice(["f", "m"], len(codes))})
+    labels = {"marital": {1: "single", 2: "married", 3: "widowed", 9: "partner"}}
+    frame.to_stata(tmp_path / "t.dta", write_index=False, value_labels=labels)
+    settings = init(tmp_path / "t.dta", tmp_path).toml["attributes"]
+    assert (settings["marital"]["ladder"], settings["marital"]["label_form"]) == ("alike", "names")
+    assert (settings["house"]["ladder"], "label_form" in settings["house"]) == ("fitted", False)
+
+
 def test_columns_that_are_called_alike_are_treated_alike(tmp_path: Path) -> None:
     names = ["sex", "region", "score1", "score2", "scorek", "scores_of", "room1", "roomk"]
     first = init(drawn(["u", "v", "w"], names), tmp_path)
     assert first.with_role("sensitive") == {"score1", "score2", "scorek", "scores_of"}
     assert "score1" in first.columns["scorek"]["question"]
     assert first.roles["roomk"] is Role.QUASI_IDENTIFIER
+
+
+def test_what_is_spent_is_told_by_the_names_of_goods_beside_an_income(tmp_path: Path) -> None:
+    frame = drawn(["1.5", "2.5", "7"], ("wfood", "ehous", "pfood", "income"))
+    first = init(frame, tmp_path)
+    assert first.with_role("sensitive") == {"wfood", "ehous", "income"}
+    assert "income" in first.columns["wfood"]["question"]
+    assert init(frame.drop(columns="income"), tmp_path).with_role("sensitive") == set()
+
+
+def test_columns_whose_names_begin_alike_and_that_have_the_same_few_answers_are_asked_about_six_at_once(
+    tmp_path: Path,
+) -> None:
+    names = ["natrace", "natfare", "natspac", "natsoc", "natsci", "natmass", "natpark"]
+    first = init(drawn(["1", "2", "3"], [*names, "naming"]).assign(natural=["1", "2"] * 200), tmp_path)
+    assert first.with_role("sensitive") == {*names}
+    asked = [own["columns"] for own in first.questions if "begin alike" in own["reason"]]
+    assert asked == [names[:6], names[6:]]
+    assert init(drawn(["1", "2", "3"], names[:4]), tmp_path).with_role("sensitive") == set()
+
+
+def test_opinions_about_spending_are_no_income(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"c86": np.repeat([1, 2, 3], [80, 60, 60]), "sex": ["f", "m"] * 100})
+    labels = {"c86": {1: "too little", 2: "about right", 3: "too much"}}
+    said = {"c86": "spending on improving the conditions of poor people"}
+    frame.to_stata(tmp_path / "t.dta", write_index=False, value_labels=labels, variable_labels=said)
+    found = init(tmp_path / "t.dta", tmp_path).columns["c86"]
+    assert (found["role"], "opinions" in found["why"]) == ("sensitive", True)
 
 
 def test_questions_with_the_same_answers_are_those_of_a_survey(tmp_path: Path) -> None:
@@ -343,21 +398,20 @@ def test_values_of_absence_are_proposed_as_harmless_where_absence_is(
     rows = [value for value, percent in values.items() for _ in range(5 * percent)]
     frame = pd.DataFrame({"sex": np.random.default_rng(0).choice(SEX, 500), name: rows})
     first = init(frame, tmp_path, "--sensitive", name)
-    assert first.config().source.attributes[name].harm.harmful == ()
+    assert first.config().source.attributes[name].harm.harmless == ()
     if harmless is None:
-        assert "harmful" not in first.toml["attributes"][name]
+        assert "harmless" not in first.toml["attributes"][name]
         return
-    assert f"harm nobody: {', '.join(map(json.dumps, harmless))}." in re.sub(r"\n#\s+", " ", first.text)
+    assert first.toml["attributes"][name]["harmless"] == harmless
     assert "write confirmed = true" in json.dumps(first.questions)
     assert f"All values of {name} count as harmful" in run("publish", first.path, "--out", tmp_path / "out").stderr
     first.path.write_text(first.text.replace("confirmed = false", "confirmed = true"))
     (claim,) = first.config().policy.requirements_of(first.config().read_table()).diversity_claims
-    assert set(claim.diversity.of) == set(values) - {*harmless} or claim.diversity.of == ("1 and over",)
+    assert claim.diversity.may_disclose == tuple(harmless)
 
 
 def test_numbers_with_a_spike_at_nothing_keep_one_exception(tmp_path: Path) -> None:
-    """Its label of all other numbers holds those of a later table, too."""
     rng = np.random.default_rng(0)
     gain = np.where(rng.random(900) < 0.8, 0, rng.integers(1, 40_000, 900))
     first = init(pd.DataFrame({"sex": rng.choice(SEX, 900), "capital_gain": gain}), tmp_path)
-    assert first.toml["attributes"]["capital_gain"]["harmful"] == ["1 and over"]
+    assert first.toml["attributes"]["capital_gain"]["harmless"] == ["0"]

@@ -22,7 +22,7 @@ SURE = {
 }
 ABBREVIATED = {
     "health or treatment": "badhlth bl_diab Prev.preg numvisit prevHyper",
-    "income, wealth, benefits or debt": "lfaminc hrwage annearn nettoeink revmensuel pensja",
+    "income, wealth, benefits or debt": "rincom16 realrinc totexp meddol lfaminc hrwage annearn nettoeink revmensuel pensja",
     "drugs, alcohol or tobacco": "BL.Cig.Day smkyrs", "religion or belief": "parcath",
     "membership in a trade union": "husunion", "crime, force or custody": "antecedentes_penales incarcerated",
     "opinions or judgements": "trustMostPeople szczescie",
@@ -50,7 +50,7 @@ def test_sensitive_names_are_known_in_some_languages() -> None:
     assert {own["role"] for name, own in of_names(LANGUAGES).items() if name != "sex"} == {"sensitive"}
 
 
-NOTHING = ["psphinc", "zinc", "province", "metropolitan", "learning", "inches", "skeleton"]
+NOTHING = ["psphinc", "zinc", "province", "metropolitan", "learning", "inches", "skeleton", "idol"]
 """Parts of other words: `psphinc` is an operation, a sphincterotomy, and ends as incomes do."""
 
 BY_CHANCE = ["fact", "hill", "frank", "reunion", "tenant", "retail_sales", "hospital", "trustees", "skill"]

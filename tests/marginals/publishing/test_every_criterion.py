@@ -21,7 +21,8 @@ CRITERIA = {
     'alpha:0.6 of cold, "none, yet"': "alpha:0.1 of flu", "beta-likeness:2": "beta-likeness:0.001",
     "bayes-optimal:0.3,0.8": "bayes-optimal:0.3,0.301", "t-closeness:0.4": "t-closeness:0.001",
     "belief-difference:0.4": "belief-difference:0.001",
-    "odds:9,60": "odds:1,1", 'odds:9,60 of cold, flu': "odds:1,1 of flu", "at-most:80 of cold, flu": "at-most:1 of flu",
+    "odds:9,60": "odds:1,1", 'odds:9,60 may disclose cold, flu': "odds:1,1 may disclose cold",
+    "at-most:80 of cold, flu": "at-most:1 of flu",
     "t-closeness:0.3 ordered": "t-closeness:0.001 ordered",
     "t-closeness:0.4 hierarchical": "t-closeness:0.001 hierarchical",
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 import marginals
 from html_pages import Page
-from marginals import Attribute, InputError, Policy, Table
+from marginals import Attribute, Policy, Table
 from marginals.example import table as example
 from models import Hierarchy
 
@@ -64,15 +63,6 @@ def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_proces
 def test_the_least_divergence_is_that_of_policies_as_strict() -> None:
     grid = marginals.frontier(example, Policy(), k=[2, 3, 4], diversity=["distinct:2"], jobs=1)
     assert grid.least.tolist() == [grid.value[first:].min() for first in range(3)]
-
-
-def test_the_picture_of_a_frontier_is_a_file_of_the_ending(tmp_path: Path) -> None:
-    grid = marginals.frontier(example, Policy(), k=[2, 4, 100], jobs=1)
-    for name, begins in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG")):
-        marginals.plot_frontier(grid, tmp_path / name)
-        assert (tmp_path / name).read_bytes().startswith(begins)
-    with pytest.raises(InputError, match="svg"):
-        marginals.plot_frontier(grid, tmp_path / "a.txt")
 
 
 @pytest.fixture(scope="module")

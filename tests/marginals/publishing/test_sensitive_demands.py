@@ -208,6 +208,38 @@ def test_all_divisions_of_small_classes() -> None:
             assert not sum(coarse) or not criterion.decide(coarse) or criterion.decide(list(halves))
 
 
+def test_a_value_of_a_later_table_harms_until_somebody_says_that_it_does_not() -> None:
+    """Somebody confirmed that "negative" harms nobody, of a table that had only "positive" beside it."""
+    first = pd.DataFrame({"town": [*"ab"] * 50, "hiv": ["negative"] * 90 + ["positive"] * 10})
+    later = first.assign(hiv=["negative"] * 85 + ["positive", "unclear", "unclear"] * 5)
+    hiv = Attribute("sensitive", harmless=["negative"], confirmed=True)
+    for frame, harmful in ((first, {"positive"}), (later, {"positive", "unclear"})):
+        table = marginals.read_table(frame, {"town": "quasi-identifier", "hiv": hiv})
+        release = marginals.publish(table, Policy(k_link=5, diversity="public")).release
+        told = release.published.harmful["hiv"]
+        assert {label for of in told.values for label in of.labels} == harmful
+        assert told.harmless == ("negative",)
+
+
+@pytest.mark.parametrize("diversity", ["at-most:60 of positive", "odds:10,50 may disclose negative", "public"])
+@pytest.mark.parametrize("most", [{}, {"positive": 30}, {"*": 30}])
+@pytest.mark.parametrize("harmless", [(), ("negative",)])
+def test_what_is_said_of_harm_has_an_effect_beside_any_demand_or_is_refused(
+    diversity: str, most: dict[str, int], harmless: tuple[str, ...]
+) -> None:
+    """Half of a town is positive, and nobody in the other one: a bound of 30 percent keeps the two columns apart."""
+    frame = pd.DataFrame({"town": [*"ab"] * 50, "hiv": ["positive", "negative", "negative", "negative"] * 25})
+    refused = "list others under harmless" if "*" in most and not harmless else ""
+    if harmless and diversity != "public" and "*" not in most:
+        refused = 'attributes.hiv.harmless has no effect .* write hiv = "public"'
+    with pytest.raises(InputError, match=refused) if refused else nullcontext():
+        hiv = Attribute("sensitive", harmless=harmless, confirmed=True, at_most=most)
+        table = marginals.read_table(frame, {"town": "quasi-identifier", "hiv": hiv})
+        release = marginals.publish(table, Policy(k_link=5, diversity=diversity, objective="kl")).release
+        is_shown = any({"town", "hiv"} <= {*margin} for margin in release.margins)
+        assert is_shown is (not most and (diversity != "public" or bool(harmless)))
+
+
 @pytest.mark.parametrize(
     ("column", "said", "refused"),
     [
@@ -221,14 +253,14 @@ def test_all_divisions_of_small_classes() -> None:
         ("hiv", {"at_most": {"positive": 100}}, "above 0 and below 100"),
         ("hiv", {"at_most": {"positive": 0}}, "above 0 and below 100"),
         ("hiv", {"at_most": {"ill": 30}}, "'ill', which is no value"),
-        ("hiv", {"harmful": ["ill"], "confirmed": True}, "'ill', which is no value"),
-        ("hiv", {"harmful": "positive"}, "give a list"),
-        ("hiv", {"at_most": {"*": 30}}, "list them under harmful, with confirmed = true"),
-        ("town", {"harmful": ["a"]}, "leave them out for other roles"),
+        ("hiv", {"harmless": ["ill"], "confirmed": True}, "'ill', which is no value"),
+        ("hiv", {"harmless": "negative"}, "give a list"),
+        ("hiv", {"at_most": {"*": 30}}, "list others under harmless, with confirmed = true"),
+        ("town", {"harmless": ["a"]}, "leave them out for other roles"),
         ("town", {"at_most": {"a": 30}}, "leave them out for other roles"),
-        ("hiv", {"harmful": ["Positive"], "confirmed": True}, ""),  # another spelling that the column has
-        ("hiv", {"harmful": ["positive"], "confirmed": True, "at_most": {"*": 60}}, ""),
-        ("code", {"harmful": ["1.0"], "confirmed": True, "at_most": {"1.0": 40, "1": 35}}, ""),
+        ("hiv", {"harmless": ["Positive"], "confirmed": True}, ""),  # another spelling that the column has
+        ("hiv", {"harmless": ["negative"], "confirmed": True, "at_most": {"*": 60}}, ""),
+        ("code", {"harmless": ["0.0"], "confirmed": True, "at_most": {"1.0": 40, "1": 35}}, ""),
     ],
 )
 def test_what_is_said_of_harmful_values_is_refused_with_what_is_wrong(

@@ -461,7 +461,6 @@ def test_an_open_end_has_no_bound_unless_limits_are_known() -> None:
     found = release.mean("age", "sex=m")
     assert (found.lower, found.upper, found.open_labels) == ((4 * 18 + 2 * 65) / 6, inf, ("65 and over",))
     assert float(found) == (4 * 41 + 2 * 65) / 6, "the estimate takes its one end"
-    assert float(release.mean("age", "sex=m", middles={"65 and over": 80})) == (4 * 41 + 2 * 80) / 6
     found = release.mean("age", "sex=m", limits=(0, 105))
     assert (found.lower, found.upper) == ((4 * 18 + 2 * 65) / 6, (4 * 64 + 2 * 105) / 6)
     assert release.total("age", "sex=m", limits=(0, 105)).upper == 4 * 64 + 2 * 105

@@ -56,7 +56,8 @@ def test_pairs_are_compared_as_on_the_rows(made: Any) -> None:
         most = min(len(values) - (len(values) - 1) ** 2 / (n - 1) for values in (one, other)) - 1
         assert pair.cramers_v == pytest.approx((beyond / most) ** 0.5)
         apart = sum(abs(both[x, y] - one[x] * other[y] / n) for x, y in product(one, other)) / 2 / n
-        assert next(iter(comparison.yardsticks.values())).two_way.by_table[a, b] == pytest.approx(apart)
+        exact = comparison.yardsticks["exact one-way tables, all else independent"]
+        assert exact.two_way.by_table[a, b] == pytest.approx(apart)
         assert pair.kind == made.release.supports([a, b]).kind
         assert comparison.release.two_way.by_table[a, b] == pair.total_variation
 
@@ -109,17 +110,39 @@ def test_a_release_that_was_read_is_compared_as_the_one_that_was_made(made: Any,
 
 def test_yardsticks_stand_beside_it_with_what_was_wanted(made: Any) -> None:
     comparison = made.steward.comparison
-    independent, stepwise = comparison.yardsticks.values()
+    _, independent, stepwise = comparison.yardsticks.values()
     assert list(comparison.release.wanted.by_table) == [("sex", "dead")]
     assert independent.wanted.by_table["sex", "dead"] == independent.two_way.by_table["sex", "dead"]
     assert independent.one_way.mean == pytest.approx(0)
     assert comparison.release.counts.number == 1000
     assert comparison.release.counts.median < stepwise.counts.median
     best = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
-    assert len(best.comparison.yardsticks) == 2
+    assert len(best.comparison.yardsticks) == 3
     assert {*best.comparison.yardsticks} != {*comparison.yardsticks}, (
         "the single table takes the place of the stepwise one"
     )
+
+
+def test_the_fair_yardstick_is_of_each_attribute_the_finest_table_that_the_policy_allows(made: Any) -> None:
+    """By hand: the first level whose groups have five rows or none, spread evenly over its values."""
+    rows, spread, real = people(), {}, {}
+    for name, hierarchy in made.steward.domain.items():
+        codes = [hierarchy.code(str(value), 0) for value in rows[name]]
+        real[name] = np.eye(hierarchy.size(0))[codes]
+        for level in range(hierarchy.height):
+            lifted = hierarchy.lift(0, level)
+            groups = np.bincount(lifted[codes], minlength=hierarchy.size(level))
+            if name == "dead" or not ((groups > 0) & (groups < 5)).any():
+                spread[name] = (groups / np.bincount(lifted))[lifted] / len(rows)
+                break
+    comparison = made.steward.comparison
+    fair = comparison.yardsticks["the best one-way tables within the policy"]
+    for one, other in combinations(spread, 2):
+        apart = np.abs(real[one].T @ real[other] / len(rows) - np.outer(spread[one], spread[other])).sum() / 2
+        assert fair.two_way.by_table[one, other] == pytest.approx(apart)
+    assert comparison.allowed_mean == fair.two_way.mean
+    off = {name: np.abs(real[name].mean(axis=0) - spread[name]).sum() / 2 for name in spread}
+    assert set(comparison.coarse) == {name for name, error in off.items() if error >= 0.01}
 
 
 def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals import AssumptionWarning, Attribute, InputError, Mixture, Policy, Release
+from marginals import AssumptionWarning, Attribute, InputError, Policy, Release
 from marginals.example import attributes, frame, release
 from models import Hierarchy
 from shape_releases import release_of
@@ -28,8 +28,8 @@ VALUES = {"age": "20-39", "sex": "Female", "diagnosis": "Flu"}
 NUMBERS = {"sex": {"Female": 0.0, "Male": 1.0}, "diagnosis": {"Asthma": 0.0, "Flu": 1.0, "Gout": 3.0}}
 
 ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
-    "cells": lambda r, a, b: r.cells([a, b]), "conditional": lambda r, a, b: r.conditional(a, given=b),
-    "count": lambda r, a, b: r.count({a: VALUES[a], b: VALUES[b]}), "counts": lambda r, a, b: r.counts([a, b]),
+    "cells": lambda r, a, b: r.cells([a, b]), "count": lambda r, a, b: r.count({a: VALUES[a], b: VALUES[b]}),
+    "counts": lambda r, a, b: r.counts([a, b]),
     "crosstab": lambda r, a, b: r.crosstab(a, b),
     "expected_count": lambda r, a, b: r.expected_count({a: VALUES[a], b: VALUES[b]}),
     "marginal": lambda r, a, b: r.marginal({name: r.model.finest_levels[name] for name in (a, b)}),
@@ -40,7 +40,7 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
     "quantile": lambda r, a, b: r.quantile(b, [0.5], {a: VALUES[a]}, NUMBERS[b]),
     "risk_difference": lambda r, a, b: r.risk_difference({a: VALUES[a]}, {b: VALUES[b]}),
     "risk_ratio": lambda r, a, b: r.risk_ratio({a: VALUES[a]}, {b: VALUES[b]}), "sample": lambda r, *_: r.sample(3),
-    "sample_base_values": lambda r, *_: r.sample_base_values(3), "exact_rows": lambda r, *_: r.exact_rows(),
+    "exact_rows": lambda r, *_: r.exact_rows(),
     "share": lambda r, a, b: r.share({a: VALUES[a]}, {b: VALUES[b]}),
     "total": lambda r, a, b: r.total(b, {a: VALUES[a]}, NUMBERS[b]),
 }  # fmt: skip
@@ -89,45 +89,11 @@ def test_every_public_method_answers_with_its_kind_or_has_a_reason_why_not() -> 
     assert not ANSWERS.keys() & named(NO_ANSWERS)
 
 
-MIXED_ANSWERS: Final[dict[str, Callable[[Mixture], Any]]] = {
-    "crosstab": lambda m: m.crosstab("age", "sex"),
-    "expected_count": lambda m: m.expected_count({"age": "20-39", "sex": "Female"}),
-}
-"""How each method of several releases that answers is asked."""
-
-NO_MIXED_ANSWERS: Final[dict[str, str]] = {
-    "what is published": "published", "the models themselves, for those who compute with them": "models",
-    "the published labels": "domain", "verdicts on the marginals": "verify",
-}  # fmt: skip
-
 TAKING_RELEASES: Final[dict[str, str]] = {
     "the steward's: the truth stands beside it": "compare query_error prediction_accuracy",
-    "makes a Mixture": "mixture",
     "what is published": "published_frames to_duckdb to_polars",
-    "the published labels": "write_arx_hierarchies",
-    "what is published together": "write_interaction_graph write_junction_tree",
-    "warns, as sample_base_values does": "write_rows",
     "the model itself, for those who compute with it": "write_uai to_pgmpy factors",
 }
-
-
-def test_several_releases_answer_with_their_kind_too() -> None:
-    """A new method of a mixture fails here until it says which kind its answers are; the weakest release decides it."""
-    public = {name for name, _ in inspect.getmembers(Mixture) if not name.startswith("_")}
-    assert public == MIXED_ANSWERS.keys() | named(NO_MIXED_ANSWERS)
-    pairs = marginals.publish(
-        marginals.example.table,
-        Policy(k_link=3, base="none", must_publish=[{"age": 2, "sex": 0}], start="nothing", diversity="none"),
-    ).release
-    assert pairs.supports({"age": 2, "sex": 0})
-    for weights, kind in (((0.5, 0.5), "assumed"), ((0.0, 1.0), "published")):
-        mixed = marginals.mixture([release, pairs], weights)
-        for ask in (MIXED_ANSWERS["expected_count"], lambda m: m.crosstab({"age": 2}, "sex")):
-            with warnings.catch_warnings(record=True, action="always") as caught:
-                assert word_of(ask(mixed))[0] == kind
-            assert [warning.category for warning in caught] == [AssumptionWarning] * (kind == "assumed")
-    with pytest.warns(AssumptionWarning, match="age and sex together"):
-        assert word_of(MIXED_ANSWERS["crosstab"](marginals.mixture([release, release])))[0] == "assumed"
 
 
 def test_every_public_function_that_takes_a_release_answers_nothing_or_says_its_kind() -> None:
@@ -138,7 +104,7 @@ def test_every_public_function_that_takes_a_release_answers_nothing_or_says_its_
         name
         for module, name in public
         for parameter in inspect.signature(getattr(module, name)).parameters.values()
-        if any(word in str(parameter.annotation) for word in ("Release", "Published", "Modelled", "Mixture"))
+        if any(word in str(parameter.annotation) for word in ("Release", "Published", "Modelled"))
     }
     assert takers == named(TAKING_RELEASES)
 
@@ -248,7 +214,7 @@ def test_attributes_of_which_nothing_is_published_are_named_alone() -> None:
     assert (found.kind, found.assumed) == ("assumed", (("age",),))
     with pytest.warns(AssumptionWarning, match="no published table tells the values of age apart as asked"):
         assert partial.mutual_information("age", "sex") == 0
-    assert partial.sample_base_values(2).attrs["assumed"] == (("age",),)
+    assert partial.sample(2, base_values=True).attrs["assumed"] == (("age",),)
     assert partial.sample(2).attrs["kind"] == "published"
 
 

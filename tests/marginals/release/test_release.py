@@ -102,7 +102,7 @@ def test_crosstabs_and_conditionals_equal_pandas(release: marginals.Release) -> 
     expected = rows.pivot_table(index="a", columns="d", values="n", aggfunc="sum")
     found = release.crosstab({"a": 0}, {"d": 0}, where="b=b0")
     np.testing.assert_allclose(found, expected.loc[found.index, found.columns], atol=1e-7)
-    shares = release.conditional({"d": 0}, given={"a": 0}, where="b=b0")
+    shares = release.crosstab({"a": 0}, {"d": 0}, "b=b0", normalize="rows")
     np.testing.assert_allclose(shares.sum(axis=1).dropna(), 1)
     np.testing.assert_allclose(shares, found.div(found.sum(axis=1), axis=0))
     within = release.crosstab({"c": 1}, {"a": 0, "b": 0}, where=["c=c0|c3", "a=a0|a2"])
@@ -159,7 +159,7 @@ def test_samples_have_published_labels_and_base_values(release: marginals.Releas
         labels = SHAPE_DOMAIN.hierarchy(attribute).labels[release.model.finest_levels[attribute]]
         assert set(rows[attribute]) <= set(labels)
     pd.testing.assert_frame_equal(rows, release.sample(500, 3))
-    base = release.sample_base_values(500, 3)
+    base = release.sample(500, 3, base_values=True)
     assert list(base.columns) == list("cadb")
     for attribute in rows:
         raised = base[attribute].astype(str).map(lifted(attribute, release.model.finest_levels[attribute]))
@@ -200,7 +200,7 @@ def test_a_wrong_argument_is_an_error_of_the_project(wrong: object) -> None:
     release = marginals.example.release
     asked = [
         lambda: release.mean(wrong), lambda: release.mean("age", wrong), lambda: release.mean("age", values=wrong),
-        lambda: release.mean("age", limits=wrong), lambda: release.mean("age", middles=wrong),
+        lambda: release.mean("age", limits=wrong),
         lambda: release.means("age", wrong), lambda: release.total(wrong), lambda: release.quantile("age", wrong),
         lambda: release.share(wrong), lambda: release.risk_ratio("diagnosis=Flu", wrong),
         lambda: release.risk_difference("diagnosis=Flu", "sex=Male", against=wrong),

@@ -176,6 +176,34 @@ def test_rare_values_join_those_that_are_alike_and_by_size_alone_those_of_fewest
     assert {"nun", "smith"} in groups(by_likeness("fitted"), 1)
 
 
+def test_a_frequent_value_keeps_its_name_beside_a_rare_one_that_is_like_it():
+    """Beside 4 nuns 40 nurses would be named nowhere; 15 nurses are few."""
+    for many, expected in ((15, {"nun", "nurse"}), (40, {"nun", "smith"})):
+        jobs = {
+            "clerk": (20, 20),
+            "cook": (18, 18),
+            "nun": (4, 0),
+            "smith": (0, 4),
+            "nurse": (many, 0),
+            "miner": (0, many),
+        }
+        rows = [(job, sex) for job, own in jobs.items() for sex, count in zip("fm", own) for _ in range(count)]
+        roles = {"job": Attribute("quasi-identifier", ladder="alike"), "sex": "quasi-identifier"}
+        table = marginals.read_table(pd.DataFrame(rows, columns=["job", "sex"]), roles, k=5)
+        assert expected in groups(table.domain.hierarchy("job"), 1)
+
+
+def test_numbers_that_are_names_lie_in_no_order():
+    """Codes 1 and 5 are alike, and 2 and 4; no code is made up between those that occur."""
+    codes = {"1": (4, 0), "2": (0, 4), "4": (0, 9), "5": (9, 0), "9": (30, 30)}
+    rows = [(code, sex) for code, own in codes.items() for sex, count in zip("fm", own) for _ in range(count)]
+    roles = {"code": Attribute("quasi-identifier", ladder="alike", label_form="names"), "sex": "quasi-identifier"}
+    hierarchy = marginals.read_table(pd.DataFrame(rows, columns=["code", "sex"]), roles, k=5).domain.hierarchy("code")
+    assert groups(hierarchy, 1) == {frozenset({"1", "5"}), frozenset({"2", "4"}), frozenset({"9"})}
+    assert hierarchy.has_names
+    assert set(hierarchy.labels[1]) == {"9", "other code", "other code 2"}
+
+
 def test_a_hierarchy_comes_before_likeness():
     rows = [
         ("nun", "church", "*"),

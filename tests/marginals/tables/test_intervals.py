@@ -122,13 +122,6 @@ def test_a_part_of_a_table_is_told_by_its_values_whatever_labels_are_above_them(
     assert marginals.read_table(frame, {"age": ages, "ill": "sensitive"}, where=part).rows == 30
 
 
-def test_two_releases_have_names_where_one_has() -> None:
-    ages = Attribute("quasi-identifier", ARX, label_form="names")
-    mixed = marginals.mixture([release_of(FORTY, ages, **other) for other in ({}, {"sex": ["f", "m"] * 20})])
-    with pytest.raises(InputError, match="labels are names"):
-        mixed.expected_count("age >= 65")
-
-
 def test_a_bundle_whose_labels_do_not_hold_what_is_under_them_is_read_as_names_and_says_so(tmp_path: Path) -> None:
     """Nothing in it says that its labels are names; another form of labels is refused."""
     ages = Attribute("quasi-identifier", ARX, labels="public", label_form="names")
@@ -304,4 +297,3 @@ def test_an_estimate_never_leaves_out_labels_that_it_cannot_read() -> None:
             ask()
     assert release.count("age >= 25 and age not in mid40s|refused").exact
     assert release.mean("age", "age not in mid40s|refused").upper < 34
-    assert release.mean("age", middles={"mid40s": 45, "refused": 50}).upper == float("inf")

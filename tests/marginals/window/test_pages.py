@@ -399,16 +399,16 @@ def harm_config(folder: Path) -> Path:
     return config
 
 
-@pytest.mark.parametrize(("answer", "harmful"), [("yes", ("positive", "unclear")), ("no", ())])
+@pytest.mark.parametrize(("answer", "harmless"), [("yes", ("negative",)), ("no", ())])
 def test_what_looks_harmless_counts_as_harmful_until_somebody_answers(
-    tmp_path: Path, answer: str, harmful: tuple[str, ...]
+    tmp_path: Path, answer: str, harmless: tuple[str, ...]
 ) -> None:
     with browsing(harm_config(tmp_path)) as browser:
         browser.window.counting.table(20)
-        assert browser.window.config().source.attributes["hiv"].harm.harmful == ()
+        assert browser.window.config().source.attributes["hiv"].harm.harmless == ()
         assert "somebody has negative?" in browser.page("/policy")
         browser.post("/policy/harm", {"attribute": "hiv", "answer": answer})
-        assert browser.window.config().source.attributes["hiv"].harm.harmful == harmful
+        assert browser.window.config().source.attributes["hiv"].harm.harmless == harmless
         browser.window.counting.table(20)
         assert "somebody has negative?" not in browser.page("/policy")
 
@@ -419,14 +419,14 @@ def test_who_ticks_what_harms_confirms_it_and_may_bound_each_value(tmp_path: Pat
         fields = {"attribute": "hiv", "harmful": "positive", "most:positive": "20"}
         browser.post("/policy/harm", fields)
         attribute = browser.window.config().source.attributes["hiv"]
-        assert (attribute.harm.harmful, attribute.harm.at_most) == (("positive",), {"positive": 20})
+        assert (attribute.harm.harmless, attribute.harm.at_most) == (("negative", "unclear"), {"positive": 20})
         for most, said in (("3", "bounds 'positive' by 3 percent"), ("100", "above 0 and below 100"), ("x", "above 0")):
             browser.window.counting.table(20)
             assert said in html.unescape(browser.send("/policy/harm", {**fields, "most:positive": most}))
         assert "Tick the values that harm" in browser.send("/policy/harm", {"attribute": "hiv"})
         assert browser.window.config().source.attributes["hiv"] == attribute
         browser.post("/table/roles", {"role:hiv": "quasi-identifier"})
-        assert not browser.window.config().source.attributes["hiv"].harmful
+        assert not browser.window.config().source.attributes["hiv"].harmless
 
 
 def test_small_counts_of_sensitive_values_are_warned_of_before_publishing(browser: Browser) -> None:

@@ -427,17 +427,14 @@ def test_the_sensitive_values_change_nothing(core: Core, k: int, random: np.rand
 
 @given(cores(max_cells=100), st.data())
 def test_limits_hold_and_cut_the_choice_short(core: Core, data: st.DataObject) -> None:
-    domain, allowed = core.collection.domain, linked(core, 2)
+    allowed = linked(core, 2)
     everything = further_tables(core.collection, core.nonsensitive, allowed, ANY)
     few = data.draw(st.integers(0, 3))
-    assert plain(further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(few, None, 0.0))) == plain(
+    assert plain(further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(few, 0.0))) == plain(
         everything[:few]
     )
-    cells = data.draw(st.integers(0, 30))
-    bounded = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(None, cells, 0.0))
-    assert sum(domain.cell_count(table.mask) for table in bounded) <= cells
     least = data.draw(st.sampled_from([0.01, 0.1]))
-    gaining = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(None, None, least))
+    gaining = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(None, least))
     assert all(table.gain >= least for table in gaining)
 
 
@@ -466,7 +463,7 @@ def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     domain, ones = table.domain, published(table, "a", "b", "s")
     with pytest.raises(SelectionError, match="show"):
         further_tables(ones, "ab", lambda _: True, ANY, [domain.mask({"a": 0, "s": 0})])
-    for limits in ({"tables": -1}, {"cells": -1}, {"least_gain": -0.1}, {"least_gain": 1.5}):
+    for limits in ({"tables": -1}, {"least_gain": -0.1}, {"least_gain": 1.5}):
         with pytest.raises(SelectionError):
             FurtherLimits(**limits)
     with pytest.raises(NotDecomposableError):

@@ -21,9 +21,7 @@ from models import (
     SelectionError,
     exact,
     select,
-    window,
 )
-from search_oracles import never
 from strategies import contingency_tables, domains
 
 both = STRATEGIES["both"]
@@ -213,20 +211,6 @@ def test_adjusted_criteria_are_those_of_the_parameters_that_can_be_estimated(see
     found = select(table, criterion, parameters="adjusted")
     assert found.search.optimal
     assert price * found.adjusted_parameters - 2 * found.log_likelihood == pytest.approx(best, abs=1e-6)
-
-
-def test_models_near_the_best_are_weighted_by_the_criterion():
-    """All decomposable models of three attributes, by hand."""
-    table = flat_table("abc", (2, 2, 2), [9, 4, 5, 6, 3, 8, 4, 9])
-    found = select(table)
-    pairs = list(combinations("abc", 2))
-    graphs = [chosen for size in range(3) for chosen in combinations(pairs, size)] + [(("a", "b", "c"),)]
-    weights = {own.collection.masks: np.exp(-own.bic / 2 + 45) for own in (modelled(table, graph) for graph in graphs)}
-    weights = {masks: weight for masks, weight in weights.items() if weight >= max(weights.values()) / 20}
-    near = {tuple(sorted(cliques)): weight for cliques, weight in window(found, never)}
-    assert near == pytest.approx({masks: weight / sum(weights.values()) for masks, weight in weights.items()})
-    with pytest.raises(SelectionError):
-        window(select(table, "kl"), never)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -446,11 +446,11 @@ def by_definition(counts, sizes, nearest, along, apart=None, missing=None):
             if some and alone is not None and rows(alone) < size:
                 own, other = some[0], alone
             elif len(some) > 1 and rows(some[0]) < size:
-                own, other = some[0], nearest(some[0], some[1:], rows, first)
+                own, other = some[0], nearest(some[0], some[1:], rows, first, size)
             elif some and alone is not None and rows(some[0]) < size:
                 own, other = some[0], alone
             elif len(some) > 1 and scarce:
-                own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first)
+                own, other = scarce[0], nearest(scarce[0], [g for g in some if g != scarce[0]], rows, first, size)
             elif scarce and alone is not None:
                 own, other = scarce[0], alone
             else:
@@ -465,7 +465,7 @@ def as_sets(partition):
 
 
 def neighbours(apart):
-    def nearest(group, others, rows, _first):
+    def nearest(group, others, rows, _first, _size):
         ordered = {g - {apart}: g for g in others}
         own = group - {apart}
         lower = ordered.get(max((g for g in ordered if max(g) < min(own)), key=max, default=None))
@@ -526,7 +526,10 @@ def trees(draw, values):
 @pytest.mark.parametrize("with_profiles", [False, True])
 @given(sizes_of_values, growing, st.data())
 def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with_profiles, counts, sizes, data):
-    """The smallest; with profiles that with which their tables lose least: total variation before and after."""
+    """The smallest; with profiles that with which their tables lose least: total variation before and after.
+
+    What has more than five times the size keeps its name as long as another is left.
+    """
     paths = data.draw(trees(len(counts)))
     split = [data.draw(st.integers(0, count)) for count in counts]
     profiles = np.array([(part, count - part) for part, count in zip(split, counts)])
@@ -543,12 +546,13 @@ def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with
             float(sum(np.abs(own - merged * size / (rows(group) + rows(other))).sum() for own, size in sides)), 9
         )
 
-    def nearest(group, others, rows, first):
+    def nearest(group, others, rows, first, size):
         return min(
             others,
             key=lambda each: (
                 common(group, each),
-                lost(group, each, rows) if with_profiles else 0,
+                with_profiles and rows(each) > 5 * size,
+                lost(group, each, rows) if with_profiles and rows(each) <= 5 * size else 0,
                 rows(each),
                 first(each),
             ),
