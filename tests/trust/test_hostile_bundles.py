@@ -76,12 +76,6 @@ def with_file(files: dict[str, bytes], kind: str, edit: Callable[[bytes], bytes]
     return files | {described["path"]: content, "datapackage.json": json.dumps(package).encode()}
 
 
-def with_text(files: dict[str, bytes], old: str, new: str) -> dict[str, bytes]:
-    text = files["datapackage.json"].decode()
-    assert old in text, old
-    return files | {"datapackage.json": text.replace(old, new, 1).encode()}
-
-
 ODD: list[Any] = [
     *(None, True, -1, 0, 1.5, 10**18, 10**400, 1e300),
     *("", "\x1b[2J", "6", [], {}, [[]], {"a": {}}, "x" * 10**6),
