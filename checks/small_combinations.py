@@ -30,7 +30,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_o
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Support, maximal_masks
-from models.inference.possible_tables import possible_table
+from models.inference.possible_tables import allowed_rows, possible_table
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
 from models.tables.contingency_table import look_up, pack
@@ -69,7 +69,7 @@ def no_small_certain(
         finding = k_combinatorial(collection, sensitive, k, budget)
         if finding.holds:
             return replace(finding, criterion=CRITERION, parameters=parameters)
-    else:
+    if not collection.is_decomposable:
         shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
         if shown is not None:
             return Finding(CRITERION, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), shown)
@@ -99,10 +99,12 @@ def _cleared_by_possible_tables(
     collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Witnesses | None"
 ) -> int | None:
     """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
-    of = collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports)
-    if witnesses is None or witnesses.of != of:
+    supports = tuple(collection.supports)
+    if witnesses is None or witnesses.of != (collection.cube, {*collection.masks}, {*sensitive}, k, supports):
         try:
-            witnessing = Witnessing(collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2))
+            witnessing = Witnessing(
+                collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2), supports=supports
+            )
         except (TimeOverError, TooManyCellsError):
             return None
         witnesses = witnessing.look(inf, deadline.share(2))
@@ -267,7 +269,10 @@ class Witnessing:
     """The search for witnesses, which can go on where it ended, and beside fewer tables.
 
     run: does the parts of a round, maybe in several processes. The search is the same whatever the rows are, unless a
-    deadline ends it. Raises TooManyCellsError for too many margins, TimeOverError where no table was found in time.
+    deadline ends it. Sensitive values go along where one margin has all of them, since any table of the other values can be
+    given them then; else the margins that show them say more about the others, and are among those that stay as they are.
+
+    Raises TooManyCellsError for too many margins, TimeOverError where no table was found in time.
     """
 
     def __init__(
@@ -278,19 +283,20 @@ class Witnessing:
         k: int,
         run: Runs = one_by_one,
         deadline: Deadline = NEVER,
+        supports: Sequence[Support] = (),
     ) -> None:
+        """Its parameters are the question, who works on it, and when to stop."""
         self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
-        public = self._public(masks)
-        self._finest = self._domain.margin(reduce(or_, public, 0))
-        published = Collection.of(cube, public)
-        self._published, self._seed = published, 0
-        self._of: _About = (cube, {*masks}, {*sensitive}, k, ())
+        self._supports, self._seed = tuple(supports), 0
+        self._of: _About = (cube, {*masks}, {*sensitive}, k, self._supports)
+        self._published = Collection.of(cube, self._fixed(masks), supports)
+        self._finest = self._domain.margin(reduce(or_, self._published.masks, 0))
         self._begin(deadline)
         self._base = _Rows(self._domain, self._finest, self._chains[0][0])
         self._looked_at: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
         self._small = self._made = 0
-        self._open(public)
+        self.keep(masks)
 
     def _begin(self, deadline: Deadline) -> None:
         chains = list[tuple[_Codes, np.random.Generator]]()
@@ -317,7 +323,7 @@ class Witnessing:
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round, by what stays the same in this search: a process may have it as it was."""
         codes, rng, waiting, tables = task
-        rows = _Rows(self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables)
+        rows = _Rows(self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables, self._supports)
         # Some of the margins whose combinations are open, those with many rather than others.
         sizes = np.sqrt([len(some.keys) for some in waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
@@ -325,7 +331,9 @@ class Witnessing:
         moves = _moves(self._domain, self._finest, tables)
         for place in rng.permutation(len(moves))[:_MOVES].tolist():
             rows.make(moves[place], rng, pulls)
-        if any((np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in tables):
+        if any((np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in tables) or not all(
+            allowed_rows(support, rows.levels, rows.codes).all() for support in self._supports
+        ):
             raise ContradictionError("exchanges of values changed a published count, so they show nothing")
         return rows.codes, rng, [_small(some.counts_in(rows), self._k) for some in waiting[:_LOOKS]]
 
@@ -343,15 +351,20 @@ class Witnessing:
         """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
         cube, _, sensitive, k, supports = self._of
         self._of = cube, {*masks}, sensitive, k, supports
-        self._open(self._public(masks))
-
-    def _open(self, public: Sequence[Mask]) -> None:
+        public = self._public(masks)
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
         self._looked_at.update(new)
         opened = list(_opened(self._base, new, self._k))
         self._small += sum(len(some.keys) for some in opened)
         self._waiting.extend(opened)
-        self._tables = list(map(self._domain.margin, maximal_masks(public)))
+        self._tables = list(map(self._domain.margin, self._fixed(masks)))
+
+    def _fixed(self, masks: AnyCollection[Mask]) -> list[Mask]:
+        """The largest margins that possible tables are to have."""
+        supports = [self._domain.mask(support.cells.margin) for support in self._supports]
+        largest = maximal_masks({*masks, *supports})
+        telling = [mask for mask in largest if nonsensitive_part(self._domain, mask, self._sensitive) != mask]
+        return list(maximal_masks(masks if len(telling) > 1 else self._public(masks)))
 
     def _public(self, masks: AnyCollection[Mask]) -> list[Mask]:
         return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
@@ -381,9 +394,14 @@ class _Rows:
     """Rows that are counted, and whose values, at the finest levels of any table, may be exchanged."""
 
     def __init__(
-        self, domain: Domain, levels: Mapping[str, int], codes: _Codes, tables: Sequence[Mapping[str, int]] = ()
+        self,
+        domain: Domain,
+        levels: Mapping[str, int],
+        codes: _Codes,
+        tables: Sequence[Mapping[str, int]] = (),
+        supports: Sequence[Support] = (),
     ) -> None:
-        self.domain, self.levels, self.codes, self._tables = domain, levels, codes, tables
+        self.domain, self.levels, self.codes, self._tables, self._supports = domain, levels, codes, tables, supports
         self._rows = len(next(iter(codes.values())))
         self._columns: dict[tuple[str, int], CodeArray] = {}
         self._dense: tuple[Sequence[str], _ExactFloats] | None = None
@@ -420,6 +438,12 @@ class _Rows:
         values = self.codes[move.attribute]
         rows = self._partners(move, rng)
         rows = rows.compress(values[rows[0]] != values[rows[1]], axis=1)
+        for support in self._supports:
+            after = [
+                {**{a: self.codes[a][one] for a in self.codes}, move.attribute: values[other]}
+                for one, other in (rows, rows[::-1])
+            ]
+            rows = rows.compress(np.logical_and(*(allowed_rows(support, self.levels, own) for own in after)), axis=1)
         before = values[rows]
         own = [pull for pull in pulls if move.attribute in pull.parts]
         gains: CountArray = np.zeros(rows.shape[1], dtype=np.int64)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 # Yardsticks: what the exact counts of each attribute tell, those that a policy would publish of each, as fine as it allows,
-# and single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick. The table that is refined step by
-# step, in which no attribute can be finer, stands for the best one where searching for that takes too long.
+# and single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick. The table that
+# is refined step by step, in which no attribute can be finer, stands for the best one where searching for that takes long.
 INDEPENDENT = "exact one-way tables, all else independent"
 ALONE = "the best one-way tables within the policy"
 SINGLE = "the best single table"

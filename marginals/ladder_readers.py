@@ -47,7 +47,7 @@ _SECONDS = 5.0
 def ladder_readers(published: BundleContent, collection: Collection, truth: Table) -> tuple[FittedLevelDisclosure, ...]:
     """Return what published levels tell that are fitted to the table: of each attribute the finest, if groups were merged.
 
-    Where not only counts of the attribute decided, a coarser level tells more than these: then the finest with merged groups.
+    If more than its counts decided, a coarser level tells more than these: then the finest with merged groups.
     collection: the published tables over the domain of the table. truth: the table, with the names of the release.
     """
     told = []

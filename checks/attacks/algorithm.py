@@ -127,10 +127,10 @@ class _Rules:
 
     @cached_property
     def crossing(self) -> bool:
-        return any(self.domain.crosses(*pair) for pair in combinations(self.cliques, 2))
+        return bool(self.collection.crossings)
 
     def keeps_levels(self, margin: Mask) -> bool:
-        return self.crossing or not any(self.domain.crosses(margin, clique) for clique in self.cliques)
+        return self.crossing or not any(self.domain.crossings(margin, self.cliques))
 
     def spend(self, kind: str, amount: int) -> bool:
         self.left[kind] -= amount

@@ -110,7 +110,7 @@ def _spending(guessed: GuessedTable) -> dict[str, str]:
     goods = "|".join(sorted(column_words("goods")))
     pattern = re.compile(f"({'|'.join(sorted(column_words('spent_on')))})({goods})")
     spent = (name for name in _open(guessed) if pattern.fullmatch("".join(guessed.facts[name].words_in_order)))
-    return {name: f"beside {beside} its name may say what is spent on something" for name in spent} if beside else {}
+    return dict.fromkeys(spent, f"beside {beside} its name may say what is spent on something") if beside else {}
 
 
 def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
@@ -369,9 +369,10 @@ def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable
             changed[other] = telling = telling.decided(says, says, Role.QUASI_IDENTIFIER)
         if telling.role is not Role.SENSITIVE:
             says = f"{guess.why}; {lacks}, so that it is missing tells nothing else, and both belong in one table"
-            changed[name] = replace(guess, why=says, missing="as a value")
+            changed[name] = guess.counting_missing(says)
         elif name not in guessed.chosen.roles:
             gives_away = f"{lacks}, so it would give that away beside others, and has a table of its own only"
-            changed[name] = replace(_set_apart(guessed, name, gives_away, ""), missing="as a value")
+            apart = _set_apart(guessed, name, gives_away, "")
+            changed[name] = apart.counting_missing(apart.why)
         guessed = guessed.changed(changed)
     return guessed

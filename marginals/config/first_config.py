@@ -65,6 +65,12 @@ def _number(width: int | Decimal) -> str:
     return text if isinstance(width, int) or "." in text else f"{text}.0"
 
 
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return _list(map(_value, value))
+    return _number(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else quoted(value)
+
+
 def _list(items: Iterable[str]) -> str:
     return f"[{', '.join(items)}]"
 
@@ -217,28 +223,19 @@ class InitialConfig:
 
     def _column(self, name: str, guess: Guess) -> str:
         key, meanings = _key(name), guess.said.values if guess.role.is_used else {}
-        stated = {
-            "intervals": guess.intervals and _list(map(_number, guess.intervals)),
-            "start": guess.start and f"{_number(guess.start)}        # 0 is a group of its own",
-            "apart": guess.apart
-            and f"{_list(map(_number, guess.apart))}        # groups by themselves: many rows have them",
-            "prefixes": guess.prefixes and list(guess.prefixes),
-            "dates": guess.dates and quoted(guess.dates),
-            "ladder": guess.ladder and quoted(guess.ladder),
-            "label_form": guess.is_named and '"names"        # codes, which lie in no order',
-            "missing": guess.missing != "drop" and f'"{guess.missing}"        # "drop": rows without one are left out',
-        }
-        if guess.role.is_used:
-            why = one_line(self.guessed.facts[name].marks.why)
-            stated["marks"] = guess.marks and f"{quoted(guess.marks)}        # these stand for no value: {why}"
-            one = "true        # texts that differ by case, accents, blanks or signs are one value"
-            stated["one_spelling"] = guess.one_spelling and one
-            stated["description"] = guess.said.description and quoted(guess.said.description)
+        notes = {**_NOTES, "marks": f"these stand for no value: {one_line(self.guessed.facts[name].marks.why)}"}
+        unread = ("marks", "one_spelling") if not guess.role.is_used else ()
+        stated = {key: value for key, value in guess.settings.items() if key not in unread}
+        description = f"description = {quoted(guess.said.description)}"
         is_sensitive = guess.role is Role.SENSITIVE
         lines = [f"[attributes.{key}]", *guess_comments(guess)]
         lines += bound_lines(self.counted.table, name, self.guessed.table.rare) if is_sensitive else []
         lines.append(f'role = "{guess.role.value}"')
-        lines += [f"{setting} = {value}" for setting, value in stated.items() if value]
+        lines += [
+            f"{setting} = {_value(value)}{f'        # {notes[setting]}' if setting in notes else ''}"
+            for setting, value in stated.items()
+        ]
+        lines += [description] if guess.said.description and guess.role.is_used else []
         lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []
         return (
@@ -325,6 +322,15 @@ def initial_config(
     taken.require(counted.table.rows_per_person)
     return InitialConfig(guessed, counted, taken, source, form, beside, asks=preset is None)
 
+
+_NOTES = {
+    "start": "0 is a group of its own",
+    "apart": "groups by themselves: many rows have them",
+    "label_form": "codes, which lie in no order",
+    "missing": '"drop": rows without one are left out',
+    "one_spelling": "texts that differ by case, accents, blanks or signs are one value",
+}
+"""What is said beside a setting."""
 
 _HEAD = """\
 # Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.

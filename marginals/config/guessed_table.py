@@ -290,8 +290,9 @@ class GuessedTable:
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        kept = {key: getattr(guess, key) for key in ("missing", "said", "marks", "one_spelling", "doubt")}
-        return replace(protected(self.facts[name], why, question), **kept)
+        read = {key: guess.settings[key] for key in ("missing", "marks", "one_spelling") if key in guess.settings}
+        made = protected(self.facts[name], why, question)
+        return replace(made, settings={**made.settings, **read}, said=guess.said, doubt=guess.doubt)
 
     def of_role(self, role: Role) -> list[str]:
         """The columns of a role."""
@@ -309,7 +310,7 @@ class GuessedTable:
     @cached_property
     def drops(self) -> dict[str, BoolArray]:
         """Which rows are left out since they lack a value of a column: shape (rows,)."""
-        return {name: gone for name, gone in self.lacking.items() if self.guesses[name].missing == "drop"}
+        return {name: gone for name, gone in self.lacking.items() if not self.guesses[name].counts_missing}
 
     @cached_property
     def complete(self) -> BoolArray:

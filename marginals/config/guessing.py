@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -88,7 +87,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
             return guessed
         emptiest = max(drops, key=lambda name: int(drops[name].sum()))
         why = f"{guessed.guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
-        guessed = guessed.changed({emptiest: replace(guessed.guesses[emptiest], why=why, missing="as a value")})
+        guessed = guessed.changed({emptiest: guessed.guesses[emptiest].counting_missing(why)})
 
 
 def _recounted(guessed: GuessedTable) -> GuessedTable:
@@ -103,24 +102,12 @@ def _recounted(guessed: GuessedTable) -> GuessedTable:
         counted = replace(Facts.read(rows, name), decimal=facts.decimal, said=facts.said, rare=facts.rare)
         again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
         if again.role is first.role and not again.has_bands:
-            result[name] = replace(again, missing=first.missing)
+            result[name] = again.counting_missing(again.why) if first.counts_missing else again
     return guessed.changed(result)
 
 
 def _attribute(guessed: Guess) -> Attribute:
-    return Attribute(
-        guessed.role,
-        intervals=guessed.intervals,
-        start=guessed.start,
-        apart=guessed.apart,
-        prefixes=guessed.prefixes,
-        missing=guessed.missing,
-        dates=guessed.dates,
-        ladder=guessed.ladder or "given",
-        label_form="names" if guessed.is_named else "numbers",
-        marks=guessed.marks or None,
-        one_spelling=guessed.one_spelling or None,
-    )
+    return Attribute(guessed.role, **guessed.settings)
 
 
 # What publishing will count, and what can be demanded of it.
@@ -182,9 +169,11 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    fitted = {"is_fitted": False, "is_alike": False}
-    bare: dict[str, Any] = {"intervals": (), "start": 0, "apart": (), "prefixes": (), "dates": (), **fitted}
-    plain = {name: _attribute(replace(guess, **bare)) for name, guess in guessed.used.items()}
+    read = ("missing", "marks", "one_spelling")
+    plain = {
+        name: Attribute(guess.role, **{key: guess.settings[key] for key in read if key in guess.settings})
+        for name, guess in guessed.used.items()
+    }
     return part.frame, plain | sensitive
 
 

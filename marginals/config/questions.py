@@ -62,7 +62,7 @@ class Question:
 
 
 def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
-    """What is asked, by reason and role, of a few columns at once, without evidence last. asked: column, reason or "", role."""
+    """What is asked, by reason and role, of few columns at once, without evidence last. asked: column, reason, role."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in asked:
         if reason:

@@ -27,43 +27,31 @@ from marginals.tables.words import column_words, sections
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    missing: what becomes of rows without a value. said: what the file says. question: what only somebody who knows the table
+    settings: of the attribute, as in a config. said: what the file says. question: what only somebody who knows the table
     can answer; empty where the guess is sure. is_coarse: whether only what values are cut to is published, since they tell
-    people apart. start: where intervals are counted from. is_alone: whether it has a table of its own only, since it would
-    give a sensitive column away. is_alike: whether those values are merged that are most alike by other columns, not those
-    of fewest rows. is_named: whether numbers are names, in no order. apart: numbers that are groups by themselves. marks: texts that stand for no value. doubt:
-    what is asked about the values.
+    people apart. is_alone: whether it has a table of its own only, since it would give a sensitive column away. doubt: what
+    is asked about the values.
     """
 
     role: Role
     why: str
-    intervals: tuple[int | Decimal, ...] = ()
-    prefixes: tuple[int, ...] = ()
-    missing: str = "drop"
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     said: ColumnLabels = UNSAID
-    dates: tuple[str, ...] = ()
-    is_fitted: bool = False
-    is_alike: bool = False
-    is_named: bool = False
     question: str = ""
     is_unknown: bool = False
     is_coarse: bool = False
-    start: int | Decimal = 0
     is_alone: bool = False
-    apart: tuple[int | Decimal, ...] = ()
-    marks: tuple[str, ...] = ()
-    one_spelling: bool = False
     doubt: str = ""
 
     @property
     def has_bands(self) -> bool:
         """Whether its values are cut to bands, beginnings or units of time."""
-        return bool(self.intervals or self.prefixes or self.dates)
+        return not self.settings.keys().isdisjoint(("intervals", "prefixes", "dates"))
 
     @property
-    def ladder(self) -> str:
-        """How levels are merged step by step; empty where they are not."""
-        return "alike" if self.is_alike else "fitted" if self.is_fitted else ""
+    def counts_missing(self) -> bool:
+        """Whether rows without a value are counted."""
+        return "missing" in self.settings
 
     @property
     def is_open(self) -> bool:
@@ -74,21 +62,17 @@ class Guess:
         """Decide for another reason, and another role if one is given."""
         return replace(self, role=role or self.role, why=why, question=question, is_unknown=False)
 
+    def counting_missing(self, why: str) -> "Guess":
+        """Count rows without a value as if that were one."""
+        return replace(self, why=why, settings={**self.settings, "missing": "as a value"})
+
     def as_json(self) -> dict[str, Any]:
         """As plain values, without a value of the table."""
-        plain: dict[str, Any] = {
-            "role": self.role.value,
-            "why": self.why,
-            "intervals": [float(w) if isinstance(w, Decimal) else w for w in self.intervals],
-            "prefixes": list(self.prefixes),
-            "dates": list(self.dates),
-            "ladder": self.ladder,
-            "question": self.question,
-            "missing": "" if self.missing == "drop" else self.missing,
-            "marks": list(self.marks),
-            "values_question": self.doubt,
-        }
-        return {key: value for key, value in plain.items() if value}
+        settings = {key: self.settings.get(key) for key in ("prefixes", "dates", "ladder", "missing", "marks")}
+        widths = [float(width) if isinstance(width, Decimal) else width for width in self.settings.get("intervals", ())]
+        settings |= {"intervals": widths, "question": self.question, "values_question": self.doubt}
+        told = {"role": self.role.value, "why": self.why} | settings
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items() if value}
 
 
 @dataclass(frozen=True)
@@ -96,24 +80,26 @@ class Rule:
     """One row of a table of rules.
 
     when: what it finds in the facts, if it applies. why, question: in words, with {found}, {f} for the facts and {why}.
-    steps: fields of a guess, each a value, the name of a fact or a function of them. condition: in words, if not why.
+    steps: settings of the attribute, each the name of a fact or a function of them. is_coarse: as in a guess. condition: in
+    words, if not why.
     """
 
     role: Role
     when: Callable[[Facts], object]
     why: str
-    steps: Mapping[str, object] = field(default_factory=dict)
+    steps: Mapping[str, str | Callable[[Facts], object]] = field(default_factory=dict)
     question: str = ""
     condition: str = ""
+    is_coarse: bool = False
 
     def guess(self, facts: Facts, found: object, why: str = "") -> Guess:
         """Return what it says of a column."""
-        steps: dict[str, Any] = {
-            key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) if callable(step) else step
-            for key, step in self.steps.items()
+        steps = {
+            key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) for key, step in self.steps.items()
         }
         reason, question = (text.format(found=found, f=facts, why=why) for text in (self.why, self.question))
-        return Guess(self.role, reason, question=question, **steps)
+        settings = {key: step for key, step in steps.items() if step}
+        return Guess(self.role, reason, settings, question=question, is_coarse=self.is_coarse)
 
 
 def _applying(rules: Sequence[Rule], facts: Facts, why: str = "") -> Iterator[tuple[Rule, Guess]]:
@@ -291,8 +277,11 @@ def _merged(f: Facts) -> tuple[str]:
     return (f"; of its {f.distinct:,} values those that fewer than {f.rare} rows have are merged" if are_many else "",)
 
 
-_FITTED: Mapping[str, object] = {"is_fitted": True}
-_MERGED: Mapping[str, object] = {**_FITTED, "is_alike": "are_unordered", "is_named": "are_names"}
+_FITTED: Mapping[str, Callable[[Facts], object]] = {"ladder": lambda _: "fitted"}
+_MERGED: Mapping[str, Callable[[Facts], object]] = {
+    "ladder": lambda f: "alike" if f.are_unordered else "fitted",
+    "label_form": lambda f: "names" if f.are_names else "",
+}
 _ignored, _identifier = partial(Rule, Role.IGNORED), partial(Rule, Role.IDENTIFIER)
 _sensitive, _open = partial(Rule, Role.SENSITIVE), partial(Rule, Role.QUASI_IDENTIFIER)
 
@@ -353,7 +342,8 @@ STEPS = (
     _open(
         lambda f: f.kind is ValueKind.DATES and f.says("births"),
         "dates, from months on as fine as their rows allow; the day of birth itself is never published",
-        {"dates": lambda f: tuple(unit for unit in f.units or () if unit != "day"), "is_coarse": True, **_FITTED},
+        {"dates": lambda f: tuple(unit for unit in f.units or () if unit != "day"), **_FITTED},
+        is_coarse=True,
     ),
     _open(
         lambda f: f.kind is ValueKind.DATES,
@@ -363,7 +353,8 @@ STEPS = (
     _open(
         lambda f: len(f.values[0]) if f.kind is ValueKind.CODES and f.prefixes and f.are(_BLOCK) else 0,
         "all values are codes of {found} characters, a block of houses each, which is never published itself",
-        {"prefixes": "prefixes", "is_coarse": True},
+        {"prefixes": "prefixes"},
+        is_coarse=True,
     ),
     _open(
         lambda f: len(f.values[0]) if f.kind is ValueKind.CODES else 0,
@@ -379,9 +370,9 @@ STEPS = (
         lambda f: "" if f.uncommon else _categories(f),
         "{found}, none of them rare; levels merge them step by step",
         _MERGED,
-        condition="categories that are not rare",
+        condition="categories that are not rare; merged by likeness where nothing says their order",
     ),
-    _open(_uncommon, "{found} rare and merged with others", _MERGED, condition="other categories"),
+    _open(_uncommon, "{found} rare and merged with others", _MERGED, condition="other categories; merged likewise"),
 )
 """Rules for the steps of columns that others may know."""
 
@@ -418,7 +409,10 @@ SENSITIVE_STEPS = (
         condition=_LONG,
     ),
     _sensitive(
-        _merged, "{why}{found[0]}", {"is_fitted": lambda f: f.distinct > 2 and f.uncommon > 0}, condition="other texts"
+        _merged,
+        "{why}{found[0]}",
+        {"ladder": lambda f: "fitted" if f.distinct > 2 and f.uncommon else ""},
+        condition="other texts",
     ),
 )
 """Rules for the steps of columns that nobody should learn, and why they are kept back."""
@@ -471,7 +465,9 @@ ROLES = (
     _sensitive(
         lambda f: f.values_meaning, "its values look like {found.about}", question="the values look like {found.about}"
     ),
-    _sensitive(_are_diagnoses, "its values look like codes of diagnoses (ICD)", {"prefixes": (3, 1), **_FITTED}),
+    _sensitive(
+        _are_diagnoses, "its values look like codes of diagnoses (ICD)", {"prefixes": lambda _: (3, 1), **_FITTED}
+    ),
     _identifier(
         _is_almost_unique,
         "nearly all of its values are different",
@@ -508,8 +504,10 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
     if made.role.is_used and facts.missing > _MANY_MISSING * (facts.rows + facts.missing):
         lacking = f"{few(facts.missing)} of {facts.rows + facts.missing:,} rows lack a value"
         why = f"{made.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
-        made = replace(made, why=why, missing="as a value")
-    return replace(made, said=facts.said, marks=facts.marks.texts, one_spelling=facts.spellings > 0, doubt=facts.doubt)
+        made = made.counting_missing(why)
+    marks = {"marks": facts.marks.texts} if facts.marks.texts else {}
+    spelling = {"one_spelling": True} if facts.spellings else {}
+    return replace(made, settings={**made.settings, **marks, **spelling}, said=facts.said, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

@@ -79,9 +79,8 @@ def about_harm(
                 "[privacy.diversity], or leave the key out"
             ).about(where)
         for value, most in of.at_most.items():
-            is_whole = value == SUPPRESSED
-            diversity = Odds(Fraction(1), most, of.harmless) if is_whole else AtMost(most, (value,))
-            demands.append(MaxentDiversity(diversity, name))
+            together = Odds(Fraction(1), most, of.harmless)
+            demands.append(MaxentDiversity(together if value == SUPPRESSED else AtMost(most, (value,)), name))
         if table is not None and name in table.roles:
             demands += _of_typed(name, of, odds.get(name), table)
     return demands

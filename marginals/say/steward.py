@@ -116,8 +116,8 @@ def worse_than_one_way(report: "StewardReport") -> str:
         return ""
     coarse = ", ".join(map(column_name, comparison.coarse[:_NAMED]))
     return (
-        f"With exact tables of single attributes, taken as independent, pairs would be off by {exact:.4f} on average, not by "
-        f"{mean:.4f}, but the policy allows coarse ones only of {coarse}. Let their levels "
+        f"With exact tables of single attributes, taken as independent, pairs would be off by {exact:.4f} on average, not "
+        f"by {mean:.4f}, but the policy allows coarse ones only of {coarse}. Let their levels "
         f'be fitted (ladder = "fitted"), demand fewer rows (k_link, k_combinatorial, min_cell), or leave them out{without}.'
     )
 

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import combinations, product
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -325,11 +324,11 @@ class Collection:
     def crossings(self) -> tuple[Crossing, ...]:
         """Each two attributes that no margin shows both as finely as others show each, with two margins that do."""
         found: dict[Mask, Crossing] = {}
-        for one, other in combinations(self.masks, 2):
-            for here, there in product(*(self.domain.places(mask) for mask in self.domain.finer_in_each(one, other))):
-                pair = self.domain.attribute_masks[here] | self.domain.attribute_masks[there]
-                if pair not in found and all((one | other) & pair & ~mask for mask in self.masks):
-                    first, second = (self.domain.attributes[place] for place in sorted((here, there)))
+        for one in self.masks:
+            for *places, other in self.domain.crossings(one, self.masks):
+                first, second = (self.domain.attributes[place] for place in sorted(places))
+                pair = sum(self.domain.attribute_masks[place] for place in places)
+                if pair not in found:
                     margins = self.domain.margin(one & pair), self.domain.margin(other & pair)
                     found[pair] = Crossing(first, second, *margins)
         return tuple(found.values())

@@ -132,7 +132,7 @@ class _Choice:
 
     def _fits(self, mask: Mask) -> bool:
         masks = (*self._published, *(table.mask for table in self.tables))
-        return self._limits.crossing_levels or not any(self._domain.crosses(mask, other) for other in masks)
+        return self._limits.crossing_levels or not any(self._domain.crossings(mask, masks))
 
     def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
         """The total variation between the data of some attributes and the answer about them beside one more table."""

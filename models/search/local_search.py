@@ -39,6 +39,9 @@ PATIENCE = 20
 MOST_WORK = 30_000
 """Verdicts, and two for each new entropy, after which a search ends; a walk ends after half of it."""
 
+_OF_STAIRS = 0.6
+"""Share of that work if levels must not cross: edges are stairs of levels, and verdicts are fewer in the same time."""
+
 _MOST_WALKS = 12
 """Walks of a search, at most."""
 
@@ -77,16 +80,17 @@ def local(problem: Problem, stop: Stop) -> SearchResult:
     """
     _ = problem.price
     judge, ends = _Judge(problem), list[SearchResult]()
+    most = MOST_WORK * (1 if problem.crossing else _OF_STAIRS)
     start: Iterable[Mask] = problem.initial
     steps: list[Step] = []
     for number in range(_MOST_WALKS):
         walk = _Walk(judge, start, stop, problem.seed + number, is_blind=number % 2 == 1)
         if number:
-            walk.run(min(judge.work + MOST_WORK / 2, MOST_WORK))
+            walk.run(min(judge.work + most / 2, most))
         if problem.constraint(walk.best, 0) is None:
             ends.append(walk.result(steps))
         best = [end for end in ends if end.cost < min(end.cost for end in ends) + LEAST_GAIN]
-        if len(best) == _AGREEING or judge.work >= MOST_WORK or stop():
+        if len(best) == _AGREEING or judge.work >= most or stop():
             break
         if not number:
             start, steps = _start(problem, stop)
@@ -208,7 +212,8 @@ class _Walk:
         self._joins = bits if problem.crossing else [low | bit for low, bit in zip(self._coarser, bits)]
         """The steps that an edge joins with its first end, by its second end."""
         self._coarsest = [(joined & -joined).bit_length() - 1 for joined in self._joins]
-        self._moved_with = bits if problem.crossing else self._own
+        nexts = [finer & -finer for finer in self._finer]
+        self._moved_with = bits if problem.crossing else [joined | near for joined, near in zip(self._joins, nexts)]
         """The vertices whose edges can change with those of a vertex."""
         shared = [mask & own for own in self.masks for mask in problem.kept if mask & own and mask & ~own]
         self._stay = sum({mask & -mask: mask for mask in sorted(shared)}.values())

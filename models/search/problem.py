@@ -271,7 +271,7 @@ class PruningConstraint(ABC):
         return self.pivot
 
     crossing_levels: bool = True
-    """Whether two margins may show two attributes at crossing levels (`Domain.crosses`)."""
+    """Whether two margins may show two attributes at levels that cross, and none both as finely (`Domain.crossings`)."""
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """A refusal that is quick to find; whoever gets none asks the whole constraint before a collection is chosen."""
@@ -326,7 +326,8 @@ class MarginLimits(PruningConstraint):
     max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
     nothing published may show. envelope: margins of which one must show whatever is published; None where anything may be.
     common: what every margin must show. alone: attributes that no margin shows with others. crossing_levels: whether two
-    margins may show two attributes at crossing levels; whoever knows impossible combinations can subtract such margins.
+    margins may show two attributes at crossing levels, and none both as finely; whoever knows impossible combinations can
+    subtract such margins.
     """
 
     domain: Domain
@@ -346,19 +347,19 @@ class MarginLimits(PruningConstraint):
 
     @property
     def jointly_judged(self) -> Mask:
-        """Those of the other constraint; all vertices if levels of any margins must not cross."""
-        return self._then.jointly_judged if self.crossing_levels else ALL_VERTICES
+        """Those of the other constraint; no move of a search makes levels cross where they did not."""
+        return self._then.jointly_judged
 
     @cached_property
     def _then(self) -> PruningConstraint:
         return pruning(self.then)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """The refusal of a clique beyond the limits, or what the other constraint says."""
-        return self._beyond(cliques, new) or self.then(cliques, new)
+        """The refusal of a clique beyond the limits, of crossing levels, or what the other constraint says."""
+        return self._beyond(cliques, new) or self._crossing(cliques, new) or self.then(cliques, new)
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """The refusal of a clique beyond the limits, or what the other constraint says at first."""
+        """The refusal of a clique beyond the limits, or what the other constraint says at first; not crossing levels."""
         return self._beyond(cliques, new) or self._then.first_look(cliques, new)
 
     def _beyond(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
@@ -367,19 +368,14 @@ class MarginLimits(PruningConstraint):
                 return Refusal(reason, RefusalScope.FINER)
         if self.common and any(self.common & ~clique for clique in cliques):
             return Refusal(f"a margin that does not show {self.domain.margin(self.common)}, as all must")
-        return None if self.crossing_levels else self._crossing(cliques, new)
+        return None
 
     def _crossing(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
-        """As `Domain.crosses` of the new margin and each other one, or of any two, written out for the search."""
-        later = self.domain.later_steps
-        finer = [(clique, clique << 1 & later) for clique in cliques]
-        for place, (one, one_finer) in enumerate([(new, new << 1 & later)] if new else finer):
-            for other, other_finer in finer if new else finer[:place]:
-                if (here := one & ~other & other_finer) and (there := other & ~one & one_finer):
-                    places = sorted(next(self.domain.places(mask)) for mask in (here, there))
-                    names = " and ".join(self.domain.attributes[place] for place in places)
-                    reason = f"two margins that show {names} at crossing levels (search.crossing_levels)"
-                    return Refusal(reason, RefusalScope.LONGER)
+        for one in () if self.crossing_levels else [new] if new else cliques:
+            for *places, _ in self.domain.crossings(one, cliques):
+                names = " and ".join(self.domain.attributes[place] for place in sorted(places))
+                reason = f"two margins that show {names} at crossing levels (search.crossing_levels)"
+                return Refusal(reason, RefusalScope.LONGER)
         return None
 
     def of_margin(self, margin: Mask) -> Refusal | None:
@@ -606,9 +602,9 @@ class Problem:
         """Whether two margins may show two attributes at crossing levels."""
         return self._pruning.crossing_levels
 
-    def may_go_with(self, margin: Mask, cliques: Iterable[Mask]) -> bool:
-        """Whether a margin shows no two attributes at levels that cross those of another margin, or that is allowed."""
-        return self.crossing or not any(self.cube.domain.crosses(margin, clique) for clique in cliques)
+    def may_go_with(self, margin: Mask, cliques: AnyCollection[Mask]) -> bool:
+        """Whether levels of a margin cross those of no other one, as `Domain.crossings` says, or may."""
+        return self.crossing or not any(self.cube.domain.crossings(margin, cliques))
 
     def refuses(self, margin: Mask) -> bool:
         """Whether the constraint refuses every collection that shows a margin."""

@@ -1,12 +1,13 @@
 """Hierarchies, domains and margins: how values merge level by level, and which levels a table shows."""
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -591,14 +592,20 @@ class Domain:
         """The induced attributes except the first step of each attribute."""
         return sum(attribute_mask & (attribute_mask << 1) for attribute_mask in self.attribute_masks)
 
-    def finer_in_each(self, one: Mask, other: Mask) -> tuple[Mask, Mask]:
-        """Of the attributes that both margins show, the first step that one lacks and the other shows: of each margin."""
-        later = self.later_steps
-        return one & ~other & other << 1 & later, other & ~one & one << 1 & later
+    def crossings(self, one: Mask, margins: AnyCollection[Mask]) -> Iterator[tuple[int, int, Mask]]:
+        """Each two attributes that a margin and another one show at crossing levels, by place, and the other one.
 
-    def crosses(self, one: Mask, other: Mask) -> bool:
-        """Whether two margins show some two attributes at crossing levels: one is finer here, and the other one there."""
-        return all(self.finer_in_each(one, other))
+        One margin is finer in the first attribute that the other is finer in. No margin shows both attributes as finely: of
+        one that does both are sums, so that their differences tell nothing new.
+        """
+        later = self.later_steps
+        finer = one << 1 & later
+        for other in margins:
+            if (here := one & ~other & other << 1 & later) and (there := other & ~one & finer):
+                for places in product(self.places(here), self.places(there)):
+                    both = (one | other) & sum(self.attribute_masks[place] for place in places)
+                    if all(both & ~mask for mask in margins):
+                        yield *places, other
 
     def all_steps(self, vertex: int) -> Mask:
         """The steps of the attribute of an induced attribute."""

@@ -104,7 +104,7 @@ def _keys(domain: Domain, margin: dict[str, int], s: np.ndarray, q: np.ndarray, 
 
 HARMFUL: dict[str, tuple[Fraction, Fraction, tuple[str, ...]]] = {
     "odds:2,20": (Fraction(2), Fraction(20), ("s0", "s1", "s2")),
-    "odds:3/2,30 of s0": (Fraction(3, 2), Fraction(30), ("s0",)),
+    "odds:3/2,30 may disclose s0": (Fraction(3, 2), Fraction(30), ("s1", "s2")),
     "at-most:60 of s0": (Fraction(1), Fraction(60), ("s0",)),
 }
 """Times, percent, and what harms."""

@@ -98,20 +98,21 @@ def by_moves(heights: tuple[int, ...], *, crossing: bool = True) -> frozenset[Cl
         for move in allowed_moves(graph):
             reached = move.apply(graph)
             cliques = frozenset(maximal_cliques(reached))
-            if cliques not in found and (crossing or not cross(domain, cliques)):
+            assert crossing or not cross(domain, cliques)
+            if cliques not in found:
                 found.add(cliques)
                 frontier.append(reached)
     return frozenset(found)
 
 
 def cross(domain: Domain, cliques: Iterable[Mask]) -> bool:
-    """Whether two margins show two attributes so that one is finer in the one margin and one in the other."""
-
-    def finer(one: Mask, other: Mask) -> bool:
-        shared = set(domain.margin(one)) & set(domain.margin(other))
-        return any(domain.margin(one)[name] < domain.margin(other)[name] for name in shared)
-
-    return any(finer(one, other) and finer(other, one) for one, other in combinations(cliques, 2))
+    """Whether of some two attributes no margin shows both as finely as the margins that show both show each."""
+    margins = [domain.margin(clique) for clique in cliques]
+    for one, other in combinations(domain.attributes, 2):
+        levels = {(margin[one], margin[other]) for margin in margins if one in margin and other in margin}
+        if levels and tuple(map(min, zip(*levels))) not in levels:
+            return True
+    return False
 
 
 def all_collections(domain: Domain) -> frozenset[Cliques]:

@@ -210,7 +210,8 @@ def test_stated_by_the_labels_that_are_published_it_is_the_same(criterion: Crite
     own = stated(criterion.text, HIERARCHY, drawn.whole, drawn.level)
     assert parse_diversity(str(own)) == own
     before = judged(criterion.text, HIERARCHY, drawn.whole, drawn.level)
-    after = judged(own, [labels[code] for code in seen], [drawn.whole[code] for code in seen])
+    readers = [labels[code] for code in seen] if drawn.level else HIERARCHY.restricted_to(seen)
+    after = judged(own, readers, [drawn.whole[code] for code in seen])
     assert satisfies(after, drawn.rows[:, seen]).tolist() == satisfies(before, drawn.rows).tolist()
 
 
@@ -510,12 +511,12 @@ def test_a_stricter_preset_never_allows_what_a_looser_one_refuses(
 ) -> None:
     """Nor does any of its bounds exceed the looser one."""
     labels = [f"v{code}" for code in range(len(whole))]
-    of = data.draw(st.sets(st.sampled_from(labels)).map(lambda drawn: tuple(sorted(drawn))))
+    free = data.draw(st.sets(st.sampled_from(labels)).map(lambda drawn: tuple(sorted(drawn))))
     parts = data.draw(st.lists(st.tuples(*(st.integers(0, count) for count in whole)).filter(any), max_size=4))
     last, bounds = None, dict[frozenset[int], Fraction]()
     for preset in ("research", "public", "strict"):
-        of_these = replace(parse_diversity(preset), of=of)
-        criterion = judged(demanded_of_people(of_these, most), labels, whole)
+        of_others = replace(parse_diversity(preset), may_disclose=free)
+        criterion = judged(demanded_of_people(of_others, most), labels, whole)
         own = {codes: share for share, codes in vars(criterion)["bounds"]}
         assert all(own[codes] <= share for codes, share in bounds.items())
         assert last is None or all(last.decide(rows) or not criterion.decide(rows) for rows in parts)

@@ -224,7 +224,7 @@ def rule_rows(table: Sequence[rules.Rule]) -> Iterator[str]:
     yield "|---|---|---|---|"
     for rule in table:
         condition = rule.condition or re.sub(r"\{[^}]*\}", "…", rule.why.removeprefix("{why}; "))
-        steps = ", ".join(step.removeprefix("is_") for step in rule.steps if step not in ("start", "apart"))
+        steps = ", ".join([*(s for s in rule.steps if s not in ("start", "apart")), *["coarse"] * rule.is_coarse])
         yield f"| {condition} | {rule.role.value} | {steps} | {'yes' if rule.question else ''} |"
 
 
