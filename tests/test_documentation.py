@@ -452,10 +452,3 @@ def test_hooks_run_the_linters_of_the_makefile() -> None:
     recipe = MAKEFILE.partition("\nlint:")[2].partition("\n\n")[0]
     for words in linters:
         assert " ".join(word for word in words if not word.startswith("-")) in recipe
-
-
-def test_the_security_policy_says_what_counts_and_how_to_report_it() -> None:
-    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    assert 'A wrong "safe"' in text
-    assert "A leak" in text
-    assert "## How to report" in text

@@ -13,14 +13,9 @@ import forked
 from project import ROOT
 
 SCRIPTS = (
-    "sweep_tz09",
-    "eligible_tz11",
-    "l_diversity_mkgv07",
-    "injecting_utility_kg06",
-    "disclosure_risk_lsfb09",
-    "ladders_by_hand",
-    "reasons",
-)
+    "sweep_tz09", "eligible_tz11", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09",
+    "ladders_by_hand", "reasons",
+)  # fmt: skip
 
 SCRIPT = """
 import os, runpy, sys

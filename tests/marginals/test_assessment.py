@@ -41,8 +41,7 @@ def project(folder: Path, risk: str = "", **tables: pd.DataFrame) -> Path:
 
 
 def answer(*arguments: object) -> dict[str, Any]:
-    result = run("risk", *arguments, "--json")
-    assert result.exit_code == 0, result.output
+    result = run("risk", *arguments, "--json", status=0)
     return dict(json.loads(result.stdout))
 
 
@@ -163,8 +162,7 @@ def test_any_number_of_attributes_has_a_page(tmp_path: Path, attributes: int) ->
     roles = "".join(f'[attributes.{name}]\nrole = "quasi-identifier"\n' for name in names)
     config = tmp_path / "wide.toml"
     config.write_text(f'[data]\npath = "wide.csv"\n{roles}[privacy]\nk_link = 2\n')
-    result = run("risk", config, "--report", tmp_path / "page.html")
-    assert result.exit_code == 0, result.output
+    run("risk", config, "--report", tmp_path / "page.html", status=0)
     assert f"a frontier over {2**attributes:,} combinations" in (tmp_path / "page.html").read_text()
 
 

@@ -117,8 +117,7 @@ def test_words_say_what_a_refused_step_tells_or_why_it_tells_nothing(
     tmp_path: Path, margins: list[dict[str, int]], claims: tuple[Claim, ...], said: str
 ) -> None:
     people = [("oak", "flu", "f"), ("elm", "gout", "m"), ("bay", "flu", "m"), ("bay", "gout", "f")] * 10
-    result = run("attack", write_margins(table_of(people), margins, tmp_path / "release", claims))
-    assert result.exit_code == 0
+    result = run("attack", write_margins(table_of(people), margins, tmp_path / "release", claims), status=0)
     assert said in result.output
 
 

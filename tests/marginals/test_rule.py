@@ -122,14 +122,6 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None
     assert "Rule house-4, all that was checked holds" in printed, "nobody judged the texts of a rule of one's own"
 
 
-def test_without_rules_nothing_speaks_of_them(tmp_path: Path) -> None:
-    release = marginals.publish(table, Policy(min_cell=5, base="none", diversity="none")).release
-    release.write(tmp_path / "release")
-    assert "rules" not in json.loads((tmp_path / "release" / "datapackage.json").read_text())["release"]
-    assert "output checker" not in (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
-    assert "rules" not in marginals.verify(tmp_path / "release").as_json()
-
-
 Change = Callable[[dict[str, Any]], object]
 
 

@@ -48,9 +48,13 @@ def write_long_search(path: Path) -> None:
     path.write_text(f'{CONFIG}{columns}[search]\nstrategy = "local"\ntime_limit = 600.0\n')
 
 
-def marginals_command(*arguments: object, said: str = "") -> "subprocess.CompletedProcess[str]":
-    """The command, run to its end in a process of its own. said: its standard input, which is no terminal."""
-    return forked.run(forked.COMMAND, *arguments, said=said)
+def marginals_command(
+    *arguments: object, said: str = "", status: int | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """The command in a process of its own. said: its standard input, no terminal. status: the one that it must end with."""
+    ended = forked.run(forked.COMMAND, *arguments, said=said)
+    assert status in (None, ended.returncode), ended.stderr
+    return ended
 
 
 def contents(folder: Path) -> dict[str, bytes]:

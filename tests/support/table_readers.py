@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from command_line import main
+from command_line import run
 from marginals import TooLittleMemoryError
 from marginals.tables import engines, files, frames, workbook
 
@@ -54,14 +54,9 @@ CELL = 2 * 128
 """Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
 
 LIMITS = {
-    **dict.fromkeys(["_MOST_IN_LIST", "_MOST_IN_ENUM", "_MOST_PARTS"], frames),
-    "LARGE": engines,
-    "_CHUNK": files,
-    "MOST_UNPACKED": workbook,
-    "MOST_CELLS": workbook,
-    "MOST_TEXT": workbook,
-    "MOST_STRINGS": workbook,
-}
+    **dict.fromkeys(["_MOST_IN_LIST", "_MOST_IN_ENUM", "_MOST_PARTS"], frames), "LARGE": engines, "_CHUNK": files,
+    "MOST_UNPACKED": workbook, "MOST_CELLS": workbook, "MOST_TEXT": workbook, "MOST_STRINGS": workbook,
+}  # fmt: skip
 """Sizes from which files are read otherwise or refused, with the modules that hold them."""
 
 
@@ -85,11 +80,9 @@ def run_out_of_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
     return asked
 
 
-def run_init(table: Path, *options: str) -> Result:
-    """Run `init` on a table; the config is release.toml beside it, written anew."""
-    return CliRunner().invoke(
-        main, ["init", str(table), "--out", str(table.with_name("release.toml")), "--force", *options]
-    )
+def run_init(table: Path, *options: str, status: int | None = None) -> Result:
+    """Run `init` on a table; the config is release.toml beside it, written anew. status: the one that it must end with."""
+    return run("init", table, "--out", table.with_name("release.toml"), "--force", *options, status=status)
 
 
 def handed_over(frame: pd.DataFrame, way: str, folder: Path) -> Way:

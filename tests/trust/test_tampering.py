@@ -65,13 +65,6 @@ def test_a_changed_descriptor_that_reads_well_is_noticed(bundle: Path) -> None:
     assert problem(bundle).file == "datapackage.json.sha256"
 
 
-def test_a_bundle_of_another_program_needs_no_seal_and_verify_says_so(bundle: Path) -> None:
-    (bundle / "datapackage.json.sha256").unlink()
-    verification = marginals.verify(bundle)
-    assert verification.ok
-    assert "no seal" in verification.checks[0].note
-
-
 @pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.symlink_to(p), lambda p: p.write_bytes(b"")])
 def test_a_seal_that_is_none_is_refused(bundle: Path, make: object) -> None:
     (bundle / "datapackage.json.sha256").unlink()
@@ -111,11 +104,6 @@ def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> Non
     for number in range(1200):
         (bundle / "marginals" / f"{number}.csv").touch()
     assert "nor 999 others" in problem(bundle).problem
-
-
-def test_a_report_that_the_descriptor_does_not_name_is_named(bundle: Path) -> None:
-    change_package(bundle, lambda package: package["release"].pop("report"))
-    assert problem(bundle).file == "report.html"
 
 
 def test_an_undeclared_link_is_named_and_not_followed(bundle: Path) -> None:

@@ -12,46 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import checks
 import marginals
-from checks import (
-    CriterionError,
-    Distinct,
-    Diversity,
-    Entropy,
-    MaxentDiversity,
-    Recursive,
-    Register,
-    Simple,
-    Verdict,
-    parse_claim,
-    parse_diversity,
-    satisfies,
-    spelled,
-    spellings,
-)
+from checks import CriterionError, Entropy, MaxentDiversity, Recursive, Simple, parse_diversity, spelled, spellings
 from marginals import Release
 from marginals.example import release
 from privacy_oracles import is_diverse
 from privacy_strategies import diversities, functionals
 
 EXAMPLES = (
-    "distinct:2",
-    "simple:2.5",
-    "entropy:2.5",
-    "recursive:3,2 or equal",
-    "functional:0.5,2",
-    "pd-recursive:3,2 or equal may disclose flu",
-    "npd-recursive:3,5,2 may disclose flu must protect HIV",
-    "negative-disclosure:5 must protect HIV",
-    "adjusted-entropy:2.5 may disclose flu",
-    'alpha:0.25 of HIV, "of age"',
-    'at-most:20 of HIV, "of age"',
-    'odds:2,5 may disclose HIV, "of age"',
-    "beta-likeness:0.5",
-    "bayes-optimal:0.1,0.6",
-    "belief-difference:0.2",
-    "t-closeness:0.2 ordered",
-)
+    "distinct:2", "simple:2.5", "entropy:2.5", "recursive:3,2 or equal", "functional:0.5,2",
+    "pd-recursive:3,2 or equal may disclose flu", "npd-recursive:3,5,2 may disclose flu must protect HIV",
+    "negative-disclosure:5 must protect HIV", "adjusted-entropy:2.5 may disclose flu", 'alpha:0.25 of HIV, "of age"',
+    'at-most:20 of HIV, "of age"', 'odds:2,5 may disclose HIV, "of age"', "beta-likeness:0.5", "bayes-optimal:0.1,0.6",
+    "belief-difference:0.2", "t-closeness:0.2 ordered",
+)  # fmt: skip
 """A text of each criterion, in their order."""
 
 
@@ -69,7 +44,7 @@ def test_every_form_is_that_of_the_class_of_its_name() -> None:
 
 
 @given(diversities() | functionals())
-def test_a_printed_criterion_reads_back_as_itself(diversity: Diversity) -> None:
+def test_a_printed_criterion_reads_back_as_itself(diversity: checks.Diversity) -> None:
     assert parse_diversity(str(diversity)) == diversity
     assert str(diversity).startswith(diversity.name + ":")
 
@@ -89,7 +64,7 @@ def test_decimals_where_they_are_exact(value: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "diversity"),
     [
-        ("distinct:3.0", Distinct(3)),
+        ("distinct:3.0", checks.Distinct(3)),
         ("simple:2", Simple(Fraction(2))),
         ("entropy:2.8", Entropy(Fraction(14, 5))),
         ("entropy:14/5", Entropy(Fraction(14, 5))),
@@ -99,7 +74,7 @@ def test_decimals_where_they_are_exact(value: str, text: str) -> None:
         (" recursive : 0.5 , 2 ", Recursive(Fraction(1, 2), 2)),
     ],
 )
-def test_numbers_are_taken_exactly_however_they_are_written(text: str, diversity: Diversity) -> None:
+def test_numbers_are_taken_exactly_however_they_are_written(text: str, diversity: checks.Diversity) -> None:
     assert parse_diversity(text) == diversity
     assert parse_diversity(str(diversity)) == diversity
 
@@ -113,11 +88,7 @@ labels = st.sets(st.text(st.characters(codec="utf-8"), min_size=1) | st.sampled_
 @given(labels, labels, st.booleans())
 def test_labels_read_back_as_they_are_whatever_stands_in_them(free: set[str], kept: set[str], equal: bool) -> None:
     plain = parse_diversity(f"npd-recursive:2,3,4{' or equal' if equal else ''} may disclose a must protect b")
-    criterion = replace(
-        plain,
-        may_disclose=tuple(sorted(free)),
-        must_protect=tuple(sorted(kept)),
-    )
+    criterion = replace(plain, may_disclose=tuple(sorted(free)), must_protect=tuple(sorted(kept)))
     assert parse_diversity(str(criterion)) == criterion
 
 
@@ -126,26 +97,14 @@ entropy  entropy:  entropy:x  entropy:1,2  entropy:nan  entropy:inf  entropy:1/0
 Entropy:2  distinct:2.5  recursive:3  recursive:3,  recursive:3,2.5  recursive:3,2,1
 """
 NO_CLAUSE = (
-    "recursive:3,2 or",
-    "recursive:3,2 or equal or equal",
-    "recursive:3,2 or equal flu",
-    "recursive:3,2 or equal ,",
-    "recursive:or equal 3,2",
-    "recursive:3,2 of flu",
-    "adjusted-entropy:2 may disclose",
-    "adjusted-entropy:2 may disclose ,",
-    "adjusted-entropy:2 may disclose a,,b",
-    'adjusted-entropy:2 may disclose "a',
-    'adjusted-entropy:2 may disclose a"b',
-    'adjusted-entropy:2 may disclose ""',
-    'adjusted-entropy:2 may disclose "a" b',
-    "adjusted-entropy:2 may disclose \ud800",
-    "adjusted-entropy:2 may disclose a may disclose b",
-    "at odds 2",
-    "entropy:2 at odds 1.2",
-    "alpha:0.5 of flu at odds 1.2",
-    "recursive:3,2 leaving out missing at odds 1.2",
-)
+    "recursive:3,2 or", "recursive:3,2 or equal or equal", "recursive:3,2 or equal flu", "recursive:3,2 or equal ,",
+    "recursive:or equal 3,2", "recursive:3,2 of flu", "adjusted-entropy:2 may disclose",
+    "adjusted-entropy:2 may disclose ,", "adjusted-entropy:2 may disclose a,,b", 'adjusted-entropy:2 may disclose "a',
+    'adjusted-entropy:2 may disclose a"b', 'adjusted-entropy:2 may disclose ""',
+    'adjusted-entropy:2 may disclose "a" b', "adjusted-entropy:2 may disclose \ud800",
+    "adjusted-entropy:2 may disclose a may disclose b", "at odds 2", "entropy:2 at odds 1.2",
+    "alpha:0.5 of flu at odds 1.2", "recursive:3,2 leaving out missing at odds 1.2",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["", *NO_FORM.split(), *NO_CLAUSE])
@@ -161,17 +120,13 @@ def test_a_text_that_is_no_criterion_is_refused_with_the_forms_there_are(text: s
     [
         *("distinct:0", "simple:0.99", "entropy:1/2", "entropy:-3", "recursive:0,2", "recursive:-1,2", "recursive:3,0"),
         *(
-            "alpha:0 of flu",
-            "alpha:1 of flu",
-            "beta-likeness:0",
-            "bayes-optimal:0.6,0.1",
-            "t-closeness:2",
+            "alpha:0 of flu", "alpha:1 of flu", "beta-likeness:0", "bayes-optimal:0.6,0.1", "t-closeness:2",
             "belief-difference:1",
         ),
         *("negative-disclosure:100 must protect flu", "pd-recursive:0,2 may disclose flu"),
         *("adjusted-entropy:0.5 may disclose flu", "functional:0,3", "functional:1,3", "functional:1/2,1"),
     ],
-)
+)  # fmt: skip
 def test_a_parameter_out_of_range_is_refused(text: str) -> None:
     with pytest.raises(CriterionError, match="needs"):
         parse_diversity(text)
@@ -185,7 +140,7 @@ def test_a_number_beyond_floating_point_is_refused_or_decided(text: str) -> None
     except CriterionError:
         return
     row = [3, 1, 1]
-    assert satisfies(diversity, np.array([row])).tolist() == [is_diverse(diversity, row)]
+    assert checks.satisfies(diversity, np.array([row])).tolist() == [is_diverse(diversity, row)]
     assert parse_diversity(str(diversity)) == diversity
 
 
@@ -199,7 +154,7 @@ UNINSTALLED = ["somebodys", "somebodys:3,x", "somebodys:4 at odds 2", "somebodys
 
 
 def claimed(text: str) -> MaxentDiversity:
-    claim = parse_claim({"criterion": "maxent-diversity", "diversity": text, "sensitive": "diagnosis"})
+    claim = checks.parse_claim({"criterion": "maxent-diversity", "diversity": text, "sensitive": "diagnosis"})
     assert isinstance(claim, MaxentDiversity)
     return claim
 
@@ -227,12 +182,12 @@ def test_what_cannot_be_told_as_it_stands_is_no_criterion(text: str) -> None:
 def test_a_bundle_that_claims_it_is_undecided_with_what_to_install(text: str, tmp_path: Path) -> None:
     of = claimed(text)
     others = tuple(claim for claim in release.claims if not isinstance(claim, MaxentDiversity))
-    Release(replace(release.published, claims=(*others, of, Register(of)))).write(tmp_path / "release")
+    Release(replace(release.published, claims=(*others, of, checks.Register(of)))).write(tmp_path / "release")
     verification = marginals.verify(tmp_path / "release")
     assert not verification.ok
     found = {check.criterion: check for check in verification.checks}
     for criterion in ("maxent-diversity", "register"):
-        assert found[criterion].verdict is Verdict.UNDECIDED
+        assert found[criterion].verdict is checks.Verdict.UNDECIDED
         assert "install" in found[criterion].note
     assert found["integrity"].holds
     assert found["k-link"].holds
@@ -242,14 +197,11 @@ def test_a_bundle_that_claims_it_is_undecided_with_what_to_install(text: str, tm
 
 
 FURTHER = {
-    "pd-recursive": ("2,2 may disclose a",),
-    "npd-recursive": ("3,50,2 must protect a",),
-    "negative-disclosure": ("40 must protect a",),
-    "adjusted-entropy": ("2 may disclose a",),
-    "alpha": ("1/2 of a",),
+    "pd-recursive": ("2,2 may disclose a",), "npd-recursive": ("3,50,2 must protect a",),
+    "negative-disclosure": ("40 must protect a",), "adjusted-entropy": ("2 may disclose a",), "alpha": ("1/2 of a",),
     "at-most": ("20 of a", "50 of a, b", "90 of a, b, c"),
     "odds": ("2,5", "3,10 may disclose a", "2,30 may disclose a, b", "1,0"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", EXAMPLES)

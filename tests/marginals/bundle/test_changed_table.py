@@ -68,8 +68,7 @@ def test_three_people_who_left_are_named(tmp_path: Path) -> None:
     assert change.parameters == {"k": 10, "earlier": str(first), "later": str(second)}
     assert told(change) == ({"job": "cook", "town": "Ulm"}, 31, 28)
     assert not verification.ok
-    result = run("verify", first, second, "--rule", "cms-11")
-    assert result.exit_code == 1
+    result = run("verify", first, second, "--rule", "cms-11", status=1)
     assert "job=cook, town=Ulm" in result.output
     rules = marginals.verify(first, second, rules=["cms-11"]).rules
     assert [rule.as_json()["release"] for rule in rules] == [str(first), str(second)], "each table has its answer"

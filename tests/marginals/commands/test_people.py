@@ -45,12 +45,10 @@ def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_
     visits = pd.read_csv(tmp_path / "visits.csv").value_counts("patient_id")
     counting = int(visits.clip(upper=MOST).sum())
     assert 300 < counting < 1000
-    published = run("publish", config, "--out", tmp_path / "out")
-    assert published.exit_code == 0
+    published = run("publish", config, "--out", tmp_path / "out", status=0)
     assert f" {1000 - counting} more rows" in published.stderr
     assert f"{counting} rows (at most {MOST} of a person)" in published.stdout
-    verified = run("verify", tmp_path / "out")
-    assert verified.exit_code == 0
+    verified = run("verify", tmp_path / "out", status=0)
     assert f"at most {MOST} rows each" in verified.stdout
     checks = json.loads(run("verify", tmp_path / "out", "--json").stdout)["checks"]
     assert min(check["worst"]["count"] for check in checks if check["criterion"].startswith("k-")) >= 5 * MOST
@@ -61,12 +59,10 @@ def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_
 
 def test_one_row_of_each_is_published_and_verified_as_people(config: Path, tmp_path: Path) -> None:
     changed(config, rows_per_person=ONE_ROW)
-    published = run("publish", config, "--out", tmp_path / "out")
-    assert published.exit_code == 0
+    published = run("publish", config, "--out", tmp_path / "out", status=0)
     assert " 700 more rows" in published.stderr
     assert " 300 people " in published.stdout
-    verified = run("verify", tmp_path / "out")
-    assert verified.exit_code == 0
+    verified = run("verify", tmp_path / "out", status=0)
     assert ("of people" in verified.stdout, "rows each" in verified.stdout) == (True, False)
     assert "people" in run("query", tmp_path / "out", "sex=f").stdout
     assert "of people" in run("attack", tmp_path / "out").stdout
@@ -77,8 +73,7 @@ def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
     command: str, config: Path, tmp_path: Path
 ) -> None:
     changed(config, person="", rows_per_person="")
-    result = run(command, config, *(["--out", tmp_path / "out"] if command == "publish" else []))
-    assert result.exit_code == 2
+    result = run(command, config, *(["--out", tmp_path / "out"] if command == "publish" else []), status=2)
     assert 'person = "patient_id" with one_row = "first"' in result.stderr
     assert not (tmp_path / "out").exists()
 
@@ -123,8 +118,7 @@ def test_no_warning_advises_to_leave_out_what_says_whose_rows_these_are(tmp_path
         '[data]\npath = "rows.csv"\nperson = ["hhid", "pid"]\nrows_per_person = 2\n'
         '[attributes.sex]\nrole = "quasi-identifier"\n[privacy]\nk_link = 3\n'
     )
-    published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert published.exit_code == 0
+    published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", status=0)
     assert "Dropped 300 of 900 rows with missing values: 300 lack pid." in published.stderr
     assert "Ignore that column" not in published.stderr + (tmp_path / "out-steward.html").read_text()
     assert "400 rows (at most 2 of a person)" in published.stdout

@@ -63,8 +63,7 @@ def config(tmp_path: Path) -> Path:
 
 def written(config: Path, *arguments: object) -> bytes:
     target = config.parent / "risk.html"
-    result = run(*["risk", config, *arguments, "--report", target, "--force"])
-    assert result.exit_code == 0, result.output
+    run(*["risk", config, *arguments, "--report", target, "--force"], status=0)
     return target.read_bytes()
 
 
@@ -231,6 +230,15 @@ def test_the_weights_of_a_level_are_from_the_least_to_the_most(worked: Path) -> 
     worked.write_text(changed)
     weights = Page(written(worked)).rows("Weights of values")[0]
     assert weights == ["town", "4 values: 0.6 first 1 character: 0.2\N{EN DASH}0.6 *: 0"]
+
+
+def test_weights_that_each_person_has_of_their_own_are_told(worked: Path) -> None:
+    PEOPLE[["id"]].assign(town=1.0, w=2.0).to_csv(worked.parent / "own.csv", index=False)
+    own = 'personal_weights = "own.csv"\nmissed = "w"\ninteractions = [{ attributes = ["town", "illness"], weight = "w" }]'
+    worked.write_text(WORKED.replace("rules =", f"{own}\nrules ="))
+    text = text_of(written(worked))
+    assert "The harm to a person who is not found is the person's own" in text
+    assert "the person's own, times the share" in text
 
 
 def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(config: Path) -> None:

@@ -14,21 +14,9 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
+import checks
 import marginals
-from checks import (
-    Algorithm,
-    CriterionError,
-    MaxentDiversity,
-    Requirements,
-    Simple,
-    Verdict,
-    by_join,
-    equivalence_classes,
-    maxent_diversity,
-    parse_diversity,
-    spelled,
-    spellings,
-)
+from checks import CriterionError, Requirements, Simple, Verdict, by_join, maxent_diversity, parse_diversity, spelled
 from command_line import run
 from marginals.example import table
 from models import Collection
@@ -75,7 +63,7 @@ def registered() -> Iterator[None]:
     marginals.register_diversity(TopTwo)
     yield
     marginals.unregister_diversity("top-two")
-    assert "top-two:share" not in spellings()
+    assert "top-two:share" not in checks.spellings()
 
 
 @pytest.fixture
@@ -88,8 +76,7 @@ def bundle(tmp_path: Path) -> Path:
         .replace('[attributes.town]\nrole = "quasi-identifier"\n', "")
     )
     config.write_text(text + '[base]\ntable = "none"\n')
-    result = run("publish", config, "--out", tmp_path / "release")
-    assert result.exit_code == 0, result.output
+    run("publish", config, "--out", tmp_path / "release", status=0)
     return tmp_path / "release"
 
 
@@ -125,7 +112,7 @@ def test_single_tables_and_attacks_know_it(bundle: Path) -> None:
     assert minimal
     for single in minimal:
         shown = table.domain.mask({**single.levels, "diagnosis": 0})
-        classes = equivalence_classes(table.cube.table(shown), "diagnosis").counts
+        classes = checks.equivalence_classes(table.cube.table(shown), "diagnosis").counts
         assert all(TopTwo(Fraction(95, 100)).decide(rows) for rows in classes.tolist())
     assert marginals.plain(marginals.attack(bundle))
 
@@ -139,7 +126,10 @@ def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
             found = maxent_diversity(*drawn, TopTwo(share))
         expected = by_join(tree, TopTwo(share)).verdict
-        assert (found.algorithms, found.verdict) == ((Algorithm.HULL,), expected) or expected is Verdict.UNDECIDED
+        assert (found.algorithms, found.verdict) == (
+            (checks.Algorithm.HULL,),
+            expected,
+        ) or expected is Verdict.UNDECIDED
 
 
 class Bounded(TopTwo):
@@ -154,7 +144,7 @@ def test_what_else_it_can_answer_it_is_asked() -> None:
     with pytest.raises(CriterionError, match="cannot be promised of people"):
         Requirements(("disease",), diversity=TopTwo(Fraction(1, 2)), rows_per_person=2)
     (claim,) = Requirements(("disease",), diversity=Bounded(Fraction(1, 2)), rows_per_person=2).claims
-    assert isinstance(claim, MaxentDiversity)
+    assert isinstance(claim, checks.MaxentDiversity)
     assert claim.class_diversity is not None
     assert claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1, 1])
     assert not claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1])

@@ -42,17 +42,6 @@ def named_in(label: str, values: set[str]) -> set[str]:
     return {part for part in re.split(", | and | or ", label) if part in values}
 
 
-def test_the_rest_of_a_group_is_not_left_unnamed() -> None:
-    """T is 11: a cook and others of 12 rows, where only what has 11 rows is named, would be 11 cooks and one other."""
-    frame = people(job={"clerk": 60, "smith": 50, "cook": 11, "juggler": 1}, sex={"F": 61, "M": 61})
-    table = marginals.read_table(
-        frame, {"job": Attribute("quasi-identifier", ladder="fitted"), "sex": "quasi-identifier"}, k=T
-    )
-    release = marginals.publish(table, RULE).release
-    assert one_way(release, "job") == {"clerk": 60, "smith": 50, "other job": 12}
-    assert release.verify().ok
-
-
 @pytest.mark.parametrize(
     ("values", "found"),
     [
@@ -170,8 +159,7 @@ def test_an_anonymized_table_has_the_names_of_the_level_that_it_shows(tmp_path: 
         frame = people(job=rows, sex={"F": 47, "M": 47})
         roles = {"job": 'quasi-identifier\nladder = "fitted"', "sex": "quasi-identifier"}
         config = write_release(tmp_path, frame, roles, f"[privacy]\nk_link = {k}\n")
-        printed = run("anonymize", config, "--out", tmp_path / f"{k}.csv")
-        assert printed.exit_code == 0, printed.output
+        run("anonymize", config, "--out", tmp_path / f"{k}.csv", status=0)
         written = pd.read_csv(tmp_path / f"{k}.csv")
         counts = written.groupby("job")["count"].sum().to_dict()
         for label, count in counts.items():
@@ -256,11 +244,13 @@ def test_the_second_release_of_a_series_keeps_the_names_of_the_first(tmp_path: P
 
 
 def test_labels_of_a_release_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """T is 11: were nuns named as cooks are, the rest of their group would be one juggler."""
     frame = people(job={"clerk": 60, "cook": 12, "nun": 11, "juggler": 1}, sex={"F": 42, "M": 42})
     table = marginals.read_table(
         frame, {"job": Attribute("quasi-identifier", ladder="fitted"), "sex": "quasi-identifier"}, k=T
     )
     written = marginals.publish(table, RULE).write(tmp_path / "out").release
+    assert one_way(written, "job") == {"clerk": 60, "cook": 12, "other job": 12}
     told = marginals.open_release(tmp_path / "out").published.labels
     assert told == written.published.labels
     assert {name: {*labels} for name, labels in told.items()} == {"job": {"other job"}}

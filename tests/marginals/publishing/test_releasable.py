@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import marginals
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, Verdict, parse_diversity
-from marginals import Attribute, InputError, NothingPublishableError, Policy
+from marginals import Attribute, NothingPublishableError, Policy
 from marginals.publishing.publishing import releasable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from small_release import contents
@@ -156,17 +156,6 @@ def test_public_labels_are_published_whole(tmp_path: Path) -> None:
         assert release.domain.hierarchy("town") == told
         assert marginals.open_release(tmp_path / labels).domain.hierarchy("town") == told
         assert release.verify().ok
-
-
-def test_labels_that_the_rows_decide_cannot_be_public() -> None:
-    for generalized in ({}, {"intervals": [5]}, {"prefixes": [1]}):
-        with pytest.raises(InputError, match='labels = "public"'):
-            Attribute("quasi-identifier", labels="public", **generalized)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="key labels"):
-        Attribute("quasi-identifier", TOWNS, labels="secret")
-    attributes = {"town": Attribute("quasi-identifier", TOWNS, labels="public"), "ill": "sensitive"}
-    with pytest.raises(InputError, match=r"'town'.*observed"):
-        marginals.read_table(pd.DataFrame({"town": ["oak"], "ill": ["flu"]}), attributes, domain="observed")
 
 
 def test_diversity_of_coarse_sensitive_values_is_judged_by_what_is_published(tmp_path: Path) -> None:

@@ -137,8 +137,7 @@ def test_rows_of_nobody_are_never_advised_to_count_without_the_column_of_people(
     command = with_config(rows, tmp_path, "min_cell = 3\nk_link = 3\ndiversity = 'none'")
     config = tmp_path / "release.toml"
     config.write_text(f'data.person = "id"\n{config.read_text()}')
-    result = run(*command)
-    assert result.exit_code == 0, result.stderr
+    result = run(*command, status=0)
     page = " ".join(" ".join(Page((tmp_path / "out-steward.html").read_bytes()).text).split())
     for told in (result.stderr, page):
         assert warned in told
@@ -152,16 +151,14 @@ def test_fewer_dropped_rows_than_a_count_may_have_are_warned_of(tmp_path: Path, 
     """A reader who knows how many rows there are computes how many were dropped; cms-11 speaks of excluded cases."""
     rows = pd.concat([*([frame] * 10), pd.DataFrame({"age": [""] * dropped, "sex": "Male", "diagnosis": "Flu"})])
     command = with_config(rows, tmp_path, "rules = 'cms-11'\ndiversity = 'distinct:2'")
-    result = run(*command)
-    assert result.exit_code == 0, result.stderr
+    result = run(*command, status=0)
     page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
     for told in (result.stderr, page):
         assert ("fewer than 11 rows are dropped" in told) == is_few
 
 
 def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(config: Path, tmp_path: Path) -> None:
-    result = run("publish", config, "--out", tmp_path / "out", "--json")
-    assert result.exit_code == 0, result.output
+    result = run("publish", config, "--out", tmp_path / "out", "--json", status=0)
     answer = json.loads(result.stdout)
     page = tmp_path / "out-steward.html"
     assert answer["steward"] == str(page)
@@ -185,8 +182,7 @@ def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(c
 def test_the_page_may_stand_elsewhere_but_in_no_release(config: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "out"
     for inside in (out / "page.html", out / "marginals" / "page.html"):
-        result = run("publish", config, "--out", out, "--steward", inside)
-        assert result.exit_code == 2
+        result = run("publish", config, "--out", out, "--steward", inside, status=2)
         assert "release" in result.stderr
         assert not out.parent.exists(), "refused before anything is made"
     assert run("publish", config, "--out", out, "--steward", tmp_path / "page.html").exit_code == 0
@@ -200,8 +196,7 @@ def test_the_page_may_stand_elsewhere_but_in_no_release(config: Path, tmp_path: 
 @pytest.mark.parametrize("there", [b"precious", b""])
 def test_another_file_is_left_alone(config: Path, tmp_path: Path, there: bytes) -> None:
     (tmp_path / "out-steward.html").write_bytes(there)
-    result = run("publish", config, "--out", tmp_path / "out")
-    assert result.exit_code == 2
+    result = run("publish", config, "--out", tmp_path / "out", status=2)
     assert "--steward FILE" in result.stderr
     assert (tmp_path / "out-steward.html").read_bytes() == there
     assert not (tmp_path / "out").exists()
@@ -234,8 +229,7 @@ def test_a_page_names_its_release_and_publish_says_where_another_one_stands_besi
 
     def is_of_another(config: Path) -> bool:
         """Whether publishing anew says that the page beside the release was of another one."""
-        printed = run("publish", config, "--out", out)
-        assert printed.exit_code == 0, printed.output
+        printed = run("publish", config, "--out", out, status=0)
         return "is not the page of the release" in printed.output
 
     assert not is_of_another(config)

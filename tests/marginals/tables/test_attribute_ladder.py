@@ -122,21 +122,6 @@ def test_decimals_and_dates_are_merged_from_their_bands_on():
     assert days.domain.hierarchy("column").labels[2][:3] == ("before 2020-04", "2020-04", "2020-05")
 
 
-def test_a_rare_missing_value_joins_the_smallest_group():
-    ages = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
-    table = read(ages, ["20"] * 9 + ["21"] * 5 + [""] * 2, 3)
-    assert table.domain.hierarchy("column").labels[1] == ("20", "21 or missing")
-    assert table.rows == 16
-
-
-def test_of_public_labels_all_may_be_named():
-    """Of a hierarchy that may have been made with the rows only where all could occur and no small count would follow."""
-    for labels, rows, name in (("public", 2, "b, c, d"), ("private", 2, "other north"), ("private", 3, "b, c, d")):
-        column = ["a"] * 9 + ["b", "c"] * rows + ["f"] * 9
-        towns = Attribute("quasi-identifier", hierarchy=TOWNS, ladder="fitted", labels=labels)
-        assert read(towns, column, 3).domain.hierarchy("column").labels[1][:2] == ("a", name)
-
-
 def test_a_ladder_of_people_begins_with_as_many_people():
     attributes = {"town": Attribute("quasi-identifier", ladder="fitted"), "ill": "sensitive"}
     frame = pd.DataFrame({"town": ["a"] * 30 + ["b"] * 6 + ["c"] * 12 + ["d"] * 3, "ill": ["no"] * 51})

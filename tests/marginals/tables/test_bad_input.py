@@ -320,8 +320,7 @@ def test_a_header_of_a_hundred_megabytes_is_not_parsed(tmp_path: Path, engine: s
 
 @every_engine
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [('31,f,"a, ""secret"""\n32,f, "secret"\n', 3), ('31,f, "secret, or ""not"""\n', 2)],
+    ("text", "line"), [('31,f,"a, ""secret"""\n32,f, "secret"\n', 3), ('31,f, "secret, or ""not"""\n', 2)]
 )
 def test_a_space_before_a_quote_is_refused_without_quoting_a_value(
     tmp_path: Path, text: str, line: int, engine: str

@@ -23,18 +23,14 @@ ROLES = {"age": "quasi-identifier", "wörk": "quasi-identifier"}
 TEXT = 'age;wörk\n31;Ärztin\n"32";"Maß; nehmen"\n33;20 €\n31;Ärztin\n'
 CELLS = {("31", "Ärztin"): 2, ("32", "Maß; nehmen"): 1, ("33", "20 €"): 1}
 ENCODED = {
-    "utf-8": ("auto", TEXT.encode()),
-    "utf-8 with mark": ("auto", codecs.BOM_UTF8 + TEXT.encode()),
+    "utf-8": ("auto", TEXT.encode()), "utf-8 with mark": ("auto", codecs.BOM_UTF8 + TEXT.encode()),
     "utf-16 little": ("auto", codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le")),
-    "utf-16 big": ("auto", codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be")),
-    "utf-32": ("auto", TEXT.encode("utf-32")),
+    "utf-16 big": ("auto", codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be")), "utf-32": ("auto", TEXT.encode("utf-32")),
     "utf-16 named": ("utf-16", TEXT.encode("utf-16")),
-    "utf-16-le named, with mark": ("utf-16-le", TEXT.encode("utf-16")),
-    "cp1252": ("cp1252", TEXT.encode("cp1252")),
-    "windows-1252": ("windows-1252", TEXT.encode("cp1252")),
-    "latin-9": ("iso-8859-15", TEXT.encode("iso-8859-15")),
+    "utf-16-le named, with mark": ("utf-16-le", TEXT.encode("utf-16")), "cp1252": ("cp1252", TEXT.encode("cp1252")),
+    "windows-1252": ("windows-1252", TEXT.encode("cp1252")), "latin-9": ("iso-8859-15", TEXT.encode("iso-8859-15")),
     "mac": ("mac_roman", TEXT.encode("mac_roman")),
-}
+}  # fmt: skip
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
@@ -72,13 +68,6 @@ def test_no_letter_is_lost_where_a_large_file_is_cut_into_pieces(encoding: str, 
     assert dict(table.counts.cells()) == {(text,): count for text, count in Counter(texts).items()}
 
 
-@pytest.mark.parametrize("engine", ["auto", "pandas", "duckdb"])
-def test_what_is_not_in_utf_8_is_refused_with_its_encoding(engine: str, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_bytes(TEXT.encode("cp1252"))
-    with pytest.raises(InputError, match=r'people\.csv is not in UTF-8; .*data\.encoding = "cp1252"'):
-        read_table(tmp_path / "people.csv", ROLES, engine=engine, separator=";")
-
-
 @pytest.mark.parametrize(("encoding", "content"), [("cp1252", b"age;w\xf6rk\n31;\x81\n"), ("utf-16", b"a\x00\n")])
 def test_a_wrong_name_is_refused(encoding: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes(content)
@@ -108,8 +97,7 @@ def test_init_guesses_the_encoding(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "towns.csv"
     for written, told in ((encoding, encoding), ("utf-8", "auto"), ("utf-8-sig", "auto"), ("utf-16", "auto")):
         path.write_bytes(text.encode(written))
-        result = run_init(path, "--rare", "1")
-        assert result.exit_code == 0, result.output
+        run_init(path, "--rare", "1", status=0)
         source = read_config(tmp_path / "release.toml").source
         assert (source.separator, source.encoding) == (";", told)
 
@@ -147,14 +135,12 @@ def test_every_engine_reads_the_same_and_notices_and_names_another_separator(
 
 @separators
 def test_init_finds_the_separator_and_what_it_writes_is_published(tmp_path: Path, separator: str) -> None:
-    result = run_init(separated(tmp_path, separator))
-    assert result.exit_code == 0, result.output
+    run_init(separated(tmp_path, separator), status=0)
     config = tmp_path / "release.toml"
     assert read_config(config).source.separator == separator
     assert ("separator" in config.read_text()) == (separator != ",")
     assert read_config(config).source.attributes.keys() == set(PEOPLE.columns)
-    result = run("publish", config, "--out", tmp_path / "release")
-    assert result.exit_code == 0, result.output
+    run("publish", config, "--out", tmp_path / "release", status=0)
 
 
 @pytest.mark.parametrize("engine", ["pandas", "duckdb"])
@@ -168,8 +154,7 @@ def test_what_is_disclosed_is_read_with_the_separator_too(tmp_path: Path, engine
     )
     out = tmp_path / "out.csv"
     for command in ("disclose", "risk"):
-        result = run(command, config, "--out", out, "--force")
-        assert result.exit_code == 0, result.output
+        run(command, config, "--out", out, "--force", status=0)
         assert len(pd.read_csv(out)) == (PEOPLE["work"] != "").sum()
 
 
@@ -217,8 +202,7 @@ def test_a_file_without_header_is_refused_and_nothing_of_its_first_record_told(
 ) -> None:
     path = tmp_path / "patients.csv"
     patients()[columns].to_csv(path, index=False, header=False)
-    result = run_init(path, "--json")
-    assert result.exit_code == 2
+    result = run_init(path, "--json", status=2)
     assert "patients.csv seems to have no header line" in result.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["patients.csv"]
     said = [result.output]
@@ -235,15 +219,13 @@ def test_a_file_without_header_is_refused_and_nothing_of_its_first_record_told(
 
 def test_two_columns_of_one_value_are_not_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("Secret,Secret,4\nx,y,5\n")
-    result = run_init(tmp_path / "t.csv")
-    assert result.exit_code == 2
+    result = run_init(tmp_path / "t.csv", status=2)
     assert "Secret" not in result.output
 
 
 def test_init_lists_a_column_without_a_name_as_the_config_writes_it(tmp_path: Path) -> None:
     patients().rename(columns={"age": ""}).to_csv(tmp_path / "patients.csv", index=False)
-    result = run_init(tmp_path / "patients.csv")
-    assert result.exit_code == 0, result.output
+    result = run_init(tmp_path / "patients.csv", status=0)
     assert 'quasi-identifier  "": ' in result.output
     assert '[attributes.""]' in (tmp_path / "release.toml").read_text()
 

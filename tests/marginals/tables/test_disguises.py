@@ -168,13 +168,8 @@ NAMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         as_text(lambda text: ',"'.join(text.replace(",nurse,", ",nurse,,").split(",nurse,", 2))),
         "line",
     ),
-    "a note below": (as_text(lambda text: text + "\nSource: survey of 2024\n"), "line"),
-    "a line too short": (as_text(lambda text: text.replace("\n", "\n1,2\n", 2)), "line"),
     "two header lines": (as_text(lambda text: ",".join(["", "person"] + [""] * 7) + "\n" + text), "header"),
-    "units below the header": (
-        as_text(lambda text: text.replace("\n", "\n,years,EUR,,,,,,\n", 1)),
-        "income",
-    ),
+    "units below the header": (as_text(lambda text: text.replace("\n", "\n,years,EUR,,,,,,\n", 1)), "income"),
 }
 
 

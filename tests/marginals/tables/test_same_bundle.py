@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import Attribute, Policy, Table, publish, read_hierarchy, read_table
+from marginals import Attribute, Policy, Table, publish, read_table
 from table_readers import WAYS, handed_over
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -82,29 +82,18 @@ def test_a_made_table(way: str, tmp_path: Path) -> None:
 
 
 TYPED = {
-    "whole": [37, 38, 37],
-    "float": [37.0, 38.0, 37.0],
-    "half": [0.5, 1e20, 0.5],
-    "narrow": np.array([0.1, 2, 0.1], dtype=np.float32),
-    "flag": [True, False, True],
+    "whole": [37, 38, 37], "float": [37.0, 38.0, 37.0], "half": [0.5, 1e20, 0.5],
+    "narrow": np.array([0.1, 2, 0.1], dtype=np.float32), "flag": [True, False, True],
     "day": pd.to_datetime(["2020-01-01", "2020-02-29", "2020-01-01"]),
     "time": pd.to_datetime(["2020-01-01 12:30", "2020-02-29 00:00", "2020-01-01 12:30"]),
     "zoned": pd.to_datetime(["2020-01-01 12:30+02:00", "2020-02-29 00:00+02:00", "2020-01-01 12:30+02:00"]),
-    "category": pd.Categorical(["b", "a", "b"]),
-    "text": ["037", "37.0", "037"],
-}
+    "category": pd.Categorical(["b", "a", "b"]), "text": ["037", "37.0", "037"],
+}  # fmt: skip
 TEXTS = {
-    "whole": {"37", "38"},
-    "float": {"37", "38"},
-    "half": {"0.5", "100000000000000000000"},
-    "narrow": {"0.1", "2"},
-    "flag": {"True", "False"},
-    "day": {"2020-01-01", "2020-02-29"},
-    "time": {"2020-01-01 12:30:00", "2020-02-29"},
-    "zoned": {"2020-01-01 12:30:00", "2020-02-29"},
-    "category": {"a", "b"},
-    "text": {"037", "37.0"},
-}
+    "whole": {"37", "38"}, "float": {"37", "38"}, "half": {"0.5", "100000000000000000000"}, "narrow": {"0.1", "2"},
+    "flag": {"True", "False"}, "day": {"2020-01-01", "2020-02-29"}, "time": {"2020-01-01 12:30:00", "2020-02-29"},
+    "zoned": {"2020-01-01 12:30:00", "2020-02-29"}, "category": {"a", "b"}, "text": {"037", "37.0"},
+}  # fmt: skip
 
 
 def texts_by(way: str, column: str) -> set[str]:
@@ -132,38 +121,3 @@ def test_values_of_every_type_have_one_text_and_null_and_nan_are_missing(way: st
         assert sorted(table.counts.counts.tolist()) == [1, 2]
         assert (table.rows, table.missing) == (3, missing)
         assert table.domain.hierarchy("w").labels[0] == ("a",)
-
-
-def adult_bundle(folder: Path, data: Path, source: object, engine: str) -> dict[str, bytes]:
-    attributes: dict[str, Attribute | str] = {
-        name: Attribute(
-            "quasi-identifier",
-            read_hierarchy(data / "adult" / "hierarchies" / f"{name}.csv"),
-            label_form="names" if name == "age" else "numbers",
-        )
-        for name in ("race", "sex", "age", "marital-status")
-    }
-    table = read_table(source, attributes | {"occupation": "sensitive"}, ["?", ""], domain="observed", engine=engine)
-    publish(table, Policy(k_link=6, k_combinatorial=6, diversity="entropy:6")).write(folder)
-    return bundle(folder)
-
-
-@pytest.fixture(scope="module")
-def adult(shared_data: Path) -> pd.DataFrame:
-    return pd.read_csv(shared_data / "adult" / "adult.csv", dtype=str, keep_default_na=False)
-
-
-@pytest.fixture(scope="module")
-def adult_by_pandas(
-    adult: pd.DataFrame, shared_data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, bytes]:
-    return adult_bundle(tmp_path_factory.mktemp("adult") / "out", shared_data, adult, "auto")
-
-
-@pytest.mark.data
-@ways
-def test_adult(
-    way: str, tmp_path: Path, shared_data: Path, adult: pd.DataFrame, adult_by_pandas: dict[str, bytes]
-) -> None:
-    source, engine = handed_over(adult, way, tmp_path)
-    assert adult_bundle(tmp_path / "out", shared_data, source, engine) == adult_by_pandas

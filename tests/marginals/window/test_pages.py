@@ -79,12 +79,6 @@ def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> N
         assert browser.window.file.text == before
 
 
-def test_without_a_sensitive_column_the_diversity_goes(browser: Browser) -> None:
-    browser.change("/table", "/table/roles", {"role:disease": "ignored"})
-    policy = browser.window.config().policy
-    assert (policy.diversity, policy.k_link) == (None, 5)
-
-
 def test_the_unit_is_written(browser: Browser) -> None:
     for keep, written in (("one", 1), ("rows", "any")):
         browser.post("/table/unit", {"person": "", "keep": keep})
@@ -165,12 +159,8 @@ def test_arrows_move_a_value_without_scripts(browser: Browser) -> None:
 
 def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
     changed = {
-        "k_link": "7",
-        "min_cell": "4",
-        "kind:disease": "recursive",
-        "number:disease": "3,2",
-        "rules": ["cms-11"],
-    }
+        "k_link": "7", "min_cell": "4", "kind:disease": "recursive", "number:disease": "3,2", "rules": ["cms-11"],
+    }  # fmt: skip
     page = browser.change("/policy", "/policy", changed)
     policy = browser.window.config().policy
     assert (policy.k_link, policy.min_cell, policy.diversity) == (7, 4, "recursive:3,2")

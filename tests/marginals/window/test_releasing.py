@@ -227,10 +227,9 @@ def test_a_release_with_a_name_with_a_space_and_one_of_a_ledger(browser: Browser
     assert "no key" in problem_of(browser.publish(sign="yes"))
     assert PUBLISHED in browser.publish(out="my release")
     folder = browser.window.project.folder
-    ran = marginals_command(
-        "publish", browser.window.file.path, "--out", folder / "noted", "--ledger", folder / "ledger"
+    marginals_command(
+        "publish", browser.window.file.path, "--out", folder / "noted", "--ledger", folder / "ledger", status=0
     )
-    assert ran.returncode == 0, ran.stderr
     assert "a ledger (ledger)" in problem_of(browser.change("/publish", "/publish", {"looked": "yes"}))
     browser.post("/publish/attack", {"release": "my release"})
     page = browser.until("/publish", "<h2>What readers can conclude</h2>")

@@ -10,25 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, joint_array, lifted
-from models import (
-    Basis,
-    Domain,
-    Hierarchy,
-    InteractionGraph,
-    JunctionTree,
-    Margin,
-    NotDecomposableError,
-    basis_of,
-)
+from models import Basis, Domain, Hierarchy, InteractionGraph, JunctionTree, Margin, NotDecomposableError, basis_of
 from models.graphs.basis import NOT_ASKED, Distinction, Kind, bases_of_pairs
 from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
-from strategies import (
-    SHAPE_DOMAIN,
-    SHAPES,
-    decomposable_collections,
-    domains,
-)
+from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, domains
 
 
 def over_base_cells(q, domain, mask):

@@ -11,18 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import models
 from brute_force import lifted
-from models import (
-    Domain,
-    DomainMismatchError,
-    Hierarchy,
-    HierarchyError,
-    Margin,
-    MarginalsError,
-    partitions_in_order,
-    partitions_in_tree,
-    vertices_of,
-)
+from models import Domain, DomainMismatchError, Hierarchy, HierarchyError, Margin, MarginalsError, vertices_of
 from strategies import coarser_margins, domains, hierarchies, margins
 
 SECRET = "unspeakable"
@@ -58,23 +49,6 @@ def test_codes_have_the_smallest_dtype_that_holds_them(size, dtype):
         hierarchy.lift(0, 1)[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([], "at least one row"),
-        ([(SECRET,)], "row 1 has 1 column"),
-        ([("x", "g", "*"), (SECRET, "*")], "row 2 has 2 columns where row 1 has 3"),
-        ([("x", "*"), (SECRET, "x")], r"row 2 does not end in \*"),
-        ([(SECRET, "*"), ("x", "*"), (SECRET, "*")], "row 3 repeats"),
-        ([("x", "g", "h", "*"), ("y", "i", "j", "*"), (SECRET, "g", "j", "*")], r"row 3 is not nested: .* level 1 "),
-    ],
-)
-def test_bad_rows_are_refused_by_number_and_never_quoted(rows, message):
-    with pytest.raises(HierarchyError, match=message) as refused:
-        Hierarchy.from_rows(rows)
-    assert SECRET not in str(refused.value)
-
-
 @given(hierarchies(max_levels=3), st.data())
 def test_a_row_moved_to_another_branch_breaks_the_nesting_and_is_named(hierarchy, data):
     """Rows are nested exactly when each label of a level comes with one label of the next."""
@@ -88,26 +62,6 @@ def test_a_row_moved_to_another_branch_breaks_the_nesting_and_is_named(hierarchy
     else:
         with pytest.raises(HierarchyError, match=r"row \d+ is not nested"):
             Hierarchy.from_rows(rows)
-
-
-@pytest.mark.parametrize(
-    ("labels", "parents", "message"),
-    [
-        ((("x", "y"),), (), r"last level that is all '\*'"),
-        ((("x", "y"), ("z",)), ((0, 0),), r"last level that is all '\*'"),
-        ((("x", "y"), ("*",)), (), "2 levels need 1 parent maps, got 0"),
-        (((SECRET, SECRET), ("*",)), ((0, 0),), "level 0 names a value twice"),
-        (((SECRET, "y"), ("*",)), ((0,),), "level 0 do not cover those of level 1"),
-        (((SECRET, "y"), ("*",)), ((0, 1),), "level 0 do not cover those of level 1"),
-        (((SECRET, "y"), ("g", "h"), ("*",)), ((1, 1), (0, 0)), "level 0 do not cover those of level 1"),
-    ],
-)
-def test_levels_that_do_not_nest_are_refused(labels, parents, message):
-    with pytest.raises(HierarchyError, match=message) as refused:
-        Hierarchy(labels, parents)
-    assert SECRET not in str(refused.value)
-    assert issubclass(HierarchyError, ValueError)
-    assert issubclass(HierarchyError, MarginalsError)
 
 
 @pytest.mark.parametrize(("fine", "coarse"), [(1, 0), (-1, 1), (0, 3)])
@@ -136,27 +90,41 @@ def decimal_intervals(values, widths):
 
 
 @pytest.mark.parametrize(
-    ("make", "values", "steps", "message"),
+    ("make", "given", "message"),
     [
-        *((Hierarchy.from_prefixes, [SECRET], lengths, "positive and fall") for lengths in ([0], [-1], [3, 3], [2, 4])),
+        (Hierarchy.from_rows, [[]], "at least one row"),
+        (Hierarchy.from_rows, [[(SECRET,)]], "row 1 has 1 column"),
+        (Hierarchy.from_rows, [[("x", "g", "*"), (SECRET, "*")]], "row 2 has 2 columns where row 1 has 3"),
+        (Hierarchy.from_rows, [[("x", "*"), (SECRET, "x")]], r"row 2 does not end in \*"),
+        (Hierarchy.from_rows, [[(SECRET, "*"), ("x", "*"), (SECRET, "*")]], "row 3 repeats"),
+        (Hierarchy.from_rows, [[("x", "g", "h", "*"), ("y", "i", "j", "*"), (SECRET, "g", "j", "*")]],
+         r"row 3 is not nested: .* level 1 "),
+        (Hierarchy, [(("x", "y"),), ()], r"last level that is all '\*'"),
+        (Hierarchy, [(("x", "y"), ("z",)), ((0, 0),)], r"last level that is all '\*'"),
+        (Hierarchy, [(("x", "y"), ("*",)), ()], "2 levels need 1 parent maps, got 0"),
+        (Hierarchy, [((SECRET, SECRET), ("*",)), ((0, 0),)], "level 0 names a value twice"),
+        (Hierarchy, [((SECRET, "y"), ("*",)), ((0,),)], "level 0 do not cover those of level 1"),
+        (Hierarchy, [((SECRET, "y"), ("*",)), ((0, 1),)], "level 0 do not cover those of level 1"),
+        (Hierarchy, [((SECRET, "y"), ("g", "h"), ("*",)), ((1, 1), (0, 0))], "level 0 do not cover those of level 1"),
+        *((Hierarchy.from_prefixes, [[SECRET], own], "positive and fall") for own in ([0], [-1], [3, 3], [2, 4])),
         *(
-            (make, ["3"], widths, "proper multiple")
+            (make, [["3"], widths], "proper multiple")
             for make in (intervals, decimal_intervals)
             for widths in ([0], [-5], [5, 7], [5, 5], [10, 5], [5, 0], [5, -5], [5, 10, 0])
         ),
-        (decimal_intervals, ["1"], ["0.5", "0.7"], "proper multiple"),
-        (intervals, ["3"], [], "one width"),
-        (intervals, [], [5], "one value"),
-        (decimal_intervals, [], [1], "one value"),
-        (decimal_intervals, ["1"], [], "one width"),
-        (decimal_intervals, ["inf"], [1], "infinity"),
-        (lambda values, _: Hierarchy.flat(values), [1, 2], (), "labels of level 0 must be texts"),
+        (decimal_intervals, [["1"], ["0.5", "0.7"]], "proper multiple"),
+        (intervals, [["3"], []], "one width"), (intervals, [[], [5]], "one value"),
+        (decimal_intervals, [[], [1]], "one value"), (decimal_intervals, [["1"], []], "one width"),
+        (decimal_intervals, [["inf"], [1]], "infinity"),
+        (Hierarchy.flat, [[1, 2]], "labels of level 0 must be texts"),
     ],
-)
-def test_steps_and_values_that_make_no_hierarchy_are_refused(make, values, steps, message):
+)  # fmt: skip
+def test_what_makes_no_hierarchy_is_refused_by_number_and_never_quoted(make, given, message):
     with pytest.raises(HierarchyError, match=message) as refused:
-        make(values, steps)
+        make(*given)
     assert SECRET not in str(refused.value)
+    assert issubclass(HierarchyError, ValueError)
+    assert issubclass(HierarchyError, MarginalsError)
 
 
 @pytest.mark.parametrize(
@@ -541,7 +509,7 @@ def stretched(apart, counts):
 def test_in_an_order_the_smallest_group_joins_its_smaller_neighbour(counts, sizes, data):
     apart = data.draw(st.none() | st.just(len(counts) - 1))
     expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, counts), apart)
-    found = partitions_in_order(np.array(counts), sizes, apart)
+    found = models.partitions_in_order(np.array(counts), sizes, apart)
     assert list(map(as_sets, found)) == list(expected)
 
 
@@ -591,7 +559,9 @@ def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with
         )
 
     expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups, missing=missing))
-    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles if with_profiles else None, missing))
+    found = list(
+        models.partitions_in_tree(np.array(counts), paths, sizes, profiles if with_profiles else None, missing)
+    )
     with_rows = {value for value, count in enumerate(counts) if count}
     for partition, sets in zip(found, expected, strict=True):
         assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}
