@@ -329,26 +329,35 @@ STEMS = "geo,count\nDE,712\nDE1,412\nDE11,125\nDE12,*\nDE2,300\nDE21,97\nDE22,20
 @pytest.mark.parametrize(
     ("text", "code", "keys"),
     [
-        (two_way(",{},7", "region,sex,freq,grade,points").replace("u,7", "s,8").replace("*", "2"), "column",
-         {"points"}),
+        (
+            two_way(",{},7", "region,sex,freq,grade,points").replace("u,7", "s,8").replace("*", "2"),
+            "column",
+            {"points"},
+        ),
         (WITHHELD, "revealed", {"hidden"}),
         ("region,count,raw\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "revealed", {"raw"}),
         ("region,count,freq\nA,*,2\nB,19,19\nC,10,10\nD,13,13\n", "revealed", {"freq"}),
         ("area,deaths,rate\nUlm,*,3.1\nLinz,9,9.2\nGraz,12,12.0\n", "column", {"rate"}),
-        ("area,freq,rounded,difference\nA,11,12,1\nB,2,3,1\nC,7,6,-1\nD,5,6,1\n", "column",
-         {"rounded", "difference"}),
-        (NESTED, "nested", {"state"}), (two_way().replace("*", "suppr."), "marker", {"suppr."}),
-        *((two_way().replace("*", mark), "marker", {mark})
-          for mark in ("-", "z", "[z]", "n/a", "9999999", "(2)", "2 p")),
-        ("area,f,m\nUlm,12 e,31\nLinz,9,8\nGraz,11,14\n", "marker", {"12 e"}), (FLAT, "label", {"South"}),
+        ("area,freq,rounded,difference\nA,11,12,1\nB,2,3,1\nC,7,6,-1\nD,5,6,1\n", "column", {"rounded", "difference"}),
+        (NESTED, "nested", {"state"}),
+        (two_way().replace("*", "suppr."), "marker", {"suppr."}),
+        *(
+            (two_way().replace("*", mark), "marker", {mark})
+            for mark in ("-", "z", "[z]", "n/a", "9999999", "(2)", "2 p")
+        ),
+        ("area,f,m\nUlm,12 e,31\nLinz,9,8\nGraz,11,14\n", "marker", {"12 e"}),
+        (FLAT, "label", {"South"}),
         (STEMS.replace("712", "*"), "label", {"DE"}),
         ("area,count\nWien,100\nGraz,40\nLinz,*\nSteyr,12\nAustria,160\n", "no-total", {""}),
         ("group,count\nWhite,500\nBlack,31\nOther,*\nUnknown,*\n", "no-total", {""}),
-        ("kind,count\nFood,*\nTextiles,61\nGoods total,99\nHotels,21\nBanks,33\nServices total,54\nBoth kinds,153\n",
-         "label", {"Goods total", "Services total"}),
+        (
+            "kind,count\nFood,*\nTextiles,61\nGoods total,99\nHotels,21\nBanks,33\nServices total,54\nBoth kinds,153\n",
+            "label",
+            {"Goods total", "Services total"},
+        ),
         (ROUNDED, "rounding", {""}),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_understood_is_said_and_leaves_no_all_clear(
     tmp_path: Path, text: str, code: str, keys: set[str]
 ) -> None:

@@ -28,20 +28,36 @@ SEED = 20261128
 Texts = dict[str, str]
 
 CRITERIA = (
-    "distinct:2", "simple:1.5", "entropy:1.8", "recursive:3,2", "functional:0.8,3",
-    "pd-recursive:3,2 may disclose cold", "negative-disclosure:5 must protect gout",
-    "npd-recursive:3,2,2 may disclose cold must protect flu", "adjusted-entropy:1.8 may disclose cold",
-    "alpha:0.6 of flu", "t-closeness:0.35", "beta-likeness:1.5", "bayes-optimal:0.3,0.7", "belief-difference:0.4",
-)  # fmt: skip
+    "distinct:2",
+    "simple:1.5",
+    "entropy:1.8",
+    "recursive:3,2",
+    "functional:0.8,3",
+    "pd-recursive:3,2 may disclose cold",
+    "negative-disclosure:5 must protect gout",
+    "npd-recursive:3,2,2 may disclose cold must protect flu",
+    "adjusted-entropy:1.8 may disclose cold",
+    "alpha:0.6 of flu",
+    "t-closeness:0.35",
+    "beta-likeness:1.5",
+    "bayes-optimal:0.3,0.7",
+    "belief-difference:0.4",
+)
 FURTHER = 'max_sensitive_margins = 1\nfurther_tables = "pairs"'
 DEMANDS = ("", "k_combinatorial = 3", "min_cell = 3", "register = true", 'rules = ["tre-10"]', "min_published_cell = 2")
 SEARCHES = (
-    "", 'strategy = "forward"\nobjective = "kl"', FURTHER, 'strategy = "forward"\nobjective = "bic"',
-    'strategy = "backward"\nobjective = "corrected:1"', 'strategy = "local"\nobjective = "aic"\nmax_attributes = 3',
-    'strategy = "both"\nmax_attributes = 2', 'strategy = "forward"\nseed = 3',
-    'strategy = "forward"\n[base]\ntable = "best"', 'strategy = "forward"\n[base]\ntable = "none"',
+    "",
+    'strategy = "forward"\nobjective = "kl"',
+    FURTHER,
+    'strategy = "forward"\nobjective = "bic"',
+    'strategy = "backward"\nobjective = "corrected:1"',
+    'strategy = "local"\nobjective = "aic"\nmax_attributes = 3',
+    'strategy = "both"\nmax_attributes = 2',
+    'strategy = "forward"\nseed = 3',
+    'strategy = "forward"\n[base]\ntable = "best"',
+    'strategy = "forward"\n[base]\ntable = "none"',
     'strategy = "forward"\n[[search.wanted]]\nattributes = ["illness", "age0"]',
-)  # fmt: skip
+)
 CHECKS = ("k-link=3", "k-combinatorial=3", "min-cell=2", "min-published-cell=2", "register=distinct:2")
 
 
@@ -474,11 +490,14 @@ def list_items() -> dict[str, Item]:
     adult: dict[str, Item] = {ADULT: publish_adult} if data_folder().is_dir() else {}
     tables = [number for number in range(158) if number not in TOO_LONG]
     return {
-        **adult, "search demo": publish_demo, "search hospital": publish_hospital,
+        **adult,
+        "search demo": publish_demo,
+        "search hospital": publish_hospital,
         **{f"search ledger-{n}": partial(publish_changes, n) for n in range(4)},
         **{f"search table-{n:03}": partial(publish_table, n) for n in tables},
         **{f"search model-{n}": partial(select_model, n) for n in range(8)},
         **{f"fixed table-{n:02}": partial(look_at_table, n) for n in range(20)},
         **{f"fixed audit-{n:02}": partial(audit_tables, n) for n in range(30)},
-        **{f"fixed collection-{n:02}": partial(publish_collection, n) for n in range(52)}, "fixed help": ask_for_help,
-    }  # fmt: skip
+        **{f"fixed collection-{n:02}": partial(publish_collection, n) for n in range(52)},
+        "fixed help": ask_for_help,
+    }

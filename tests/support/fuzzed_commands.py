@@ -41,16 +41,23 @@ PLACES = ["out", "out/deep/er", "people.csv", "release.toml", "release", "town.c
 """Paths that options are given. What is written there is in the folder, or is no file."""
 
 USUAL: dict[str, list[str]] = {
-    "init": ["init", "TABLE", "-o", "out.toml"], "assess": ["assess", "release.toml"],
-    "risk": ["risk", "release.toml"], "anonymize": ["anonymize", "release.toml"],
+    "init": ["init", "TABLE", "-o", "out.toml"],
+    "assess": ["assess", "release.toml"],
+    "risk": ["risk", "release.toml"],
+    "anonymize": ["anonymize", "release.toml"],
     "publish": ["publish", "release.toml", "--out", "out"],
-    "disclose": ["disclose", "release.toml", "--out", "out.csv"], "verify": ["verify", "release"],
-    "attack": ["attack", "release"], "report": ["verify", "release", "--report", "out.html"],
-    "ledger": ["ledger", "books"], "query": ["query", "release", "sex=f"],
-    "sample": ["sample", "release", "-n", "5", "-o", "out.csv"], "audit": ["audit", "release/marginals/TABLES"],
-    "verify two": ["verify", "release", "whole"], "risk of": ["risk", "release.toml", "release"],
+    "disclose": ["disclose", "release.toml", "--out", "out.csv"],
+    "verify": ["verify", "release"],
+    "attack": ["attack", "release"],
+    "report": ["verify", "release", "--report", "out.html"],
+    "ledger": ["ledger", "books"],
+    "query": ["query", "release", "sex=f"],
+    "sample": ["sample", "release", "-n", "5", "-o", "out.csv"],
+    "audit": ["audit", "release/marginals/TABLES"],
+    "verify two": ["verify", "release", "whole"],
+    "risk of": ["risk", "release.toml", "release"],
     "publish over": ["publish", "release.toml", "--out", "release"],
-}  # fmt: skip
+}
 
 
 def canaries(rng: random.Random, size: int) -> list[list[str]]:

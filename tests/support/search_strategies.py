@@ -113,9 +113,13 @@ def problems_of(dice: Dice, cube: DataCube, constraint: Constraint) -> Problem:
     start = dice.one_of([c for c in allowed if is_finer(c, kept)]) if dice.yes() else None
     none = PenalizedDivergence()
     prices = [
-        none, none, bic(cube.total), PenalizedDivergence(1 / cube.total), PenalizedDivergence(0.001),
+        none,
+        none,
+        bic(cube.total),
+        PenalizedDivergence(1 / cube.total),
+        PenalizedDivergence(0.001),
         PenalizedDivergence(0.05),
-    ]  # fmt: skip
+    ]
     return Problem(
         cube,
         constraint,

@@ -190,9 +190,12 @@ def cyclic_cores(dice: Dice) -> tuple[Core, tuple[Mask, ...]]:
 
 
 SHAPES = {
-    "empty": [], "singleton": [{"a": 0}], "everything": [{"a": 0, "b": 0, "c": 0, "d": 0}],
+    "empty": [],
+    "singleton": [{"a": 0}],
+    "everything": [{"a": 0, "b": 0, "c": 0, "d": 0}],
     "everything, generalized": [{"a": 1, "b": 0, "c": 1, "d": 0}],
-    "independent": [{"a": 0}, {"b": 0}, {"c": 0}, {"d": 0}], "disconnected": [{"a": 0, "b": 0}, {"c": 1, "d": 0}],
+    "independent": [{"a": 0}, {"b": 0}, {"c": 0}, {"d": 0}],
+    "disconnected": [{"a": 0, "b": 0}, {"c": 1, "d": 0}],
     "chain": [{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"c": 0, "d": 0}],
     "star": [{"a": 0, "b": 0}, {"a": 0, "c": 0}, {"a": 0, "d": 0}],
     "star through a generalized value": [{"a": 0, "b": 0}, {"a": 1, "c": 0}, {"a": 1, "d": 0}],
@@ -203,12 +206,15 @@ SHAPES = {
     "triangle without its clique": [{"a": 0, "b": 0}, {"b": 0, "c": 0}, {"a": 0, "c": 0}],
     "two refinements apart": [{"a": 0, "c": 1}, {"a": 1, "c": 0}, {"a": 1, "d": 0}],
     "one clique from three levels": [{"a": 0, "b": 0}, {"a": 0, "c": 1}, {"b": 0, "c": 1}],
-}  # fmt: skip
+}
 """Margins over `SHAPE_DOMAIN` in every shape that a generating class can have."""
 
 NOT_DECOMPOSABLE = {
-    "cycle", "cycle through generalized values", "triangle without its clique", "one clique from three levels",
-}  # fmt: skip
+    "cycle",
+    "cycle through generalized values",
+    "triangle without its clique",
+    "one clique from three levels",
+}
 """The shapes that have a chordless cycle, or a clique that no margin holds."""
 
 SHAPE_DOMAIN = Domain.of(

@@ -54,9 +54,14 @@ CELL = 2 * 128
 """Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
 
 LIMITS = {
-    **dict.fromkeys(["_MOST_IN_LIST", "_MOST_IN_ENUM", "_MOST_PARTS"], frames), "LARGE": engines, "_CHUNK": files,
-    "MOST_UNPACKED": workbook, "MOST_CELLS": workbook, "MOST_TEXT": workbook, "MOST_STRINGS": workbook,
-}  # fmt: skip
+    **dict.fromkeys(["_MOST_IN_LIST", "_MOST_IN_ENUM", "_MOST_PARTS"], frames),
+    "LARGE": engines,
+    "_CHUNK": files,
+    "MOST_UNPACKED": workbook,
+    "MOST_CELLS": workbook,
+    "MOST_TEXT": workbook,
+    "MOST_STRINGS": workbook,
+}
 """Sizes from which files are read otherwise or refused, with the modules that hold them."""
 
 

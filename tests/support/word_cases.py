@@ -9,9 +9,17 @@ import word_window
 from words import Case, Stage
 
 PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
-    "releases": word_releases.releases, "criteria": word_releases.criteria, "analyses": word_commands.analyses,
-    "single tables": word_commands.single_tables, "ledgers": word_commands.ledgers, "audits": word_commands.audits,
-    "demos": word_commands.demos, "window": word_window.window, "configs": word_refusals.configs,
-    "tables": word_refusals.tables, "expressions": word_refusals.expressions, "bundles": word_refusals.bundles,
-}  # fmt: skip
+    "releases": word_releases.releases,
+    "criteria": word_releases.criteria,
+    "analyses": word_commands.analyses,
+    "single tables": word_commands.single_tables,
+    "ledgers": word_commands.ledgers,
+    "audits": word_commands.audits,
+    "demos": word_commands.demos,
+    "window": word_window.window,
+    "configs": word_refusals.configs,
+    "tables": word_refusals.tables,
+    "expressions": word_refusals.expressions,
+    "bundles": word_refusals.bundles,
+}
 """The parts by their names, in the order of the files."""

@@ -131,9 +131,12 @@ def edit_count(count: str) -> Callable[[bytes], bytes]:
 
 
 MARGINALS: list[tuple[str, Callable[[bytes], bytes]]] = [
-    ("empty", lambda _: b""), ("header alone", lambda c: c.splitlines(keepends=True)[0]),
-    ("byte order mark", lambda c: b"\xef\xbb\xbf" + c), ("UTF-16", lambda c: c.decode().encode("utf-16")),
-    ("Latin-1", lambda c: c.replace(b"flu", b"fl\xfc")), ("NUL", lambda c: c.replace(b"flu", b"fl\0")),
+    ("empty", lambda _: b""),
+    ("header alone", lambda c: c.splitlines(keepends=True)[0]),
+    ("byte order mark", lambda c: b"\xef\xbb\xbf" + c),
+    ("UTF-16", lambda c: c.decode().encode("utf-16")),
+    ("Latin-1", lambda c: c.replace(b"flu", b"fl\xfc")),
+    ("NUL", lambda c: c.replace(b"flu", b"fl\0")),
     ("an open quote", lambda c: c.replace(b"flu", b'"flu', 1)),
     ("text after a quote", lambda c: c.replace(b"flu", b'"flu"x', 1)),
     ("a field of a megabyte", lambda c: c.replace(b"flu", b"f" * 1_000_000, 1)),
@@ -146,21 +149,24 @@ MARGINALS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("rows twice", lambda c: c + b"".join(c.splitlines(keepends=True)[1:])),
     ("rows left out", lambda c: b"".join(c.splitlines(keepends=True)[:-1])),
     ("random bytes", lambda _: bytes(range(256)) * 100),
-]  # fmt: skip
+]
 
 HIERARCHIES: list[tuple[str, Callable[[bytes], bytes]]] = [
-    ("empty", lambda _: b""), ("header alone", lambda c: c.splitlines(keepends=True)[0]),
-    ("one level", lambda _: b"level0\n*\n"), ("a level left out", lambda c: c.replace(b"level1", b"level2")),
+    ("empty", lambda _: b""),
+    ("header alone", lambda c: c.splitlines(keepends=True)[0]),
+    ("one level", lambda _: b"level0\n*\n"),
+    ("a level left out", lambda c: c.replace(b"level1", b"level2")),
     ("a value missing", lambda c: b"".join(line for line in c.splitlines(keepends=True) if b"flu" not in line)),
-    ("a value twice", lambda c: c + c.splitlines(keepends=True)[1]), ("not closed", lambda c: c.replace(b"*", b"+")),
+    ("a value twice", lambda c: c + c.splitlines(keepends=True)[1]),
+    ("not closed", lambda c: c.replace(b"*", b"+")),
     ("not nested", lambda _: b"level0,level1,level2\nflu,a,*\ncold,a,*\nx,b,*\ny,b,+\n"),
     ("nested otherwise", lambda _: b"level0,level1,level2,level3\nflu,a,c,*\ncold,a,d,*\n"),
     ("cyclic", lambda _: b"level0,level1,level2\nflu,cold,*\ncold,flu,*\nflu,*,*\n"),
-    ("ragged", lambda c: c + b"x\n"), ("byte order mark", lambda c: b"\xef\xbb\xbf" + c),
+    ("ragged", lambda c: c + b"x\n"),
+    ("byte order mark", lambda c: b"\xef\xbb\xbf" + c),
     ("not UTF-8", lambda c: c + b"\xff,*\n"),
-    ("a thousand levels",
-     lambda _: ",".join(f"level{i}" for i in range(1000)).encode() + b"\n" + b"*," * 999 + b"*\n"),
-]  # fmt: skip
+    ("a thousand levels", lambda _: ",".join(f"level{i}" for i in range(1000)).encode() + b"\n" + b"*," * 999 + b"*\n"),
+]
 
 DESCRIPTORS: list[tuple[str, Callable[[str], str | bytes]]] = [
     ("nothing", lambda _: ""), ("a number", lambda _: "1"), ("cut off", lambda t: t[: len(t) // 2]),

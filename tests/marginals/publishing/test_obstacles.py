@@ -38,9 +38,12 @@ def people() -> pd.DataFrame:
 
 
 ATTRIBUTES = {
-    "famsize": "quasi-identifier", "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
-    "town": "quasi-identifier", "name": "quasi-identifier", "ill": "sensitive",
-}  # fmt: skip
+    "famsize": "quasi-identifier",
+    "age": Attribute("quasi-identifier", intervals=[5, 10, 20]),
+    "town": "quasi-identifier",
+    "name": "quasi-identifier",
+    "ill": "sensitive",
+}
 
 
 @pytest.fixture(scope="module")
@@ -66,17 +69,25 @@ def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(
 @pytest.mark.parametrize(
     ("policy", "said", "smallest"),
     [
-        (Policy(k_link=K, base="none", must_publish=[{"town": 0, "age": 1}], diversity="none"),
-         ["{ town = 0, age = 1 }", "k_link = 10: 1 of 41 classes", "the smallest few;", "{ age = 1, town = 1 }"],
-         "age=60-64, town=(a value of few rows); few rows."),
-        (Policy(k_link=K, base={"age": 0, "famsize": 0}, diversity="distinct:2"), ["{ age = 0, famsize = 1 }"],
-         "famsize=2, age=0; few rows."),
+        (
+            Policy(k_link=K, base="none", must_publish=[{"town": 0, "age": 1}], diversity="none"),
+            ["{ town = 0, age = 1 }", "k_link = 10: 1 of 41 classes", "the smallest few;", "{ age = 1, town = 1 }"],
+            "age=60-64, town=(a value of few rows); few rows.",
+        ),
+        (
+            Policy(k_link=K, base={"age": 0, "famsize": 0}, diversity="distinct:2"),
+            ["{ age = 0, famsize = 1 }"],
+            "famsize=2, age=0; few rows.",
+        ),
         (Policy(k_link=K, diversity="entropy:3"), ['diversity = "entropy:3" fails for ill', "2.4"], ""),
         (Policy(k_link=K, k_combinatorial=3000, diversity="none"), ["k_combinatorial = 3000", "2,000 rows"], ""),
-        (Policy(k_link=K, max_cells=1, base="none", diversity="none"),
-         ["age: a margin of more than 1 cells", "town: 1 of its 3 values"], ""),
+        (
+            Policy(k_link=K, max_cells=1, base="none", diversity="none"),
+            ["age: a margin of more than 1 cells", "town: 1 of its 3 values"],
+            "",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_policy_that_nothing_satisfies_tells_which_demand_and_by_how_much(
     table: marginals.Table, policy: Policy, said: list[str], smallest: str
 ) -> None:
