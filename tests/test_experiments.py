@@ -13,9 +13,14 @@ import forked
 from project import ROOT
 
 SCRIPTS = (
-    "sweep_tz09", "eligible_tz11", "l_diversity_mkgv07", "injecting_utility_kg06", "disclosure_risk_lsfb09",
-    "ladders_by_hand", "reasons",
-)  # fmt: skip
+    "sweep_tz09",
+    "eligible_tz11",
+    "l_diversity_mkgv07",
+    "injecting_utility_kg06",
+    "disclosure_risk_lsfb09",
+    "ladders_by_hand",
+    "reasons",
+)
 
 SCRIPT = """
 import os, runpy, sys

@@ -14,8 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checks
-from checks import CriterionError, Distinct, Diversity, Entropy, Functional, Recursive, Simple, equivalence_classes
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    DontCareEntropy,
+    Entropy,
+    EquivalenceClasses,
+    Finding,
+    Functional,
+    Induction,
+    Recursive,
+    Simple,
+    WorstClass,
+    equivalence_classes,
+)
 from checks.classes import (
     AffectedClasses,
     assess,
@@ -54,9 +67,7 @@ from strategies import coarser_margins, hierarchies
 
 criteria: st.SearchStrategy[Diversity] = diversities(4) | st.one_of(
     st.builds(Functional, st.fractions(Fraction(1, 8), Fraction(7, 8), max_denominator=8), st.integers(2, 4)),
-    st.builds(
-        checks.DontCareEntropy, st.fractions(1, 3, max_denominator=4), st.frozensets(st.integers(0, 3), max_size=2)
-    ),
+    st.builds(DontCareEntropy, st.fractions(1, 3, max_denominator=4), st.frozensets(st.integers(0, 3), max_size=2)),
 )
 
 
@@ -86,7 +97,7 @@ def vector(table: ContingencyTable, sensitive: str, own: dict[str, int]) -> list
     return [own.get(label, 0) for label in table.domain.hierarchy(sensitive).labels[table.margin[sensitive]]]
 
 
-def is_a_class(finding: checks.Finding, table: ContingencyTable, sensitive: str) -> list[int]:
+def is_a_class(finding: Finding, table: ContingencyTable, sensitive: str) -> list[int]:
     """The counts of the worst class, after checking that it is described as the table has it."""
     worst: Any = finding.worst_class
     own = rows_by_class(table, sensitive)[tuple(worst.cell[a] for a in table.attributes if a != sensitive)]
@@ -100,7 +111,7 @@ def is_a_class(finding: checks.Finding, table: ContingencyTable, sensitive: str)
 def test_the_verdict_is_that_of_every_class(table: ContingencyTable, diversity: Diversity) -> None:
     finding = table_diversity(table, "s", diversity)
     if isinstance(diversity, Functional):
-        induction = checks.Induction.at_level(table.domain.hierarchy("s"), table.margin["s"])
+        induction = Induction.at_level(table.domain.hierarchy("s"), table.margin["s"])
         diversity = Functional(diversity.tau, diversity.l, induction)
     classes = [vector(table, "s", own) for own in rows_by_class(table, "s").values()]
     assert finding.holds is all(map(diversity.decide, classes))
@@ -373,7 +384,7 @@ certainties = st.sampled_from(
 ) | st.fractions(Fraction(1, 100), 1)
 
 
-def classes_with(rows: list[list[int]]) -> checks.EquivalenceClasses:
+def classes_with(rows: list[list[int]]) -> EquivalenceClasses:
     """Classes with these counts by sensitive value."""
     width = max(map(len, rows))
     counts = [row + [0] * (width - len(row)) for row in rows]
@@ -513,7 +524,7 @@ def test_k_map_and_delta_presence_are_those_of_every_person(
     sizes, people = np.array([f for f, _ in drawn]), np.array([f + more for f, more in drawn])
     mapped = k_map(sizes, people, k)
     assert mapped.holds == all(f + more >= k for f, more in drawn)
-    assert mapped.worst == (checks.WorstClass(count=min(f + more for f, more in drawn)) if drawn else None)
+    assert mapped.worst == (WorstClass(count=min(f + more for f, more in drawn)) if drawn else None)
     assert (dict(mapped.parameters), mapped.examined) == ({"k": k}, len(drawn))
     low, high = sorted((one, other))
     expected = all(low <= Fraction(f, f + more) <= high for f, more in drawn)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import models
 from brute_force import joint_array
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, Verdict, parse_diversity
 from checks.changes import (
@@ -30,7 +29,17 @@ from checks.changes import (
 )
 from dice import Dice, Thrown
 from filled_tables import filled, flat_domain, of_rows, published
-from models import Collection, ContingencyTable, DataCube, Domain, FloatArray, Hierarchy, Mask, equal_cells
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    FloatArray,
+    Hierarchy,
+    Mask,
+    equal_cells,
+)
 from privacy_oracles import largest_batch
 from strategies import contingency_tables, domains, hierarchies, margins
 from table_enumeration import Counts, tables_with
@@ -364,9 +373,9 @@ def test_joiners_and_leavers_lead_from_the_one_table_to_the_other(data: st.DataO
     assert not joiners.keys() & leavers.keys()
     for cell in before.keys() | after.keys():
         assert after.get(cell, 0) == before.get(cell, 0) + joiners.get(cell, 0) - leavers.get(cell, 0)
-    with pytest.raises(models.DomainMismatchError, match="same cells"):
+    with pytest.raises(DomainMismatchError, match="same cells"):
         joiners_and_leavers(*(filled(flat_domain(a=values), [4, 0]) for values in ("xy", "xz")))
-    with pytest.raises(models.DomainMismatchError, match="other base values"):
+    with pytest.raises(DomainMismatchError, match="other base values"):
         list(meets(*(published(filled(flat_domain(a=values), [4, 0]), "a") for values in ("xy", "xz"))))
     back = joiners_and_leavers(later, earlier)
     assert all(equal_cells(pair) for pair in zip(back, change[::-1]))

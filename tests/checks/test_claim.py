@@ -7,8 +7,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import checks
-from checks import CriterionError, Distinct, MaxentDiversity, Question, Requirements, Verdict, WorstClass, parse_claim
+from checks import (
+    Algorithm,
+    Claim,
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    Finding,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    PrivacyConstraint,
+    Question,
+    Requirements,
+    Verdict,
+    WorstClass,
+    by_hull,
+    by_join,
+    k_combinatorial,
+    k_link,
+    maxent_diversity,
+    min_cell,
+    parse_claim,
+    sensitive_tree,
+)
 from filled_tables import filled, published
 from judged_classes import judged_on
 from models import Collection, Domain, Hierarchy, RefusalScope
@@ -16,35 +40,33 @@ from privacy_oracles import conditionals, finest, is_diverse, on_boundary
 from privacy_strategies import diversities, functionals, sensitive_collections
 
 claims = st.one_of(
-    st.builds(checks.KLink, st.integers(1, 9)),
-    st.builds(checks.KCombinatorial, st.integers(1, 9)),
-    st.builds(checks.MinCell, st.integers(1, 9)),
+    st.builds(KLink, st.integers(1, 9)),
+    st.builds(KCombinatorial, st.integers(1, 9)),
+    st.builds(MinCell, st.integers(1, 9)),
     st.builds(MaxentDiversity, diversities() | functionals(), st.just("s")),
 )
 
 
 @given(claims)
-def test_a_stated_claim_reads_back_as_itself(claim: checks.Claim) -> None:
+def test_a_stated_claim_reads_back_as_itself(claim: Claim) -> None:
     assert parse_claim(json.loads(json.dumps(claim.as_json()))) == claim
 
 
 @settings(max_examples=60)
 @given(sensitive_collections(), claims)
-def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(
-    drawn: tuple[Collection, str], claim: checks.Claim
-) -> None:
+def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[Collection, str], claim: Claim) -> None:
     collection, sensitive = drawn
     finding = claim.check(Question(collection, [sensitive]))
     assert {"criterion": finding.criterion, **finding.parameters} == claim.as_json()
     match claim:
-        case checks.KLink(k):
-            expected = checks.k_link(collection, [sensitive], k)
-        case checks.KCombinatorial(k):
-            expected = checks.k_combinatorial(collection, [sensitive], k)
-        case checks.MinCell(k):
-            expected = checks.min_cell(collection, k)
+        case KLink(k):
+            expected = k_link(collection, [sensitive], k)
+        case KCombinatorial(k):
+            expected = k_combinatorial(collection, [sensitive], k)
+        case MinCell(k):
+            expected = min_cell(collection, k)
         case MaxentDiversity(diversity, attribute):
-            expected = checks.maxent_diversity(collection, attribute, diversity)
+            expected = maxent_diversity(collection, attribute, diversity)
         case _:
             expected = finding
     assert finding == expected
@@ -84,8 +106,8 @@ def test_a_k_that_is_no_whole_number_of_at_least_1_is_refused(criterion: str, k:
 WORST = WorstClass({"age": "30-39"}, count=2)
 
 
-def finding_of(verdict: Verdict, note: str = "") -> checks.Finding:
-    return checks.Finding("k-link", verdict, {"k": 3}, WORST, (checks.Algorithm.MINIMUM,), 7, note)
+def finding_of(verdict: Verdict, note: str = "") -> Finding:
+    return Finding("k-link", verdict, {"k": 3}, WORST, (Algorithm.MINIMUM,), 7, note)
 
 
 @pytest.mark.parametrize("verdict", Verdict)
@@ -95,20 +117,20 @@ def test_a_finding_is_plain_json_with_all_it_says(verdict: Verdict) -> None:
     plain = finding_of(verdict).as_json()
     assert json.loads(json.dumps(plain)) == plain
     assert plain == {
-        "criterion": "k-link", "holds": verdict is Verdict.HOLDS, "verdict": verdict.value, "parameters": {"k": 3},
-        "worst": {"cell": {"age": "30-39"}, "count": 2}, "algorithm": "minimum", "examined": 7,
-    }  # fmt: skip
+        "criterion": "k-link",
+        "holds": verdict is Verdict.HOLDS,
+        "verdict": verdict.value,
+        "parameters": {"k": 3},
+        "worst": {"cell": {"age": "30-39"}, "count": 2},
+        "algorithm": "minimum",
+        "examined": 7,
+    }
 
 
 def test_a_finding_reads_as_one_line() -> None:
     assert str(finding_of(Verdict.FAILS)) == "k-link (k 3): fails"
-    two = checks.Finding(
-        "maxent-diversity",
-        Verdict.UNDECIDED,
-        {"diversity": "entropy:6", "sensitive": "s"},
-        None,
-        (checks.Algorithm.JOIN,),
-        0,
+    two = Finding(
+        "maxent-diversity", Verdict.UNDECIDED, {"diversity": "entropy:6", "sensitive": "s"}, None, (Algorithm.JOIN,), 0
     )
     assert str(two) == "maxent-diversity (diversity entropy:6, sensitive s): undecided"
 
@@ -142,7 +164,7 @@ def coarsened(collection: Collection, sensitive: str, level: int) -> list[list[F
 
 
 @given(sensitive_collections(), diversities(4), st.integers(0, 2), st.booleans())
-def test_the_verdict_is_that_of_the_sums(drawn: Drawn, diversity: checks.Diversity, level: int, close: bool) -> None:
+def test_the_verdict_is_that_of_the_sums(drawn: Drawn, diversity: Diversity, level: int, close: bool) -> None:
     collection, sensitive = drawn
     if not collection.shows(sensitive) or level >= collection.domain.hierarchy(sensitive).height:
         return
@@ -151,21 +173,21 @@ def test_the_verdict_is_that_of_the_sums(drawn: Drawn, diversity: checks.Diversi
     claim = MaxentDiversity(asked, sensitive, level)
     expected = Verdict.HOLDS if all(is_diverse(asked, vector) for vector in vectors) else Verdict.FAILS
     assert claim.check(Question(collection, [sensitive])).verdict is expected
-    tree = checks.sensitive_tree(collection, sensitive)
+    tree = sensitive_tree(collection, sensitive)
     assert tree is not None
     if claim.class_diversity is not None:
         criterion = judged_on(tree, claim.class_diversity)
-        assert checks.by_join(tree, criterion).verdict is expected
-        assert checks.by_hull(tree, criterion).verdict is expected
+        assert by_join(tree, criterion).verdict is expected
+        assert by_hull(tree, criterion).verdict is expected
     requirements = Requirements((sensitive,), diversities=(claim,))
-    refusal = checks.PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
+    refusal = PrivacyConstraint(collection.cube, requirements)(collection.masks, 0)
     assert refusal is not None or expected is Verdict.HOLDS
     assert refusal is None or expected is Verdict.FAILS or "undecided" in refusal.reason
 
 
 @settings(max_examples=60)
 @given(sensitive_collections(), diversities(4), st.integers(1, 2))
-def test_one_table_is_judged_by_its_classes(drawn: Drawn, diversity: checks.Diversity, level: int) -> None:
+def test_one_table_is_judged_by_its_classes(drawn: Drawn, diversity: Diversity, level: int) -> None:
     collection, sensitive = drawn
     if not collection.shows(sensitive) or level >= collection.domain.hierarchy(sensitive).height:
         return
@@ -186,14 +208,14 @@ def areas(counts: list[list[int]]) -> Collection:
 def test_codes_that_are_uncertain_can_have_a_certain_chapter() -> None:
     """Four codes of one chapter in each area: as uncertain as can be by code, certain by chapter."""
     collection = areas([[5, 5, 5, 5, 0, 0, 0, 0], [0, 0, 0, 0, 5, 5, 5, 5]])
-    by_code = MaxentDiversity(checks.Entropy(Fraction(4)), "diagnosis")
+    by_code = MaxentDiversity(Entropy(Fraction(4)), "diagnosis")
     by_chapter = MaxentDiversity(Distinct(2), "diagnosis", 1)
     assert by_code.check(Question(collection, ["diagnosis"])).holds
     finding = by_chapter.check(Question(collection, ["diagnosis"]))
     assert finding.verdict is Verdict.FAILS
     assert finding.parameters == {"diversity": "distinct:2", "sensitive": "diagnosis", "level": 1}
     assert finding.worst_class.distribution in ({"A": 1.0}, {"B": 1.0})
-    refusal = checks.PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(by_chapter,)))(
+    refusal = PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(by_chapter,)))(
         collection.masks, 0
     )
     assert refusal.scope is RefusalScope.FINER
@@ -204,7 +226,7 @@ def test_a_level_that_there_is_not_is_refused_or_undecided() -> None:
     collection = areas([[1] * 8, [2] * 8])
     claim = MaxentDiversity(Distinct(2), "diagnosis", 2)
     with pytest.raises(CriterionError, match="level 2"):
-        checks.PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(claim,)))
+        PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(claim,)))
     finding = claim.check(Question(collection, ["diagnosis"]))
     assert finding.verdict is Verdict.UNDECIDED
     assert "no values of level 2" in finding.note
@@ -212,9 +234,9 @@ def test_a_level_that_there_is_not_is_refused_or_undecided() -> None:
 
 def test_a_claim_states_its_level_where_it_is_not_the_finest() -> None:
     stated = {"criterion": "maxent-diversity", "diversity": "entropy:3", "sensitive": "diagnosis", "level": 1}
-    assert parse_claim(stated) == MaxentDiversity(checks.Entropy(Fraction(3)), "diagnosis", 1)
+    assert parse_claim(stated) == MaxentDiversity(Entropy(Fraction(3)), "diagnosis", 1)
     assert parse_claim(stated).as_json() == stated
-    assert "level" not in MaxentDiversity(checks.Entropy(Fraction(3)), "diagnosis").as_json()
+    assert "level" not in MaxentDiversity(Entropy(Fraction(3)), "diagnosis").as_json()
     for level in (-1, True, "1", 1.5, None):
         with pytest.raises(CriterionError):
             parse_claim({**stated, "level": level})

@@ -15,7 +15,6 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import models
 from checks import (
     FULL,
     Budget,
@@ -43,7 +42,23 @@ from checks import (
     sensitive_tree,
 )
 from filled_tables import filled, flat_domain, of_rows, published
-from models import AddEdge, Collection, DataCube, Domain, Hierarchy, InteractionGraph, Mask, RefusalScope, exact
+from models import (
+    AddEdge,
+    AddVertex,
+    Collection,
+    DataCube,
+    Deadline,
+    Domain,
+    Hierarchy,
+    InteractionGraph,
+    MarginLimits,
+    Mask,
+    Problem,
+    RefusalScope,
+    TimeOverError,
+    allowed_moves,
+    exact,
+)
 from privacy_oracles import (
     base_values,
     class_sizes,
@@ -124,7 +139,7 @@ def test_at_every_level_no_clique_has_a_class_with_one_value_that_the_criterion_
 
 def grown(data: st.DataObject, graph: InteractionGraph) -> tuple[InteractionGraph, Mask]:
     """The graph after one adding move, with the clique that the move made; the same graph and 0 where there is none."""
-    moves = [move for move in models.allowed_moves(graph) if isinstance(move, models.AddVertex | AddEdge)]
+    moves = [move for move in allowed_moves(graph) if isinstance(move, AddVertex | AddEdge)]
     if not moves:
         return graph, 0
     move = data.draw(st.sampled_from(moves))
@@ -138,7 +153,7 @@ def test_what_is_said_of_a_margin_by_itself_is_what_is_said_for_good_of_the_coll
     """What bounds ask, beneath limits and without."""
     collection, requirements, limit = case
     domain = collection.domain
-    for limits in (models.MarginLimits(domain), models.MarginLimits(domain, max_cells=6, max_attributes=2)):
+    for limits in (MarginLimits(domain), MarginLimits(domain, max_cells=6, max_attributes=2)):
         asked, alone = (replace(limits, then=PrivacyConstraint(collection.cube, requirements, limit)) for _ in range(2))
         for mask in collection.masks:
             refusal = asked((mask,), mask)
@@ -395,7 +410,7 @@ def test_too_few_coarse_values_say_nothing_of_collections_that_show_finer_ones()
 def test_the_exact_search_finds_what_can_only_be_reached_through_coarse_values() -> None:
     """It begins with either margin, both of which are refused; still it may not take their refusals for all there is."""
     cube, first, second = crossed()
-    problem = models.Problem(cube, PrivacyConstraint(cube, Requirements(("s", "t"), diversity=Distinct(3))))
+    problem = Problem(cube, PrivacyConstraint(cube, Requirements(("s", "t"), diversity=Distinct(3))))
     found = exact(problem, never)
     assert set(found.cliques) == {first, second}
     assert found.value == pytest.approx(min(allowed_values(problem).values()))
@@ -436,10 +451,10 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
     assert k_combinatorial(collection, [sensitive], k, budget).verdict in (wanted, Verdict.UNDECIDED)
 
 
-def looks(number: int) -> models.Deadline:
+def looks(number: int) -> Deadline:
     """A deadline that is over when it was looked at so often."""
     counted = count()
-    return models.Deadline(float(number), lambda: float(next(counted)))
+    return Deadline(float(number), lambda: float(next(counted)))
 
 
 @settings(max_examples=60)
@@ -456,7 +471,7 @@ def test_whenever_the_deadline_comes_a_verdict_is_true_or_undecided(
     collection, sensitive = drawn
     for claim in (MaxentDiversity(diversity, sensitive), KCombinatorial(k), KLink(k)):
         whole = claim.check(Question(collection, [sensitive]))
-        with pytest.MonkeyPatch.context() as patch, suppress(models.TimeOverError):
+        with pytest.MonkeyPatch.context() as patch, suppress(TimeOverError):
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
             patch.setattr("checks.maxent.maxent_diversity.MULTIPLIED", multiplied)
             cut = claim.check(Question(collection, [sensitive], FULL.until(looks(number))))

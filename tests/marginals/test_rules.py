@@ -152,15 +152,21 @@ def test_backticks_in_texts_quote_no_column() -> None:
 @pytest.mark.parametrize(
     ("condition", "held"),
     [
-        ("ward not in [1, 2]", [False, False, True, True, True]), ("ward != 1", [False, True, True, True, True]),
-        ("not ward > 1", [True, False, True, False, True]), ("ward in [1, 3]", [True, False, False, True, False]),
+        ("ward not in [1, 2]", [False, False, True, True, True]),
+        ("ward != 1", [False, True, True, True, True]),
+        ("not ward > 1", [True, False, True, False, True]),
+        ("ward in [1, 3]", [True, False, False, True, False]),
         ("ward in 1..<3", [True, True, False, False, False]),
-        ("ward <= 1 or ward >= 3", [True, False, False, True, False]), ("not ward in []", [True] * 5),
-        ("ward == ward", [True, True, False, True, False]), ("name < 'b'", [True, False, False, True, False]),
-        ("not name == 'a'", [False, True, True, False, True]), ("name=b", [False, True, False, False, False]),
-        ("name=?", None), ("ward == '?'", None),
+        ("ward <= 1 or ward >= 3", [True, False, False, True, False]),
+        ("not ward in []", [True] * 5),
+        ("ward == ward", [True, True, False, True, False]),
+        ("name < 'b'", [True, False, False, True, False]),
+        ("not name == 'a'", [False, True, True, False, True]),
+        ("name=b", [False, True, False, False, False]),
+        ("name=?", None),
+        ("ward == '?'", None),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_equals_nothing(condition: str, held: list[bool] | None) -> None:
     """A rule for all but some is about those whose value nobody knows."""
     frame = pd.DataFrame({"ward": ["1", "2", "", "3", "?"], "name": ["a", "b", "?", "a", None]})

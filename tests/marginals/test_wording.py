@@ -40,22 +40,29 @@ def leveled(*labels: str) -> Hierarchy:
 @pytest.mark.parametrize(
     ("attribute", "hierarchy", "level", "name"),
     [
-        ("age", AGES, 0, "single years"), ("age", AGES, 3, "20-year bands"),
-        ("Age of mother", AGES, 1, "5-year bands"), ("age_in_months", AGES, 1, "bands of 5"),
-        ("age", Hierarchy.from_intervals(["17", "950"], [50]), 1, "bands of 50"), ("income", AGES, 3, "bands of 20"),
-        ("income", AGES, 0, "100 values"), ("age", AGES, 4, "nothing"),
+        ("age", AGES, 0, "single years"),
+        ("age", AGES, 3, "20-year bands"),
+        ("Age of mother", AGES, 1, "5-year bands"),
+        ("age_in_months", AGES, 1, "bands of 5"),
+        ("age", Hierarchy.from_intervals(["17", "950"], [50]), 1, "bands of 50"),
+        ("income", AGES, 3, "bands of 20"),
+        ("income", AGES, 0, "100 values"),
+        ("age", AGES, 4, "nothing"),
         ("age", leveled("17-19", "20-24", "85 and over"), 1, "3 bands"),
         ("age", leveled("<18", "18-24", "65+"), 1, "3 bands"),
         ("bmi", leveled("18.5-19.0", "19.0-19.5"), 1, "bands of 0.5"),
-        ("day", leveled("2024-05", "2024-11"), 1, "months"), ("day", leveled("2024-Q1", "2024-Q2"), 1, "quarters"),
+        ("day", leveled("2024-05", "2024-11"), 1, "months"),
+        ("day", leveled("2024-Q1", "2024-Q2"), 1, "quarters"),
         ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 1, "first 3 characters"),
         ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 2, "first 1 character"),
         ("code", Hierarchy.from_prefixes(["148", "13063"], [4]), 1, "first 4 characters"),
         ("code", Hierarchy.from_rows([("cook", "a*", "*"), ("smith", "b*", "*")]), 1, "2 groups"),
-        ("town", TOWNS, 0, "3 values"), ("town", TOWNS, 1, "3 groups"), ("town", leveled("all"), 1, "1 group"),
+        ("town", TOWNS, 0, "3 values"),
+        ("town", TOWNS, 1, "3 groups"),
+        ("town", leveled("all"), 1, "1 group"),
         ("phone", leveled("5550-1234", "5551-1234"), 1, "2 groups"),
     ],
-)  # fmt: skip
+)
 def test_the_name_of_a_level(attribute: str, hierarchy: Hierarchy, level: int, name: str) -> None:
     assert level_name(attribute, hierarchy, level) == name
 

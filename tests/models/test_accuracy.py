@@ -354,10 +354,16 @@ def test_cells_that_read_alike_are_one() -> None:
 @pytest.mark.parametrize(
     ("nodes", "counts"),
     [
-        ([[4]], [1]), ([[-1]], [1]), ([[0.5]], [1]), ([[0, 0]], [1]), ([0], [1]), ([[0]], [-1]), ([[0]], [1.5]),
+        ([[4]], [1]),
+        ([[-1]], [1]),
+        ([[0.5]], [1]),
+        ([[0, 0]], [1]),
+        ([0], [1]),
+        ([[0]], [-1]),
+        ([[0]], [1.5]),
         ([[0], [1]], [1]),
     ],
-)  # fmt: skip
+)
 def test_cells_outside_the_domain_are_refused(nodes: list[list[int]], counts: list[int]) -> None:
     domain = Domain.of({"a": Hierarchy.flat("xyz")})
     for make in (GeneralizedCells, GeneralizedCells.from_rows):

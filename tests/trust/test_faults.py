@@ -212,8 +212,14 @@ def test_a_full_disk_leaves_what_there_was(configs: list[Path], tmp_path: Path) 
         pytest.skip("mounting a file system in memory is not permitted here")
     (tmp_path / "disk").mkdir()
     command = [
-        *inside, sys.executable, "-c", FULL, str(configs[0]), str(tmp_path / "disk"), "4" if TRIALS >= 500 else "16",
-    ]  # fmt: skip
+        *inside,
+        sys.executable,
+        "-c",
+        FULL,
+        str(configs[0]),
+        str(tmp_path / "disk"),
+        "4" if TRIALS >= 500 else "16",
+    ]
     run = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
     assert run.returncode == 0, run.stderr
     print("\n" + run.stdout.strip())

@@ -169,8 +169,11 @@ HIERARCHIES: list[tuple[str, Callable[[bytes], bytes]]] = [
 ]
 
 DESCRIPTORS: list[tuple[str, Callable[[str], str | bytes]]] = [
-    ("nothing", lambda _: ""), ("a number", lambda _: "1"), ("cut off", lambda t: t[: len(t) // 2]),
-    ("deep lists", lambda _: "[" * 1_000_000), ("deep objects", lambda _: '{"a":' * 1_000_000),
+    ("nothing", lambda _: ""),
+    ("a number", lambda _: "1"),
+    ("cut off", lambda t: t[: len(t) // 2]),
+    ("deep lists", lambda _: "[" * 1_000_000),
+    ("deep objects", lambda _: '{"a":' * 1_000_000),
     ("closed deep lists", lambda _: "[" * 100_000 + "]" * 100_000),
     ("deep title", lambda t: t.replace('"Anonymized marginals"', "[" * 900 + "]" * 900, 1)),
     ("a key twice", lambda t: t.replace('"format": 1,', '"format": 1, "format": 1,')),
@@ -185,10 +188,13 @@ DESCRIPTORS: list[tuple[str, Callable[[str], str | bytes]]] = [
     ("a format of 1.0", lambda t: t.replace('"format": 1', '"format": 1.0')),
     ("a number of 10,000 digits", lambda t: t.replace('"rows": 600', '"rows": ' + "9" * 10_000)),
     ("half a surrogate pair", lambda t: t.replace('"age"', '"\\ud800"')),
-    ("byte order mark", lambda t: b"\xef\xbb\xbf" + t.encode()), ("UTF-16", lambda t: t.encode("utf-16")),
-    ("not UTF-8", lambda t: t.encode() + b"\xff"), ("NUL", lambda t: t + "\0"),
-    ("comment", lambda t: "// hello\n" + t), ("trailing comma", lambda t: t.replace('"format": 1,', '"format": 1,,')),
-]  # fmt: skip
+    ("byte order mark", lambda t: b"\xef\xbb\xbf" + t.encode()),
+    ("UTF-16", lambda t: t.encode("utf-16")),
+    ("not UTF-8", lambda t: t.encode() + b"\xff"),
+    ("NUL", lambda t: t + "\0"),
+    ("comment", lambda t: "// hello\n" + t),
+    ("trailing comma", lambda t: t.replace('"format": 1,', '"format": 1,,')),
+]
 
 LABELS = [
     "=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", "\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "\x9b2J", "two\nlines", "two\r\nlines",  # noqa: E501

@@ -126,9 +126,13 @@ def test_no_token_reaches_the_bundle_or_what_is_said(
     for path, content in contents(tmp_path / "release").items():
         assert tokens_in(content, frame) <= (purpose if path == "hierarchies/job.csv" else set()), path
     told = [
-        *said, caplog.text, repr(release), repr(release.release.published.verify()), str(release.release.verify()),
+        *said,
+        caplog.text,
+        repr(release),
+        repr(release.release.published.verify()),
+        str(release.release.verify()),
         repr(release.release.model),
-    ]  # fmt: skip
+    ]
     told += [
         repr(configured.read_table()),
         release.steward.trace().to_string(),

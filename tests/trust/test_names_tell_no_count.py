@@ -53,10 +53,17 @@ SPARSE = ("10", "4000", "30000", "30100", "30101", "90000")
 BANDS = ("0-4", "5-9", "10-14", "15-19", "20-24", "25-29")
 AGES = ("20", "21", "22", "23", "24", "25")
 KINDS = {
-    "jobs": LETTERS, "towns": LETTERS, "public towns": LETTERS, "decimals": DECIMALS, "far numbers": SPARSE,
-    "bands": BANDS, "ages": AGES, "declared bands": AGES, "ordered texts": ("<18", "18-24", "25-64", "65+"),
+    "jobs": LETTERS,
+    "towns": LETTERS,
+    "public towns": LETTERS,
+    "decimals": DECIMALS,
+    "far numbers": SPARSE,
+    "bands": BANDS,
+    "ages": AGES,
+    "declared bands": AGES,
+    "ordered texts": ("<18", "18-24", "25-64", "65+"),
     "prefixes": ("11", "12", "13", "21", "22"),
-}  # fmt: skip
+}
 IN_ORDER = {"decimals", "far numbers", "bands", "ages", "declared bands", "ordered texts"}
 LISTED = {"towns", "public towns", "ages", "declared bands"}
 """Kinds whose list of values is fixed without the rows, or may be."""

@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import models
 from brute_force import lifted
 from checks import FactCriteria, FactKind, certain_facts, equivalence_classes
 from checks.attacks.guesses import (
@@ -34,7 +33,21 @@ from checks.attacks.knowledge import (
 )
 from filled_tables import apart, filled, flat_domain, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
-from models import NEVER, Collection, CountArray, DataCube, Deadline, Domain, FrechetBounds, Hierarchy, MarginalModel
+from models import (
+    NEVER,
+    Collection,
+    CountArray,
+    DataCube,
+    Deadline,
+    Domain,
+    DomainMismatchError,
+    FrechetBounds,
+    Hierarchy,
+    LinkedTables,
+    MarginalModel,
+    equal_cells,
+    proven_bounds,
+)
 from strategies import contingency_tables, decomposable_masks, domains, margins
 from table_enumeration import all_tables, margins_with, ranges, tables_with
 
@@ -302,7 +315,7 @@ def test_glued_tables_have_the_published_counts() -> None:
     for table in tables:
         assert table.counts.min() >= 0
         for shown in collection.tables:
-            assert models.equal_cells([table.rolled_up(shown.margin), shown])
+            assert equal_cells([table.rolled_up(shown.margin), shown])
     assert len({tuple(table.rolled_up({"a": 0, "b": 0}).counts) for table in tables}) > 1
 
 
@@ -429,10 +442,10 @@ def test_what_is_beyond_a_limit_is_counted_and_the_rest_ranked(
 def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | None) -> None:
     published = random_labelled_tables(np.random.default_rng(seed), SMALL)
     linked, populations = linked_labels(published), published.populations()
-    bounds = models.proven_bounds(linked, small)
+    bounds = proven_bounds(linked, small)
     assert bounds.decided.all()
     counts = np.array([populations @ published.inside(linked.named(cell)) for cell in range(len(linked))])
-    with pytest.raises(models.DomainMismatchError):
+    with pytest.raises(DomainMismatchError):
         FactCriteria(small=0)
     facts = certain_facts(linked, bounds, FactCriteria(small=2, protection=3, sensitive=("a0",)))
     told = {kind: {fact.cell for fact in facts if fact.kind is kind} for kind in FactKind}
@@ -451,7 +464,7 @@ def test_facts_are_those_of_all_populations_that_fit(seed: int, small: int | Non
 
 
 def _alone(
-    published: LabelledTables, linked: models.LinkedTables, populations: CountArray, counts: CountArray
+    published: LabelledTables, linked: LinkedTables, populations: CountArray, counts: CountArray
 ) -> Iterator[int]:
     """The narrowest values of the first attribute that everybody of a group has in every population."""
     alone = []

@@ -9,8 +9,21 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import checks
-from checks import CriterionError, Diversity, DontCareEntropy, Entropy, Functional, Induction, Recursive, satisfies
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    DontCareEntropy,
+    Entropy,
+    Functional,
+    Induction,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    Simple,
+    parse_diversity,
+    satisfies,
+)
 from models import Hierarchy
 from privacy_oracles import entropy_reaches, is_diverse, is_functional, on_boundary, reached
 from privacy_strategies import classes, diversities, numbers
@@ -19,11 +32,11 @@ from strategies import hierarchies
 codes = st.frozensets(st.integers(0, 5), max_size=3)
 disclosures = st.builds(Recursive, numbers(Fraction(1, 12), 4), st.integers(1, 6), st.booleans(), dont_care=codes)
 protections = st.builds(
-    checks.NegativeDisclosure,
+    NegativeDisclosure,
     st.fractions(Fraction(1, 2), 60, max_denominator=4),
     st.frozensets(st.integers(0, 5), min_size=1),
 )
-criteria = diversities() | disclosures | protections | st.builds(checks.NpdRecursive, disclosures, protections)
+criteria = diversities() | disclosures | protections | st.builds(NpdRecursive, disclosures, protections)
 """Those that a policy can spell, and those with a don't-care set, protected values, or both."""
 
 adjusted = st.builds(DontCareEntropy, numbers(1, 6), st.frozensets(st.integers(0, 6), max_size=4))
@@ -89,7 +102,7 @@ def test_a_class_with_half_its_rows_on_one_of_five_values_is_entropy_4_diverse()
 def test_the_blocks_of_the_3_diverse_table_of_the_paper() -> None:
     """MKGV07 Fig. 4 and the sentence after Def. 4.1: 3 distinct values in each block, entropy 2.8-diverse."""
     blocks = np.array([[1, 1, 2], [1, 2, 1], [1, 1, 2]])
-    assert satisfies(checks.Distinct(3), blocks).all()
+    assert satisfies(Distinct(3), blocks).all()
     assert satisfies(Entropy(Fraction("2.8")), blocks).all()
     assert not satisfies(Entropy(Fraction("2.9")), blocks).any()
     for just, holds in (("2.8284271247461900", True), ("2.8284271247461902", False)):  # the square root of 8
@@ -105,19 +118,14 @@ def test_the_block_of_the_paper_that_is_2_3_diverse_is_so_where_the_head_may_equ
 
 def test_one_diversity_is_always_satisfied() -> None:
     """MKGV07 Def. 4.2, last sentence."""
-    for diversity in (
-        checks.Distinct(1),
-        checks.Simple(Fraction(1)),
-        Entropy(Fraction(1)),
-        Recursive(Fraction(1, 2), 1),
-    ):
+    for diversity in (Distinct(1), Simple(Fraction(1)), Entropy(Fraction(1)), Recursive(Fraction(1, 2), 1)):
         assert satisfies(diversity, np.array([[7, 0], [0, 1], [3, 3]])).all()
 
 
 @pytest.mark.parametrize("rows", [10**6, 10**12, 2 * 10**15])
 def test_one_row_too_many_in_a_large_class_is_seen(rows: int) -> None:
     even, uneven = np.array([[rows, rows]]), np.array([[rows, rows + 1]])
-    for diversity in (checks.Simple(Fraction(2)), Entropy(Fraction(2)), Recursive(Fraction(1), 2, strict=False)):
+    for diversity in (Simple(Fraction(2)), Entropy(Fraction(2)), Recursive(Fraction(1), 2, strict=False)):
         assert satisfies(diversity, np.concatenate((uneven, even, uneven))).tolist() == [False, True, False]
     assert not satisfies(Recursive(Fraction(1), 2), even).any()
     assert satisfies(Recursive(1 + Fraction(2, rows), 2), uneven).all()
@@ -134,7 +142,7 @@ def test_values_that_may_be_disclosed_are_not_counted_too_frequent() -> None:
 @pytest.mark.parametrize(("percent", "protected"), [(0, {1}), (100, {1}), (5, set())])
 def test_negative_disclosure_without_a_percentage_or_values_is_refused(percent: int, protected: set[int]) -> None:
     with pytest.raises(CriterionError):
-        checks.NegativeDisclosure(Fraction(percent), frozenset(protected))
+        NegativeDisclosure(Fraction(percent), frozenset(protected))
 
 
 @pytest.mark.parametrize(
@@ -149,9 +157,9 @@ def test_negative_disclosure_without_a_percentage_or_values_is_refused(percent: 
 def test_one_diversity_that_a_paper_does_not_except_is_not_passed_by_everybody(text: str) -> None:
     """KG06 Def. 2.5 with l = 1: the head is at most c times all rows. That 1-diversity always holds is said in MKGV07."""
     with pytest.raises(CriterionError, match="is simple:"):
-        checks.parse_diversity(text)
-    assert checks.parse_diversity("recursive:1,1 or equal").decide([1])
-    assert not checks.parse_diversity("simple:3").decide([1])
+        parse_diversity(text)
+    assert parse_diversity("recursive:1,1 or equal").decide([1])
+    assert not parse_diversity("simple:3").decide([1])
 
 
 # Adjusted entropy is the supremum of MKGV07 Def. 4.5, its numbers are those of the paper, and ties are exact.
@@ -367,7 +375,7 @@ def test_what_existing_measures_let_through() -> None:
     """TZ09 Fig. 1: classes that are recursive (3, 2)- and simple 2-diverse, with chances of 0.714 and 0.9."""
     recursive, simple = [5, 0, 1, 1], [5, 1, 4, 0]
     assert Recursive(Fraction(3), 2).decide(recursive)
-    assert checks.Simple(Fraction(2)).decide(simple)
+    assert Simple(Fraction(2)).decide(simple)
     held = Functional(Fraction(1, 2), 3).cumulative(np.array([recursive, simple]))
     assert held[0, 0] == pytest.approx(5 / 7)
     assert held[1, 1] == pytest.approx(0.9)
@@ -422,12 +430,12 @@ def test_general_values_count_for_the_base_values_under_them(data: st.DataObject
 @given(st.fractions(Fraction(1, 9), 99, max_denominator=9), st.fractions(Fraction(1, 9), 3, max_denominator=9))
 def test_negative_disclosure_is_scaled_by_its_percentage(percent: Fraction, factor: Fraction) -> None:
     """All percent and more are demanded of nobody; with a positive half it is what both are."""
-    scaled = checks.NegativeDisclosure(percent, frozenset({0, 2})).scaled(factor)
-    expected = checks.NegativeDisclosure(percent * factor, frozenset({0, 2})) if percent * factor < 100 else None
+    scaled = NegativeDisclosure(percent, frozenset({0, 2})).scaled(factor)
+    expected = NegativeDisclosure(percent * factor, frozenset({0, 2})) if percent * factor < 100 else None
     assert scaled == expected
     positive = Recursive(Fraction(3), 2)
-    both = checks.NpdRecursive(positive, checks.NegativeDisclosure(percent, frozenset({0, 2}))).scaled(factor)
-    assert both == (expected and checks.NpdRecursive(positive.scaled(factor), expected))
+    both = NpdRecursive(positive, NegativeDisclosure(percent, frozenset({0, 2}))).scaled(factor)
+    assert both == (expected and NpdRecursive(positive.scaled(factor), expected))
 
 
 def test_weights_and_shares_that_are_none_are_refused() -> None:

@@ -12,9 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import checks
 import marginals
-from checks import CriterionError, Entropy, MaxentDiversity, Recursive, Simple, parse_diversity, spelled, spellings
+from checks import (
+    CriterionError,
+    Distinct,
+    Diversity,
+    Entropy,
+    MaxentDiversity,
+    Recursive,
+    Register,
+    Simple,
+    Verdict,
+    parse_claim,
+    parse_diversity,
+    satisfies,
+    spelled,
+    spellings,
+)
 from marginals import Release
 from marginals.example import release
 from privacy_oracles import is_diverse
@@ -44,7 +58,7 @@ def test_every_form_is_that_of_the_class_of_its_name() -> None:
 
 
 @given(diversities() | functionals())
-def test_a_printed_criterion_reads_back_as_itself(diversity: checks.Diversity) -> None:
+def test_a_printed_criterion_reads_back_as_itself(diversity: Diversity) -> None:
     assert parse_diversity(str(diversity)) == diversity
     assert str(diversity).startswith(diversity.name + ":")
 
@@ -64,7 +78,7 @@ def test_decimals_where_they_are_exact(value: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "diversity"),
     [
-        ("distinct:3.0", checks.Distinct(3)),
+        ("distinct:3.0", Distinct(3)),
         ("simple:2", Simple(Fraction(2))),
         ("entropy:2.8", Entropy(Fraction(14, 5))),
         ("entropy:14/5", Entropy(Fraction(14, 5))),
@@ -74,7 +88,7 @@ def test_decimals_where_they_are_exact(value: str, text: str) -> None:
         (" recursive : 0.5 , 2 ", Recursive(Fraction(1, 2), 2)),
     ],
 )
-def test_numbers_are_taken_exactly_however_they_are_written(text: str, diversity: checks.Diversity) -> None:
+def test_numbers_are_taken_exactly_however_they_are_written(text: str, diversity: Diversity) -> None:
     assert parse_diversity(text) == diversity
     assert parse_diversity(str(diversity)) == diversity
 
@@ -97,14 +111,26 @@ entropy  entropy:  entropy:x  entropy:1,2  entropy:nan  entropy:inf  entropy:1/0
 Entropy:2  distinct:2.5  recursive:3  recursive:3,  recursive:3,2.5  recursive:3,2,1
 """
 NO_CLAUSE = (
-    "recursive:3,2 or", "recursive:3,2 or equal or equal", "recursive:3,2 or equal flu", "recursive:3,2 or equal ,",
-    "recursive:or equal 3,2", "recursive:3,2 of flu", "adjusted-entropy:2 may disclose",
-    "adjusted-entropy:2 may disclose ,", "adjusted-entropy:2 may disclose a,,b", 'adjusted-entropy:2 may disclose "a',
-    'adjusted-entropy:2 may disclose a"b', 'adjusted-entropy:2 may disclose ""',
-    'adjusted-entropy:2 may disclose "a" b', "adjusted-entropy:2 may disclose \ud800",
-    "adjusted-entropy:2 may disclose a may disclose b", "at odds 2", "entropy:2 at odds 1.2",
-    "alpha:0.5 of flu at odds 1.2", "recursive:3,2 leaving out missing at odds 1.2",
-)  # fmt: skip
+    "recursive:3,2 or",
+    "recursive:3,2 or equal or equal",
+    "recursive:3,2 or equal flu",
+    "recursive:3,2 or equal ,",
+    "recursive:or equal 3,2",
+    "recursive:3,2 of flu",
+    "adjusted-entropy:2 may disclose",
+    "adjusted-entropy:2 may disclose ,",
+    "adjusted-entropy:2 may disclose a,,b",
+    'adjusted-entropy:2 may disclose "a',
+    'adjusted-entropy:2 may disclose a"b',
+    'adjusted-entropy:2 may disclose ""',
+    'adjusted-entropy:2 may disclose "a" b',
+    "adjusted-entropy:2 may disclose \ud800",
+    "adjusted-entropy:2 may disclose a may disclose b",
+    "at odds 2",
+    "entropy:2 at odds 1.2",
+    "alpha:0.5 of flu at odds 1.2",
+    "recursive:3,2 leaving out missing at odds 1.2",
+)
 
 
 @pytest.mark.parametrize("text", ["", *NO_FORM.split(), *NO_CLAUSE])
@@ -120,13 +146,17 @@ def test_a_text_that_is_no_criterion_is_refused_with_the_forms_there_are(text: s
     [
         *("distinct:0", "simple:0.99", "entropy:1/2", "entropy:-3", "recursive:0,2", "recursive:-1,2", "recursive:3,0"),
         *(
-            "alpha:0 of flu", "alpha:1 of flu", "beta-likeness:0", "bayes-optimal:0.6,0.1", "t-closeness:2",
+            "alpha:0 of flu",
+            "alpha:1 of flu",
+            "beta-likeness:0",
+            "bayes-optimal:0.6,0.1",
+            "t-closeness:2",
             "belief-difference:1",
         ),
         *("negative-disclosure:100 must protect flu", "pd-recursive:0,2 may disclose flu"),
         *("adjusted-entropy:0.5 may disclose flu", "functional:0,3", "functional:1,3", "functional:1/2,1"),
     ],
-)  # fmt: skip
+)
 def test_a_parameter_out_of_range_is_refused(text: str) -> None:
     with pytest.raises(CriterionError, match="needs"):
         parse_diversity(text)
@@ -140,7 +170,7 @@ def test_a_number_beyond_floating_point_is_refused_or_decided(text: str) -> None
     except CriterionError:
         return
     row = [3, 1, 1]
-    assert checks.satisfies(diversity, np.array([row])).tolist() == [is_diverse(diversity, row)]
+    assert satisfies(diversity, np.array([row])).tolist() == [is_diverse(diversity, row)]
     assert parse_diversity(str(diversity)) == diversity
 
 
@@ -154,7 +184,7 @@ UNINSTALLED = ["somebodys", "somebodys:3,x", "somebodys:4 at odds 2", "somebodys
 
 
 def claimed(text: str) -> MaxentDiversity:
-    claim = checks.parse_claim({"criterion": "maxent-diversity", "diversity": text, "sensitive": "diagnosis"})
+    claim = parse_claim({"criterion": "maxent-diversity", "diversity": text, "sensitive": "diagnosis"})
     assert isinstance(claim, MaxentDiversity)
     return claim
 
@@ -182,12 +212,12 @@ def test_what_cannot_be_told_as_it_stands_is_no_criterion(text: str) -> None:
 def test_a_bundle_that_claims_it_is_undecided_with_what_to_install(text: str, tmp_path: Path) -> None:
     of = claimed(text)
     others = tuple(claim for claim in release.claims if not isinstance(claim, MaxentDiversity))
-    Release(replace(release.published, claims=(*others, of, checks.Register(of)))).write(tmp_path / "release")
+    Release(replace(release.published, claims=(*others, of, Register(of)))).write(tmp_path / "release")
     verification = marginals.verify(tmp_path / "release")
     assert not verification.ok
     found = {check.criterion: check for check in verification.checks}
     for criterion in ("maxent-diversity", "register"):
-        assert found[criterion].verdict is checks.Verdict.UNDECIDED
+        assert found[criterion].verdict is Verdict.UNDECIDED
         assert "install" in found[criterion].note
     assert found["integrity"].holds
     assert found["k-link"].holds

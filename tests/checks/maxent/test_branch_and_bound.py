@@ -9,9 +9,21 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import checks
 import checks.maxent.branch_and_bound
-from checks import FULL, Distinct, Diversity, Functional, Induction, NpdRecursive, Recursive, Verdict, by_hull, by_join
+from checks import (
+    FULL,
+    Distinct,
+    Diversity,
+    Functional,
+    Induction,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    SensitiveTree,
+    Verdict,
+    by_hull,
+    by_join,
+)
 from checks.diversity.criterion import BOUNDARY
 from checks.diversity.cuts import ZERO_LOG, Cases, Cuts, GroupCases, cuts
 from checks.maxent.branch_and_bound import branch_and_bound
@@ -46,7 +58,7 @@ def broken_by(diversity: Diversity, vector: list[Fraction], how: str) -> Diversi
     return diversity
 
 
-def is_within_its_cut(tree: checks.SensitiveTree, diversity: Diversity, combination: list[int], attempt: int) -> bool:
+def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: list[int], attempt: int) -> bool:
     """Whether a violation is within the cut of some case of its head.
 
     At even weights, and at those that the search would try next, having met this class.
@@ -62,7 +74,7 @@ def is_within_its_cut(tree: checks.SensitiveTree, diversity: Diversity, combinat
         assert diversity.induction.leaves is not None
         leaves = np.asarray(diversity.induction.leaves)
     likely = x - np.log(leaves) >= (x - np.log(leaves))[heads].max() - 1e-9
-    if isinstance(diversity, checks.NegativeDisclosure | NpdRecursive):
+    if isinstance(diversity, NegativeDisclosure | NpdRecursive):
         likely[:] = True
     within = np.zeros(2, dtype=bool)
     for cases in found:

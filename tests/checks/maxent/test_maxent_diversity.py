@@ -14,10 +14,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import checks
 import marginals
 from brute_force import iterative_proportional_fitting, joint_array
-from checks import FULL, Algorithm, Diversity, Entropy, Functional, Recursive, Verdict, maxent_diversity, sensitive_tree
+from checks import (
+    FULL,
+    Algorithm,
+    Budget,
+    Distinct,
+    Diversity,
+    Entropy,
+    Finding,
+    Functional,
+    Induction,
+    MaxentDiversity,
+    Question,
+    Recursive,
+    SensitiveTree,
+    Simple,
+    Verdict,
+    by_hull,
+    by_join,
+    k_combinatorial,
+    maxent_diversity,
+    parse_diversity,
+    satisfies,
+    sensitive_tree,
+)
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
 from judged_classes import judged_on
 from marginals import Policy
@@ -147,7 +169,7 @@ def test_one_margin_is_diverse_where_its_classes_are_and_decides_where_it_is_not
     tree = sensitive_tree(collection, sensitive)
     for classes, clique in zip(tree.classes, tree.tree.cliques) if tree else ():
         finding = maxent_diversity(Collection.of(collection.cube, [clique]), sensitive, diversity)
-        assert finding.holds is bool(checks.satisfies(diversity, classes.counts).all())
+        assert finding.holds is bool(satisfies(diversity, classes.counts).all())
         assert finding.examined == len(classes)
         if classes.level == tree.level and not finding.holds:  # a clique that fails alone decides, KG06 Prop. 7.2
             assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
@@ -186,16 +208,16 @@ def test_cells_that_cannot_be_enumerated_are_decided_exactly(count: int) -> None
         (Recursive(odds, 2), False),
         (Recursive(odds + 1, 2), True),
         (Recursive(odds - 1, 2, strict=False), False),
-        (checks.Simple((odds + 1) / odds), True),
-        (checks.Simple((odds + 2) / odds), False),
-        (checks.Distinct(2), True),
-        (checks.Distinct(3), False),
+        (Simple((odds + 1) / odds), True),
+        (Simple((odds + 2) / odds), False),
+        (Distinct(2), True),
+        (Distinct(3), False),
         (Entropy(Fraction(1)), True),
         (Entropy(Fraction(3, 2)), False),
     ):
         finding = maxent_diversity(collection, "s", diversity)
         assert finding.verdict is (Verdict.HOLDS if holds else Verdict.FAILS), diversity
-        ways = {checks.Distinct: Algorithm.SUPPORTS, Recursive: Algorithm.PAIRWISE_RATIOS}
+        ways = {Distinct: Algorithm.SUPPORTS, Recursive: Algorithm.PAIRWISE_RATIOS}
         assert count < 40 or finding.algorithms == (ways.get(type(diversity), Algorithm.BRANCH_AND_BOUND),)
 
 
@@ -207,7 +229,7 @@ numbers = st.fractions(Fraction(1, 3), 4, max_denominator=4)
 LARGE = {"SMALL_JOIN": 0, "MULTIPLIED": 0, "JOINED": 0}
 """A join is too large for anything but the algorithms that do not enumerate it."""
 
-WAYS: dict[str, tuple[dict[str, int], checks.Budget]] = {
+WAYS: dict[str, tuple[dict[str, int], Budget]] = {
     "join": ({}, FULL),
     "products": ({"SMALL_JOIN": 0}, FULL),
     "products of a search": ({}, replace(FULL, proof=0)),
@@ -226,7 +248,7 @@ MODULES = dict.fromkeys(LARGE, "checks.maxent.maxent_diversity") | {
 
 def ways(
     collection: Collection, sensitive: str, diversity: Diversity, names: Iterable[str] = tuple(WAYS)
-) -> Iterator[tuple[str, checks.Finding]]:
+) -> Iterator[tuple[str, Finding]]:
     for name, (limits, budget) in ((name, WAYS[name]) for name in names):
         with pytest.MonkeyPatch.context() as patch:
             for limit, value in limits.items():
@@ -235,14 +257,14 @@ def ways(
 
 
 @st.composite
-def inductions(draw: st.DrawFn, values: int) -> checks.Induction:
+def inductions(draw: st.DrawFn, values: int) -> Induction:
     """Each published value stands for 1 to 3 base values; evenly for its own, or in any way."""
     width = draw(st.lists(st.integers(1, 3), min_size=values, max_size=values))
     rows = [[Fraction(s == t, width[t]) for t in range(values) for _ in range(width[t])] for s in range(values)]
     if draw(st.booleans()):
         weights = st.lists(st.integers(0, 3), min_size=len(rows[0]), max_size=len(rows[0])).filter(any)
         rows = [[Fraction(n, sum(drawn)) for n in drawn] for drawn in (draw(weights) for _ in rows)]
-    return checks.Induction(tuple(map(tuple, rows)))
+    return Induction(tuple(map(tuple, rows)))
 
 
 @given(sensitive_collections(), st.data())
@@ -262,10 +284,10 @@ def test_every_algorithm_agrees_with_brute_force(drawn: tuple[Collection, str], 
     for criterion in (diversity, exact, full, on_boundary(full, data.draw(st.sampled_from(vectors)))):
         expected = Verdict.HOLDS if all(criterion.decide(vector) for vector in vectors) else Verdict.FAILS
         worst = min(float(criterion.slack(np.array([[float(v) for v in vector]]))[0]) for vector in vectors)
-        for outcome in (checks.by_join(tree, criterion), checks.by_hull(tree, criterion)):
+        for outcome in (by_join(tree, criterion), by_hull(tree, criterion)):
             assert outcome.verdict is expected, criterion
         for less in (0, 1):
-            joined = checks.by_join(tree, criterion, tree.combination_count - less)
+            joined = by_join(tree, criterion, tree.combination_count - less)
             assert (joined.verdict is Verdict.UNDECIDED) == less
             assert (not less) <= joined.examined <= tree.combination_count * (1 - less)
         for name, finding in ways(collection, sensitive, criterion, some):
@@ -322,8 +344,8 @@ def test_a_class_of_one_value_is_proven_to_be_the_worst() -> None:
 def test_hull_pruning_hides_no_hair() -> None:
     """The last class is the sum of the others, which are on the boundary, but for one row of 10^13."""
     tree = tree_of_classes((2, 2, 1), (2, 1, 1), (4 * 10**13 + 1, 3 * 10**13, 2 * 10**13))
-    assert checks.by_hull(tree, Recursive(Fraction(2), 3, strict=False)).verdict is Verdict.FAILS
-    assert checks.by_hull(tree, Recursive(2 + Fraction(1, 10**13), 3, strict=False)).verdict is Verdict.HOLDS
+    assert by_hull(tree, Recursive(Fraction(2), 3, strict=False)).verdict is Verdict.FAILS
+    assert by_hull(tree, Recursive(2 + Fraction(1, 10**13), 3, strict=False)).verdict is Verdict.HOLDS
 
 
 # Collections without a junction tree: verified against the full joint's maximum entropy and integer programming.
@@ -337,9 +359,9 @@ def random_table(sizes: Mapping[str, int], rows: int, seed: int = 0) -> Continge
     return of_rows(flat_domain(**sizes), np.column_stack(columns))
 
 
-def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> checks.Finding:
+def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
     """The finding of a claim on a collection without a junction tree."""
-    return checks.MaxentDiversity(diversity, sensitive).check(checks.Question(collection, [sensitive]))
+    return MaxentDiversity(diversity, sensitive).check(Question(collection, [sensitive]))
 
 
 def smallest_slack(fitted: NDArray[np.float64], sensitive_axis: int, diversity: Diversity) -> float:
@@ -378,7 +400,7 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
     table, fitted = fitted_shape(shape, seed)
     collection = published(table, *SHAPES[shape][1])
     assert not collection.is_decomposable
-    criterion = checks.parse_diversity(diversity)
+    criterion = parse_diversity(diversity)
     slack = smallest_slack(fitted, table.domain.index("s"), criterion)
     finding = finding_of(collection, "s", criterion)
     assert finding.verdict in (Verdict.HOLDS if slack > 0 else Verdict.FAILS, Verdict.UNDECIDED)
@@ -394,7 +416,7 @@ def test_k_combinatorial_is_that_of_integer_programming(shape: str, rows: int, s
     collection = published(random_table(sizes, rows, seed), *margins)
     bounds = largest_counts(collection, ["s"])
     for k in (1, 2, 3, 4):
-        finding = checks.k_combinatorial(collection, ["s"], k)
+        finding = k_combinatorial(collection, ["s"], k)
         assert finding.verdict is (Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS)
         if finding.verdict is Verdict.FAILS:
             assert 0 < finding.worst_class.count < k
@@ -403,7 +425,7 @@ def test_k_combinatorial_is_that_of_integer_programming(shape: str, rows: int, s
 def test_a_criterion_on_its_boundary_is_undecided_not_passed() -> None:
     """A uniform table: every class is exactly entropy 2-diverse, which a fit cannot prove."""
     table = filled(flat_domain(a="xy", b="xy", s="xy"), [5] * 8)
-    finding = finding_of(published(table, "ab", "bs", "as"), "s", checks.parse_diversity("entropy:2"))
+    finding = finding_of(published(table, "ab", "bs", "as"), "s", parse_diversity("entropy:2"))
     assert finding.verdict is Verdict.UNDECIDED
     assert not finding.holds
     assert "bound" in finding.note
@@ -412,12 +434,12 @@ def test_a_criterion_on_its_boundary_is_undecided_not_passed() -> None:
 def test_a_budget_that_ends_is_undecided_with_the_proven_interval() -> None:
     sizes, margins = SHAPES["four-cycle"]
     collection = published(random_table(sizes, 300), *margins)
-    finding = checks.k_combinatorial(collection, ["s"], 2, replace(FULL, programs=0))
+    finding = k_combinatorial(collection, ["s"], 2, replace(FULL, programs=0))
     assert finding.verdict is Verdict.UNDECIDED
     shown = collection.cube.table(collection.domain.mask({"a": 0, "b": 0}))
     together = next(count for labels, count in shown.cells() if labels == ("a0", "b0"))
     assert finding.worst_class.count_between == (0, together), "no more than a0, b0 together"
-    finding = checks.k_combinatorial(collection, ["s"], 2, replace(FULL, branches=1_500))
+    finding = k_combinatorial(collection, ["s"], 2, replace(FULL, branches=1_500))
     assert finding.verdict is Verdict.UNDECIDED
     assert "more than 3" in finding.note
 
@@ -426,9 +448,9 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
     """Its misfit could hide more than the margin that a verdict must survive."""
     sizes, margins = SHAPES["four-cycle"]
     collection = published(random_table(sizes, 400), *margins)
-    assert finding_of(collection, "s", checks.parse_diversity("distinct:2")).holds
+    assert finding_of(collection, "s", parse_diversity("distinct:2")).holds
     monkeypatch.setattr("checks.maxent.maxent_diversity.iterative_fit", partial(iterative_fit, sweeps=2))
-    finding = finding_of(collection, "s", checks.parse_diversity("distinct:2"))
+    finding = finding_of(collection, "s", parse_diversity("distinct:2"))
     assert finding.verdict is Verdict.UNDECIDED
     assert "misses a published count" in finding.note
 
@@ -443,7 +465,7 @@ def sensitive_part(collection: Collection, sensitive: str) -> Collection:
     return Collection.of(collection.cube, maximal)
 
 
-def combined(tree: checks.SensitiveTree, factors: list[np.ndarray]) -> dict[tuple[int, ...], np.ndarray]:
+def combined(tree: SensitiveTree, factors: list[np.ndarray]) -> dict[tuple[int, ...], np.ndarray]:
     """Every class combination with the product of its factors."""
     found: dict[tuple[int, ...], np.ndarray] = {}
     for chosen, vectors in tree.combinations(factors, np.multiply):
@@ -453,7 +475,7 @@ def combined(tree: checks.SensitiveTree, factors: list[np.ndarray]) -> dict[tupl
     return found
 
 
-def cell(tree: checks.SensitiveTree, collection: Collection, combination: tuple[int, ...]) -> Cell:
+def cell(tree: SensitiveTree, collection: Collection, combination: tuple[int, ...]) -> Cell:
     """Where a class combination lies among the published cells of the sensitive part."""
     fine = without(finest(sensitive_part(collection, tree.sensitive).margins), [tree.sensitive])
     return cell_of(collection.domain, fine, tree.cell(combination))

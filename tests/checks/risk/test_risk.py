@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import models
 from brute_force import base_cells, covered
 from checks import (
     Constant,
@@ -59,7 +58,17 @@ from checks.risk.worst_case import least_worst_risk
 from dice import Dice, Thrown
 from filled_tables import flat_domain
 from marginals import DisclosureRuleError, SensitivityError
-from models import BoolArray, Collection, DataCube, Domain, DomainMismatchError, FloatArray, Hierarchy, Taxonomy
+from models import (
+    BoolArray,
+    Collection,
+    DataCube,
+    Domain,
+    DomainMismatchError,
+    FloatArray,
+    Hierarchy,
+    MaximumEntropy,
+    Taxonomy,
+)
 from strategies import data_cubes, decomposable_collections, domains, hierarchies, margins, shape_cube
 from work import compare_with_sorting
 
@@ -476,9 +485,7 @@ def test_it_is_that_of_a_random_row_that_fits(collection: Collection, data: st.D
     phi = data.draw(sensitivities(space, len(people)).filter(has_closed_form))
     found = release_risk(collection, Dictionary(people), phi)
     finest = list(collection.finest_levels.values())
-    expected = (
-        np.exp(models.MaximumEntropy(collection).log_probability(base_cells(space.domain))) * collection.cube.total
-    )
+    expected = np.exp(MaximumEntropy(collection).log_probability(base_cells(space.domain))) * collection.cube.total
     rows = Records.from_codes(space, base_cells(space.domain)).generalized(finest)
     shown = people.generalized(finest)
     for person in range(len(people)):

@@ -71,16 +71,20 @@ REFUSED: list[tuple[str, Change]] = [
     ("privacy", lambda p: p["release"]["privacy"].append({"criterion": "x"})),
     ("not sensitive", lambda p: p["release"]["privacy"][-1].update(sensitive="age")),
     ("path of its own", lambda p: p["resources"].append(p["resources"][0])),
-    *((key, of_table(**{key: value})) for key, value in OF_TABLE.items()), ("encoding", of_table(encoding="utf-16")),
-    ("fields", of_schema(fields="age")), ("schema.fields", lambda p: with_disease(p)["schema"]["fields"].reverse()),
+    *((key, of_table(**{key: value})) for key, value in OF_TABLE.items()),
+    ("encoding", of_table(encoding="utf-16")),
+    ("fields", of_schema(fields="age")),
+    ("schema.fields", lambda p: with_disease(p)["schema"]["fields"].reverse()),
     ("schema.fields", lambda p: with_disease(p)["schema"]["fields"].pop()),
     ("schema.fields[", lambda p: with_disease(p)["schema"]["fields"][0].pop("name")),
-    ("fieldsMatch", of_schema(fieldsMatch="some")), ("missingValues", of_schema(missingValues=["flu"])),
+    ("fieldsMatch", of_schema(fieldsMatch="some")),
+    ("missingValues", of_schema(missingValues=["flu"])),
     ("missingValues", lambda p: with_disease(p)["schema"].pop("missingValues")),
-    *((key, of_field(**{key: value})) for key, value in OF_FIELD.items()), (".type", of_field(type="integer")),
+    *((key, of_field(**{key: value})) for key, value in OF_FIELD.items()),
+    (".type", of_field(type="integer")),
     ("missingValues", lambda p: p.update(missingValues=["flu"])),
     ("dialect", lambda p: p.update(dialect={"delimiter": ";"})),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("key", "change"), REFUSED, ids=[f"{n} {key}" for n, (key, _) in enumerate(REFUSED)])

@@ -87,13 +87,19 @@ LOST = "the output cannot be written: "
 @pytest.mark.parametrize(
     ("line", "status", "said"),
     [
-        ("$M verify release > /dev/full", UNWRITTEN, LOST), ("$M verify release --json > /dev/full", UNWRITTEN, LOST),
-        ("$M verify release >&-", UNWRITTEN, LOST), ("$M --help > /dev/full", UNWRITTEN, LOST),
-        ("$M --version >&-", UNWRITTEN, LOST), ("$M verify --help >&- 2>&-", UNWRITTEN, ""),
+        ("$M verify release > /dev/full", UNWRITTEN, LOST),
+        ("$M verify release --json > /dev/full", UNWRITTEN, LOST),
+        ("$M verify release >&-", UNWRITTEN, LOST),
+        ("$M --help > /dev/full", UNWRITTEN, LOST),
+        ("$M --version >&-", UNWRITTEN, LOST),
+        ("$M verify --help >&- 2>&-", UNWRITTEN, ""),
         ("$M sample release -n 99999 > /dev/full", UNWRITTEN, LOST),
-        ("$M verify release > /dev/full 2>&1", UNWRITTEN, ""), ("$M verify release > /dev/null 2> /dev/full", 0, ""),
-        ("$M verify release > /dev/null 2>&-", 0, ""), ("$M verify release > /dev/null <&-", 0, ""),
-        ("$M verify nothing 2>&-", 2, ""), ("$M verify nothing > /dev/full", 2, "nothing"),
+        ("$M verify release > /dev/full 2>&1", UNWRITTEN, ""),
+        ("$M verify release > /dev/null 2> /dev/full", 0, ""),
+        ("$M verify release > /dev/null 2>&-", 0, ""),
+        ("$M verify release > /dev/null <&-", 0, ""),
+        ("$M verify nothing 2>&-", 2, ""),
+        ("$M verify nothing > /dev/full", 2, "nothing"),
         ("$M nonsense >&- 2>&-", 2, ""),
         ("$M sample release -n 5 -o rows.csv >&- 2>&- <&-; s=$?; grep -q , rows.csv && exit $s", UNWRITTEN, ""),
         ("set -o pipefail; $M sample release -n 99999 | head -c 1 > /dev/null", UNWRITTEN, ""),
@@ -102,7 +108,7 @@ LOST = "the output cannot be written: "
         ("PYTHONIOENCODING=utf-16 $M verify release", 0, ""),
         ("LC_ALL=C PYTHONCOERCECLOCALE=0 PYTHONUTF8=0 $M query release $'sex=\\xff\\xfe'", 2, "is no text"),
     ],
-)  # fmt: skip
+)
 def test_streams_that_are_closed_full_or_not_utf_8(release: Path, line: str, status: int, said: str) -> None:
     ran = shell(line, release.parent)
     assert ran.returncode == status, ran

@@ -8,9 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import marginals
 from checks import Requirements
-from marginals import Attribute, InputError, NothingPublishableError, Policy, Release, Role, Table, publish, read_table
+from marginals import (
+    Attribute,
+    InputError,
+    NothingPublishableError,
+    Policy,
+    Release,
+    Role,
+    StewardReport,
+    Table,
+    publish,
+    read_table,
+)
 from models import Collection, ContingencyTable, Domain, Hierarchy, MaximumEntropy
 
 AGES = Hierarchy.from_rows([(str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*") for age in range(20, 60, 5)])
@@ -174,7 +184,7 @@ def people(seed: int, rows: int = 300) -> Table:
     return read_table(pd.DataFrame({"age": age, "sex": sex, "town": town, "ill": illness}), attributes)
 
 
-def found(table: Table, **settings: Any) -> marginals.StewardReport:
+def found(table: Table, **settings: Any) -> StewardReport:
     return publish(table, Policy(**{**PRIVACY, "objective": "kl", **settings})).steward
 
 

@@ -14,9 +14,21 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-import checks
 import marginals
-from checks import CriterionError, Requirements, Simple, Verdict, by_join, maxent_diversity, parse_diversity, spelled
+from checks import (
+    Algorithm,
+    CriterionError,
+    MaxentDiversity,
+    Requirements,
+    Simple,
+    Verdict,
+    by_join,
+    equivalence_classes,
+    maxent_diversity,
+    parse_diversity,
+    spelled,
+    spellings,
+)
 from command_line import run
 from marginals.example import table
 from models import Collection
@@ -63,7 +75,7 @@ def registered() -> Iterator[None]:
     marginals.register_diversity(TopTwo)
     yield
     marginals.unregister_diversity("top-two")
-    assert "top-two:share" not in checks.spellings()
+    assert "top-two:share" not in spellings()
 
 
 @pytest.fixture
@@ -112,7 +124,7 @@ def test_single_tables_and_attacks_know_it(bundle: Path) -> None:
     assert minimal
     for single in minimal:
         shown = table.domain.mask({**single.levels, "diagnosis": 0})
-        classes = checks.equivalence_classes(table.cube.table(shown), "diagnosis").counts
+        classes = equivalence_classes(table.cube.table(shown), "diagnosis").counts
         assert all(TopTwo(Fraction(95, 100)).decide(rows) for rows in classes.tolist())
     assert marginals.plain(marginals.attack(bundle))
 
@@ -126,10 +138,7 @@ def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[
             patch.setattr("checks.maxent.maxent_diversity.SMALL_JOIN", 0)
             found = maxent_diversity(*drawn, TopTwo(share))
         expected = by_join(tree, TopTwo(share)).verdict
-        assert (found.algorithms, found.verdict) == (
-            (checks.Algorithm.HULL,),
-            expected,
-        ) or expected is Verdict.UNDECIDED
+        assert (found.algorithms, found.verdict) == ((Algorithm.HULL,), expected) or expected is Verdict.UNDECIDED
 
 
 class Bounded(TopTwo):
@@ -144,7 +153,7 @@ def test_what_else_it_can_answer_it_is_asked() -> None:
     with pytest.raises(CriterionError, match="cannot be promised of people"):
         Requirements(("disease",), diversity=TopTwo(Fraction(1, 2)), rows_per_person=2)
     (claim,) = Requirements(("disease",), diversity=Bounded(Fraction(1, 2)), rows_per_person=2).claims
-    assert isinstance(claim, checks.MaxentDiversity)
+    assert isinstance(claim, MaxentDiversity)
     assert claim.class_diversity is not None
     assert claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1, 1])
     assert not claim.class_diversity.decide([1, 1, 1, 1, 1, 1, 1])

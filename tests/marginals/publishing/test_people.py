@@ -11,9 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import marginals
 from checks import CriterionError, Verdict
-from marginals import Attribute, Policy, Table, anonymize, assess, attack, open_release, publish, read_table, verify
+from marginals import (
+    Attribute,
+    NothingPublishableError,
+    Policy,
+    Release,
+    Table,
+    anonymize,
+    assess,
+    attack,
+    open_release,
+    publish,
+    read_rows,
+    read_table,
+    verify,
+)
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),
@@ -42,7 +55,7 @@ def visits(seed: int, people: int = 60, most: int = 7) -> pd.DataFrame:
     )
 
 
-def ids_of_classes(release: marginals.Release, table: Table, rows: pd.DataFrame) -> dict[tuple[str, ...], int]:
+def ids_of_classes(release: Release, table: Table, rows: pd.DataFrame) -> dict[tuple[str, ...], int]:
     """For each class of each published table how many ids are in it, row by row."""
     counted: dict[tuple[str, ...], int] = {}
     for marginal in release.collection.tables:
@@ -71,9 +84,9 @@ def test_no_published_class_has_fewer_than_k_ids(seed: int, unit: Mapping[str, A
     table = read_table(frame, ROLES, person="id", **unit)
     try:
         release = publish(table, Policy(k_link=k, k_combinatorial=k, diversity="distinct:2", base="none")).release
-    except marginals.NothingPublishableError:
+    except NothingPublishableError:
         return
-    rows = marginals.read_rows(frame, ROLES, person="id", **unit)
+    rows = read_rows(frame, ROLES, person="id", **unit)
     counted = ids_of_classes(release, table, rows.frame)
     assert min(counted.values(), default=k) >= k
     assert rows.frame["id"].value_counts().max() <= unit.get("rows_per_person", 1)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import checks
 from checks import Distinct, Diversity, Entropy, Functional, NegativeDisclosure, Recursive, Requirements, Simple
 from marginals.recoding.lattice import minimal_tables, single_table, stepwise_table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
@@ -18,8 +17,8 @@ criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(
     [
         None, Distinct(2), Simple(Fraction(2)), Entropy(Fraction(2)), Recursive(Fraction(2), 2),
         Recursive(Fraction(1), 2, dont_care=frozenset({0})), NegativeDisclosure(Fraction(20), frozenset({0})),
-        checks.NpdRecursive(Recursive(Fraction(3), 2), NegativeDisclosure(Fraction(10), frozenset({0}))),
-        checks.DontCareEntropy(Fraction(3, 2), frozenset({0})), Functional(Fraction(1, 2), 2),
+        NpdRecursive(Recursive(Fraction(3), 2), NegativeDisclosure(Fraction(10), frozenset({0}))),
+        DontCareEntropy(Fraction(3, 2), frozenset({0})), Functional(Fraction(1, 2), 2),
     ]
 )  # fmt: skip
 

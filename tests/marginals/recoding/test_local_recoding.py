@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import marginals
 from checks import Functional, Induction, Requirements, Simple, equivalence_classes, parse_diversity, satisfies
 from marginals import (
     Attribute,
@@ -193,12 +192,12 @@ def adult(shared_data: Path) -> Table:
     attributes = {
         n: Attribute(
             Role.QUASI_IDENTIFIER,
-            marginals.read_hierarchy(folder / "hierarchies" / f"{n}.csv"),
+            read_hierarchy(folder / "hierarchies" / f"{n}.csv"),
             label_form="names" if n == "age" else "numbers",
         )
         for n in names
     }
-    secret = Attribute(Role.SENSITIVE, marginals.read_hierarchy(folder / "hierarchies" / "occupation.csv"))
+    secret = Attribute(Role.SENSITIVE, read_hierarchy(folder / "hierarchies" / "occupation.csv"))
     return read_table(folder / "adult.csv", attributes | {"occupation": secret}, ["?", ""], domain="observed")
 
 

@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 import marginals
 from checks import Functional, Verdict, parse_diversity
-from marginals import Attribute, InputError, Policy, Role, Table, read_table, sweep, verify_recoded
+from marginals import (
+    Attribute,
+    InputError,
+    NothingPublishableError,
+    Policy,
+    Role,
+    Table,
+    hilbert,
+    read_table,
+    sweep,
+    verify_recoded,
+)
 from marginals.example import attributes, frame, table
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.recoding.recoded_file import published_base
@@ -59,7 +70,7 @@ def test_verdicts_are_those_of_every_set_of_values_that_may_occur(
     path = tmp_path_factory.mktemp("published") / "swept.csv"
     try:
         swept = sweep(table, made)
-    except marginals.NothingPublishableError:
+    except NothingPublishableError:
         return
     frame = swept.frame()
     frame.to_csv(path, index=False)
@@ -82,7 +93,7 @@ def test_verdicts_are_those_of_every_set_of_values_that_may_occur(
 @given(tables())
 def test_other_criteria_are_those_of_the_table(tmp_path_factory: pytest.TempPathFactory, table: Table) -> None:
     path = tmp_path_factory.mktemp("published") / "mapped.csv"
-    mapped = marginals.hilbert(table, k=min(3, table.rows))
+    mapped = hilbert(table, k=min(3, table.rows))
     mapped.frame().to_csv(path, index=False)
     roles = {a: Attribute(role, table.domain.hierarchy(a)) for a, role in table.roles.items()}
     for diversity in ("entropy:2", "distinct:2", "recursive:2,2"):
@@ -181,7 +192,7 @@ def test_marginals_are_injected_into_it_and_the_claims_cover_both(file):
     assert release.verify().ok
     assert release.supports({"age": release.model.finest_levels["age"]}).kind == "published"
     assert release.supports(["sex", "diagnosis"]).kind == "published"
-    with pytest.raises(marginals.NothingPublishableError, match="base table cannot be published"):
+    with pytest.raises(NothingPublishableError, match="base table cannot be published"):
         marginals.publish(table, Policy(k_link=30, base=str(file), diversity="none"))
 
 

@@ -28,7 +28,8 @@ VALUES = {"age": "20-39", "sex": "Female", "diagnosis": "Flu"}
 NUMBERS = {"sex": {"Female": 0.0, "Male": 1.0}, "diagnosis": {"Asthma": 0.0, "Flu": 1.0, "Gout": 3.0}}
 
 ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
-    "cells": lambda r, a, b: r.cells([a, b]), "count": lambda r, a, b: r.count({a: VALUES[a], b: VALUES[b]}),
+    "cells": lambda r, a, b: r.cells([a, b]),
+    "count": lambda r, a, b: r.count({a: VALUES[a], b: VALUES[b]}),
     "counts": lambda r, a, b: r.counts([a, b]),
     "crosstab": lambda r, a, b: r.crosstab(a, b),
     "expected_count": lambda r, a, b: r.expected_count({a: VALUES[a], b: VALUES[b]}),
@@ -39,11 +40,12 @@ ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
     "odds_ratio": lambda r, a, b: r.odds_ratio({a: VALUES[a]}, {b: VALUES[b]}),
     "quantile": lambda r, a, b: r.quantile(b, [0.5], {a: VALUES[a]}, NUMBERS[b]),
     "risk_difference": lambda r, a, b: r.risk_difference({a: VALUES[a]}, {b: VALUES[b]}),
-    "risk_ratio": lambda r, a, b: r.risk_ratio({a: VALUES[a]}, {b: VALUES[b]}), "sample": lambda r, *_: r.sample(3),
+    "risk_ratio": lambda r, a, b: r.risk_ratio({a: VALUES[a]}, {b: VALUES[b]}),
+    "sample": lambda r, *_: r.sample(3),
     "exact_rows": lambda r, *_: r.exact_rows(),
     "share": lambda r, a, b: r.share({a: VALUES[a]}, {b: VALUES[b]}),
     "total": lambda r, a, b: r.total(b, {a: VALUES[a]}, NUMBERS[b]),
-}  # fmt: skip
+}
 """How each method that answers is asked about two attributes."""
 
 NO_ANSWERS: Final[dict[str, str]] = {

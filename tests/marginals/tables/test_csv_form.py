@@ -23,14 +23,18 @@ ROLES = {"age": "quasi-identifier", "wörk": "quasi-identifier"}
 TEXT = 'age;wörk\n31;Ärztin\n"32";"Maß; nehmen"\n33;20 €\n31;Ärztin\n'
 CELLS = {("31", "Ärztin"): 2, ("32", "Maß; nehmen"): 1, ("33", "20 €"): 1}
 ENCODED = {
-    "utf-8": ("auto", TEXT.encode()), "utf-8 with mark": ("auto", codecs.BOM_UTF8 + TEXT.encode()),
+    "utf-8": ("auto", TEXT.encode()),
+    "utf-8 with mark": ("auto", codecs.BOM_UTF8 + TEXT.encode()),
     "utf-16 little": ("auto", codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le")),
-    "utf-16 big": ("auto", codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be")), "utf-32": ("auto", TEXT.encode("utf-32")),
+    "utf-16 big": ("auto", codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be")),
+    "utf-32": ("auto", TEXT.encode("utf-32")),
     "utf-16 named": ("utf-16", TEXT.encode("utf-16")),
-    "utf-16-le named, with mark": ("utf-16-le", TEXT.encode("utf-16")), "cp1252": ("cp1252", TEXT.encode("cp1252")),
-    "windows-1252": ("windows-1252", TEXT.encode("cp1252")), "latin-9": ("iso-8859-15", TEXT.encode("iso-8859-15")),
+    "utf-16-le named, with mark": ("utf-16-le", TEXT.encode("utf-16")),
+    "cp1252": ("cp1252", TEXT.encode("cp1252")),
+    "windows-1252": ("windows-1252", TEXT.encode("cp1252")),
+    "latin-9": ("iso-8859-15", TEXT.encode("iso-8859-15")),
     "mac": ("mac_roman", TEXT.encode("mac_roman")),
-}  # fmt: skip
+}
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,

@@ -133,12 +133,19 @@ def test_a_condition_and_a_hierarchy_name_a_value_in_either_composition(tmp_path
 @pytest.mark.parametrize(
     ("values", "distinct"),
     [
-        (["Yes", "yes", "YES", "Yes ", "Yes."], 1), (["Straße", "STRASSE", "strasse"], 1),
-        (["HIV", "\u0397\u0399V", "Hiv"], 1), (["North-West", "North West", "north  west", "North_West"], 1),
-        (["Unknown", "Refused", "", "flu"], 1), (["1", "1.0", "1,0", "Yes"], 2), (["A+", "A-", "B+"], 3),
-        (["+", "-"], 2), (["10", "1E1"], 2), (["12", "1D2", "2E1"], 3), (["none", "flu"], 2),
+        (["Yes", "yes", "YES", "Yes ", "Yes."], 1),
+        (["Straße", "STRASSE", "strasse"], 1),
+        (["HIV", "\u0397\u0399V", "Hiv"], 1),
+        (["North-West", "North West", "north  west", "North_West"], 1),
+        (["Unknown", "Refused", "", "flu"], 1),
+        (["1", "1.0", "1,0", "Yes"], 2),
+        (["A+", "A-", "B+"], 3),
+        (["+", "-"], 2),
+        (["10", "1E1"], 2),
+        (["12", "1D2", "2E1"], 3),
+        (["none", "flu"], 2),
     ],
-)  # fmt: skip
+)
 def test_a_sensitive_column_counts_values_and_not_their_spellings(values: list[str], distinct: int) -> None:
     table = read_table(pd.DataFrame({"s": values * 2}), {"s": "sensitive"})
     assert table.domain.hierarchy("s").size(0) == distinct

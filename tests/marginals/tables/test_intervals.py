@@ -194,9 +194,13 @@ def test_bands_are_read_as_people_write_them(form: str) -> None:
     values = [label for label, rows in zip(labels, (10, 20, 30, 40, 50)) for _ in range(rows)]
     release = release_of(values, Attribute("quasi-identifier"), above=False)
     asked = {
-        "age=25-44": 70, "age >= 75": 50, "age < 25": 30, "age < 75": 100, "age=18\u201334": 50,
+        "age=25-44": 70,
+        "age >= 75": 50,
+        "age < 25": 30,
+        "age < 75": 100,
+        "age=18\u201334": 50,
         "age = 18 bis unter 45": 90,
-    }  # fmt: skip
+    }
     for where, rows in asked.items():
         counted = release.count(where)
         is_cut = not step and where[-2:] in ("34", "44")  # 44.5 lies in [35, 45[, and not in 25-44

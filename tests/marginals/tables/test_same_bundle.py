@@ -82,18 +82,29 @@ def test_a_made_table(way: str, tmp_path: Path) -> None:
 
 
 TYPED = {
-    "whole": [37, 38, 37], "float": [37.0, 38.0, 37.0], "half": [0.5, 1e20, 0.5],
-    "narrow": np.array([0.1, 2, 0.1], dtype=np.float32), "flag": [True, False, True],
+    "whole": [37, 38, 37],
+    "float": [37.0, 38.0, 37.0],
+    "half": [0.5, 1e20, 0.5],
+    "narrow": np.array([0.1, 2, 0.1], dtype=np.float32),
+    "flag": [True, False, True],
     "day": pd.to_datetime(["2020-01-01", "2020-02-29", "2020-01-01"]),
     "time": pd.to_datetime(["2020-01-01 12:30", "2020-02-29 00:00", "2020-01-01 12:30"]),
     "zoned": pd.to_datetime(["2020-01-01 12:30+02:00", "2020-02-29 00:00+02:00", "2020-01-01 12:30+02:00"]),
-    "category": pd.Categorical(["b", "a", "b"]), "text": ["037", "37.0", "037"],
-}  # fmt: skip
+    "category": pd.Categorical(["b", "a", "b"]),
+    "text": ["037", "37.0", "037"],
+}
 TEXTS = {
-    "whole": {"37", "38"}, "float": {"37", "38"}, "half": {"0.5", "100000000000000000000"}, "narrow": {"0.1", "2"},
-    "flag": {"True", "False"}, "day": {"2020-01-01", "2020-02-29"}, "time": {"2020-01-01 12:30:00", "2020-02-29"},
-    "zoned": {"2020-01-01 12:30:00", "2020-02-29"}, "category": {"a", "b"}, "text": {"037", "37.0"},
-}  # fmt: skip
+    "whole": {"37", "38"},
+    "float": {"37", "38"},
+    "half": {"0.5", "100000000000000000000"},
+    "narrow": {"0.1", "2"},
+    "flag": {"True", "False"},
+    "day": {"2020-01-01", "2020-02-29"},
+    "time": {"2020-01-01 12:30:00", "2020-02-29"},
+    "zoned": {"2020-01-01 12:30:00", "2020-02-29"},
+    "category": {"a", "b"},
+    "text": {"037", "37.0"},
+}
 
 
 def texts_by(way: str, column: str) -> set[str]:

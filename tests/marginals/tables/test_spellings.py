@@ -60,10 +60,15 @@ class Spelling:
 
 
 SPELLINGS = {
-    "Python, whole": Spelling(str, WHOLE), "Python": Spelling(lambda n: f"{n:f}"), "R, whole": Spelling(as_r, WHOLE),
-    "R": Spelling(as_r), "pandas, a gap among whole numbers": Spelling(lambda n: str(float(n)), WHOLE),
-    "pandas": Spelling(lambda n: repr(float(n))), "two decimals": Spelling(lambda n: f"{n:.2f}"),
-    "ten decimals": Spelling(lambda n: f"{n:.10f}"), "Excel, thousands": Spelling(lambda n: grouped(n, ","), WHOLE),
+    "Python, whole": Spelling(str, WHOLE),
+    "Python": Spelling(lambda n: f"{n:f}"),
+    "R, whole": Spelling(as_r, WHOLE),
+    "R": Spelling(as_r),
+    "pandas, a gap among whole numbers": Spelling(lambda n: str(float(n)), WHOLE),
+    "pandas": Spelling(lambda n: repr(float(n))),
+    "two decimals": Spelling(lambda n: f"{n:.2f}"),
+    "ten decimals": Spelling(lambda n: f"{n:.10f}"),
+    "Excel, thousands": Spelling(lambda n: grouped(n, ","), WHOLE),
     "Excel, thousands and decimals": Spelling(lambda n: grouped(n, ",", places=2)),
     "Excel, scientific": Spelling(lambda n: f"{float(n):.6E}"),
     "SAS COMMA": Spelling(lambda n: f"{grouped(n, ',', places=2):>16}"),
@@ -73,34 +78,48 @@ SPELLINGS = {
     "German, thousands": Spelling(lambda n: grouped(n, ".", ",", places=1 if n % 1 == 0 else None), decimal=","),
     "German, many thousands": Spelling(lambda n: grouped(n, "."), WHOLE, ","),
     "German percent": Spelling(lambda n: f"{n:f} %".replace(".", ","), decimal=","),
-    "Swiss": Spelling(lambda n: grouped(n, "'")), "Swiss, curly": Spelling(lambda n: grouped(n, "\u2019")),
-    "Swiss, whole": Spelling(lambda n: grouped(n, "'"), WHOLE), "Indian": Spelling(indian, WHOLE),
+    "Swiss": Spelling(lambda n: grouped(n, "'")),
+    "Swiss, curly": Spelling(lambda n: grouped(n, "\u2019")),
+    "Swiss, whole": Spelling(lambda n: grouped(n, "'"), WHOLE),
+    "Indian": Spelling(indian, WHOLE),
     "French, spaces": Spelling(lambda n: grouped(n, " ", ","), decimal=","),
     "French, no break": Spelling(lambda n: grouped(n, "\u00a0", ","), decimal=","),
     "French, narrow": Spelling(lambda n: grouped(n, "\u202f", ","), decimal=","),
     "English, thin spaces": Spelling(lambda n: grouped(n, "\u2009")),
     "minus of typographers": Spelling(lambda n: f"{n:f}".replace("-", "\u2212")),
-    "plus": Spelling(lambda n: f"{n:+f}"), "exponents": Spelling(scientific),
+    "plus": Spelling(lambda n: f"{n:+f}"),
+    "exponents": Spelling(scientific),
     "exponents without sign": Spelling(lambda n: scientific(n).replace("e+0", "e")),
     "no digit behind the point": Spelling(lambda n: f"{n:f}."[: None if n % 1 == 0 else -1]),
     "no digit before the point": Spelling(lambda n: f"{n:f}".replace("0.25", ".25")),
     "zeros behind": Spelling(lambda n: f"{n:f}" + (".0" if n % 1 == 0 else "00")),
-    "negative zero": Spelling(lambda n: "-0" if n == 0 else f"{n:f}"), "blank before": Spelling(lambda n: f"  {n:f}"),
+    "negative zero": Spelling(lambda n: "-0" if n == 0 else f"{n:f}"),
+    "blank before": Spelling(lambda n: f"  {n:f}"),
     "blank behind": Spelling(lambda n: f"{n:f} "),
-    "blank that does not break": Spelling(lambda n: f"\u00a0{n:f}\u00a0"), "tab": Spelling(lambda n: f"\t{n:f}"),
-    "percent": Spelling(lambda n: f"{n:f}%"), "percent apart": Spelling(lambda n: f"{n:f} %"),
+    "blank that does not break": Spelling(lambda n: f"\u00a0{n:f}\u00a0"),
+    "tab": Spelling(lambda n: f"\t{n:f}"),
+    "percent": Spelling(lambda n: f"{n:f}%"),
+    "percent apart": Spelling(lambda n: f"{n:f} %"),
     "percent and thousands": Spelling(lambda n: grouped(n, ",", places=1 if n % 1 == 0 else None) + "%"),
     "floats that are nearly so": Spelling(lambda n: repr(float(n) + (5.6e-17 if n == Decimal("0.25") else 0))),
-}  # fmt: skip
+}
 assert len(SPELLINGS) >= 40
 REFUSED = {
-    "accountants": ["(1,234)", "5", "6"], "minus behind": ["5-", "12", "7"], "currency": ["$1,234", "$5", "$6"],
-    "two signs before fractions": ["1.5", "1,25", "3"], "two signs between thousands": ["1,234", "1 234", "1"],
-    "groups of four": ["1,2345", "3", "4"], "zero before": ["007", "12", "0125"],
-    "zero behind": ["250.1", "250.10", "3"], "hexadecimal": ["0x1F", "31", "32"],
-    "underscores": ["1_000", "1000", "5"], "Arabic digits": ["\u0661\u0662", "1200", "a1"],
-    "percent and not": ["12%", "13", "14"], "units": ["5 kg", "6", "7"], "a fraction": ["1/2", "1", "2"],
-}  # fmt: skip
+    "accountants": ["(1,234)", "5", "6"],
+    "minus behind": ["5-", "12", "7"],
+    "currency": ["$1,234", "$5", "$6"],
+    "two signs before fractions": ["1.5", "1,25", "3"],
+    "two signs between thousands": ["1,234", "1 234", "1"],
+    "groups of four": ["1,2345", "3", "4"],
+    "zero before": ["007", "12", "0125"],
+    "zero behind": ["250.1", "250.10", "3"],
+    "hexadecimal": ["0x1F", "31", "32"],
+    "underscores": ["1_000", "1000", "5"],
+    "Arabic digits": ["\u0661\u0662", "1200", "a1"],
+    "percent and not": ["12%", "13", "14"],
+    "units": ["5 kg", "6", "7"],
+    "a fraction": ["1/2", "1", "2"],
+}
 
 
 def people(spelling: Spelling) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -296,12 +315,16 @@ def test_words_among_numbers_have_bounds_with_and_without_and_no_part() -> None:
 
 DAYS = ["1999-12-31", "2000-01-01", "2000-06-30", "2001-02-03"]
 DATES: dict[str, Callable[[str], str]] = {
-    "ISO": str, "slashes": lambda day: day.replace("-", "/"),
-    "points": lambda day: ".".join(reversed(day.split("-"))), "midnight": lambda day: f"{day} 00:00:00",
-    "T": lambda day: f"{day}T00:00", "UTC": lambda day: f"{day}T00:00:00Z",
-    "Vienna": lambda day: f"{day} 00:00:00+01:00", "New York": lambda day: f"{day}T00:00:00-0500",
+    "ISO": str,
+    "slashes": lambda day: day.replace("-", "/"),
+    "points": lambda day: ".".join(reversed(day.split("-"))),
+    "midnight": lambda day: f"{day} 00:00:00",
+    "T": lambda day: f"{day}T00:00",
+    "UTC": lambda day: f"{day}T00:00:00Z",
+    "Vienna": lambda day: f"{day} 00:00:00+01:00",
+    "New York": lambda day: f"{day}T00:00:00-0500",
     "fractions of seconds": lambda day: f"{day} 00:00:00.000",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DATES)

@@ -159,8 +159,12 @@ def test_arrows_move_a_value_without_scripts(browser: Browser) -> None:
 
 def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
     changed = {
-        "k_link": "7", "min_cell": "4", "kind:disease": "recursive", "number:disease": "3,2", "rules": ["cms-11"],
-    }  # fmt: skip
+        "k_link": "7",
+        "min_cell": "4",
+        "kind:disease": "recursive",
+        "number:disease": "3,2",
+        "rules": ["cms-11"],
+    }
     page = browser.change("/policy", "/policy", changed)
     policy = browser.window.config().policy
     assert (policy.k_link, policy.min_cell, policy.diversity) == (7, 4, "recursive:3,2")

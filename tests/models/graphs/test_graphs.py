@@ -10,8 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import models
-from models import AddEdge, AddVertex, Domain, Hierarchy, InteractionGraph, JunctionTree, RemoveEdge, describe
+from models import (
+    AddEdge,
+    AddVertex,
+    Collection,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    InteractionGraph,
+    JunctionTree,
+    NotDecomposableError,
+    RemoveEdge,
+    RemoveVertex,
+    allowed_moves,
+    describe,
+    equal_cells,
+)
 from strategies import (
     NOT_DECOMPOSABLE,
     SHAPE_DOMAIN,
@@ -142,7 +156,7 @@ def changed(move, domain, graph):
             result.add_node(names[v])
             result.add_edges_from((names[v], (attribute, j)) for j in range(1, step))
             return result if set(result) == {*graph, names[v]} else None
-        case models.RemoveVertex(v) if names[v] in graph:
+        case RemoveVertex(v) if names[v] in graph:
             result.remove_node(names[v])
             return result
         case AddEdge(v, w) if names[v] in graph and names[w] in graph and not graph.has_edge(names[v], names[w]):
@@ -157,7 +171,7 @@ def changed(move, domain, graph):
 def conceivable(domain):
     """Every addition or removal of a single vertex or edge."""
     count = domain.vertex_count
-    yield from (kind(v) for kind in (AddVertex, models.RemoveVertex) for v in range(count))
+    yield from (kind(v) for kind in (AddVertex, RemoveVertex) for v in range(count))
     yield from (kind(v, w) for kind in (AddEdge, RemoveEdge) for v, w in combinations(range(count), 2))
 
 
@@ -171,11 +185,11 @@ def graphs(draw):
 @given(graphs())
 def test_a_move_is_allowed_exactly_where_it_leads_to_a_valid_decomposable_collection(graph):
     """KG06 6.2, both ways: over every pair of vertices, against chordality and cliques as networkx finds them."""
-    before, moves = network(graph), list(models.allowed_moves(graph))
+    before, moves = network(graph), list(allowed_moves(graph))
     allowed = set(moves)
     assert is_valid(before)
     assert len(moves) == len(allowed)
-    assert moves == list(models.allowed_moves(InteractionGraph.of(graph.domain, reversed(maximal_cliques(graph)))))
+    assert moves == list(allowed_moves(InteractionGraph.of(graph.domain, reversed(maximal_cliques(graph)))))
     for move in conceivable(graph.domain):
         after = changed(move, graph.domain, before)
         leads_somewhere = after is not None and is_valid(after)
@@ -190,7 +204,7 @@ def test_moves_are_described_in_levels():
     graph = InteractionGraph.of(domain, [domain.mask({"age": 1}), domain.mask({"sex": 0})])
     last_of_age, sex = 2, 3
     assert describe(AddVertex(last_of_age), graph) == "show age at level 0"
-    assert describe(models.RemoveVertex(sex), graph) == "stop showing sex at level 0"
+    assert describe(RemoveVertex(sex), graph) == "stop showing sex at level 0"
     assert describe(AddEdge(0, sex), graph) == "show age at level 2 with sex at level 0"
     assert describe(RemoveEdge(1, sex), graph) == "stop showing age at level 1 with sex at level 0"
 
@@ -214,7 +228,7 @@ def _is_decomposable(masks):
 
 def _assert_has_a_junction_tree_or_is_refused(domain, masks):
     if not _is_decomposable(masks):
-        with pytest.raises(models.NotDecomposableError, match="chordless cycle"):
+        with pytest.raises(NotDecomposableError, match="chordless cycle"):
             JunctionTree.of(domain, masks)
     else:
         tree = JunctionTree.of(domain, masks)
@@ -265,13 +279,13 @@ def test_every_shape_has_a_junction_tree_or_is_refused(shape):
     masks = list(map(SHAPE_DOMAIN.mask, SHAPES[shape]))
     assert _is_decomposable(masks) == (shape not in NOT_DECOMPOSABLE)
     _assert_has_a_junction_tree_or_is_refused(SHAPE_DOMAIN, masks)
-    collection = models.Collection.of(shape_cube(), masks)
+    collection = Collection.of(shape_cube(), masks)
     assert collection.is_decomposable == (shape not in NOT_DECOMPOSABLE)
     if collection.is_decomposable:
         assert nx.is_chordal(collection.interaction_graph.to_networkx())
         assert set(collection.junction_tree.cliques) <= set(collection.masks)
     else:
-        with pytest.raises(models.NotDecomposableError):
+        with pytest.raises(NotDecomposableError):
             _ = collection.junction_tree
 
 
@@ -351,18 +365,18 @@ def test_what_separates_two_complete_sets_is_published_and_coarser(data):
 @given(data_cubes(), st.data())
 def test_a_collection_has_the_tables_of_its_margins_and_the_finest_levels_in_whatever_order(cube, data):
     drawn = [cube.domain.mask(margin) for margin in data.draw(st.lists(margins(cube.domain), max_size=5))]
-    collection = models.Collection.of(cube, drawn)
-    again = models.Collection.of(cube, data.draw(st.permutations([*drawn, 0, *drawn])))
+    collection = Collection.of(cube, drawn)
+    again = Collection.of(cube, data.draw(st.permutations([*drawn, 0, *drawn])))
     assert collection.masks == again.masks
     assert set(collection.masks) == set(drawn) - {0}
     assert [cube.domain.mask(margin) for margin in collection.margins] == list(collection.masks)
     base = cube.table(sum(cube.domain.attribute_masks))
     for margin, table in zip(collection.margins, collection.tables, strict=True):
         assert table.margin == margin
-        assert models.equal_cells([table, base.rolled_up(margin)])
+        assert equal_cells([table, base.rolled_up(margin)])
     for attribute, hierarchy in cube.domain.items():
         level = min((m[attribute] for m in collection.margins if attribute in m), default=hierarchy.height)
         assert collection.finest_level(attribute) == level
         assert collection.shows(attribute) == (level < hierarchy.height)
-    with pytest.raises(models.DomainMismatchError, match="'hat'"):
+    with pytest.raises(DomainMismatchError, match="'hat'"):
         collection.finest_level("hat")

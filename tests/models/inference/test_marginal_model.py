@@ -14,7 +14,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.stats import chisquare
 
 import marginals
-import models
 from brute_force import (
     Array,
     dense_marginal,
@@ -26,7 +25,21 @@ from brute_force import (
 )
 from filled_tables import counted, filled, flat_domain, of_rows, of_vectors, published
 from marginals import Role
-from models import Collection, CountBounds, DataCube, Domain, FrechetBounds, Hierarchy, MarginalModel, PlausibleTables
+from models import (
+    BoolArray,
+    Collection,
+    ContingencyTable,
+    CountBounds,
+    DataCube,
+    Deadline,
+    Domain,
+    DomainMismatchError,
+    FrechetBounds,
+    Hierarchy,
+    MarginalModel,
+    PlausibleTables,
+    TooManyCellsError,
+)
 from privacy_oracles import base_table
 from shape_releases import release_of
 from strategies import SHAPE_DOMAIN, SHAPES, data_cubes, decomposable_collections, margins, shape_cube
@@ -89,7 +102,7 @@ def test_margins_and_boxes_at_any_levels_equal_enumeration(
     occupied = np.count_nonzero(dense_marginal(joint, domain, model.finest_levels) > 1e-12)
     assert len(model.expected_cells(model.finest_levels, occupied)) == occupied
     if occupied > 1 and len(model.tree.cliques) > 1:
-        with pytest.raises(models.TooManyCellsError, match="too many cells to be laid out"):
+        with pytest.raises(TooManyCellsError, match="too many cells to be laid out"):
             model.expected_cells(model.finest_levels, 0)
     codes = [np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=3, max_size=3))) for n in found.shape]
     assert np.array_equal(model.expected_of(margin, codes), found[tuple(codes)])
@@ -188,21 +201,21 @@ def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
 def test_questions_that_cannot_be_answered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model = MarginalModel(of_shape("chain"))
     for margin, message in (({"hat": 0}, "'hat'"), ({"a": 3}, "'a' has the levels 0 to 2")):
-        with pytest.raises(models.DomainMismatchError, match=message):
+        with pytest.raises(DomainMismatchError, match=message):
             model.expected(margin)
-    with pytest.raises(models.DomainMismatchError, match="'hat'"):
+    with pytest.raises(DomainMismatchError, match="'hat'"):
         model.expected_in(model.box({"hat": np.ones(2, dtype=bool)}))
     for wrong in ([True], [True] * 4, [[True] * 3]):
-        with pytest.raises(models.DomainMismatchError, match="'a'"):
+        with pytest.raises(DomainMismatchError, match="'a'"):
             model.box({"a": np.array(wrong)})
     table = of_rows(flat_domain(a=300, b=300, c=300), [[number] * 3 for number in range(300)])
     model = MarginalModel(published(table, *"abc"))
-    with pytest.raises(models.TooManyCellsError):
+    with pytest.raises(TooManyCellsError):
         model.expected(dict.fromkeys("abc", 0))
     for most in (300**2 - 1, 300**2):
         monkeypatch.setattr("models.inference.calibrated_tree.CELL_LIMIT", most)
         if most < 300**2:
-            with pytest.raises(models.TooManyCellsError):
+            with pytest.raises(TooManyCellsError):
                 model.expected(dict.fromkeys("ab", 0))
     assert model.expected(dict.fromkeys("ab", 0)).shape == (300, 300)
 
@@ -212,7 +225,7 @@ def test_nothing_is_expected_of_a_table_without_rows(masks: list[int]) -> None:
     model = MarginalModel(Collection.of(DataCube([filled(flat_domain(a=2, b=3), [0] * 6)]), masks))
     assert model.expected_in(model.box({"a": np.array([True, False])})) == 0
     assert model.expected({"a": 0}).tolist() == [0, 0]
-    with pytest.raises(models.DomainMismatchError, match="no rows"):
+    with pytest.raises(DomainMismatchError, match="no rows"):
         model.draw(1, np.random.default_rng(0))
 
 
@@ -229,9 +242,7 @@ def test_the_two_ends_of_a_chain_longer_than_python_can_recurse() -> None:
         pairs = np.bincount(before * 3 + after, minlength=9).reshape(3, 3)
         expected = expected @ (pairs / pairs.sum(axis=1, keepdims=True))
         cells = {first: before, second: after}
-        tables.append(
-            models.ContingencyTable.from_cells(domain, {first: 0, second: 0}, cells, np.ones(rows, dtype=np.int64))
-        )
+        tables.append(ContingencyTable.from_cells(domain, {first: 0, second: 0}, cells, np.ones(rows, dtype=np.int64)))
         before = after
     collection = Collection.of(DataCube(tables), [table.mask for table in tables])
     ends, model = {names[0]: 0, names[-1]: 0}, MarginalModel(collection)
@@ -300,7 +311,7 @@ def joint_of(collection: Collection) -> Array:
     return joint_array(collection.cube.table(sum(collection.domain.attribute_masks)))
 
 
-def indicator(domain: Domain, box: Mapping[str, models.BoolArray]) -> Array:
+def indicator(domain: Domain, box: Mapping[str, BoolArray]) -> Array:
     inside = np.ones([h.size(0) for h in domain.hierarchies])
     for axis, attribute in enumerate(domain.attributes):
         if attribute in box:
@@ -337,7 +348,7 @@ def assert_as_close_as_each_table(bounds: CountBounds, collection: Collection, i
         assert bounds.upper <= rows[held > 0].sum()
 
 
-def check_box(collection: Collection, box: Mapping[str, models.BoolArray], seconds: float) -> CountBounds:
+def check_box(collection: Collection, box: Mapping[str, BoolArray], seconds: float) -> CountBounds:
     inside = indicator(collection.domain, box)
     low, high = brute_force(collection, inside)
     bounds = FrechetBounds(collection).of_box(box).bounds(seconds)
@@ -347,7 +358,7 @@ def check_box(collection: Collection, box: Mapping[str, models.BoolArray], secon
     assert_as_close_as_each_table(bounds, collection, inside)
     for looks in (0, 1, 3):
         counted = count()
-        deadline = models.Deadline(float(looks), lambda counted=counted: float(next(counted)))  # type: ignore[misc]
+        deadline = Deadline(float(looks), lambda counted=counted: float(next(counted)))  # type: ignore[misc]
         early = FrechetBounds(collection, deadline).of_box(box).bounds(seconds)
         assert early.lower <= low <= high <= early.upper
         if not looks:
@@ -358,7 +369,7 @@ def check_box(collection: Collection, box: Mapping[str, models.BoolArray], secon
 
 
 @st.composite
-def boxes(draw: st.DrawFn, domain: Domain) -> dict[str, models.BoolArray]:
+def boxes(draw: st.DrawFn, domain: Domain) -> dict[str, BoolArray]:
     """For some attributes a set of values of some level, as base values."""
     box = {}
     for attribute in sorted(draw(st.sets(st.sampled_from(domain.attributes)))):
@@ -434,7 +445,7 @@ def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
     source, total = FrechetBounds(collection), collection.cube.total
     for inside, rows in ((np.zeros(3, dtype=bool), 0), (np.ones(3, dtype=bool), total)):
         assert source.of_box({"a": inside}).bounds() == CountBounds(rows, rows, sharp=True)
-    with pytest.raises(models.DomainMismatchError, match="'a'"):
+    with pytest.raises(DomainMismatchError, match="'a'"):
         source.of_box({"a": np.ones(2, dtype=bool)})
 
 

@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import marginals
-import models
 from brute_force import (
     base_cells,
     dense_marginal,
@@ -89,7 +88,7 @@ def test_information_is_the_same_to_the_bit_in_whatever_order_the_marginals_and_
             for (a, level), column in zip(((a, table.margin[a]) for a in table.attributes), table.codes)
         }
         arrays = {a: np.array(column, dtype=np.int64) for a, column in codes.items()}
-        tables.append(models.ContingencyTable.from_cells(domain, table.margin, arrays, table.counts))
+        tables.append(ContingencyTable.from_cells(domain, table.margin, arrays, table.counts))
     if tables:
         shuffled = Collection.of(DataCube(tables), [table.mask for table in tables])
         assert MaximumEntropy(shuffled).information == MaximumEntropy(collection).information
@@ -117,7 +116,7 @@ def test_the_published_marginals_alone_give_the_same_distribution(collection):
     np.testing.assert_array_equal(_joint(analyst), _joint(collection))
     assert MaximumEntropy(analyst).cross_entropy == MaximumEntropy(collection).cross_entropy
     if sum(collection.domain.attribute_masks) not in collection.masks:
-        with pytest.raises(models.DomainMismatchError, match="no table shows the margin"):
+        with pytest.raises(DomainMismatchError, match="no table shows the margin"):
             _ = MaximumEntropy(analyst).kl_divergence
 
 
@@ -148,7 +147,7 @@ def test_deviance_degrees_of_freedom_and_fit_are_those_of_r_loglin(shared_vector
         expected = MarginalModel(collection).expected(dict.fromkeys(table.attributes, 0))
         np.testing.assert_allclose(expected.ravel(order="F"), model["fit"], rtol=1e-6, atol=0.1)
         if not collection.is_decomposable:
-            with pytest.raises(models.NotDecomposableError):
+            with pytest.raises(NotDecomposableError):
                 MaximumEntropy(collection)
             continue
         q, fitted = MaximumEntropy(collection), fitted + 1
@@ -223,11 +222,11 @@ def pairs(counts):
 
 def test_an_empty_cell_has_no_terms_unless_rows_are_added(monkeypatch):
     model = MaximumEntropy(pairs([0, 0, 1, 5, 3, 3, 7, 2]))
-    with pytest.raises(models.NotFittedError, match=r"a:0, b:0.*prior_rows"):
+    with pytest.raises(NotFittedError, match=r"a:0, b:0.*prior_rows"):
         u_terms(model)
     assert all(np.isfinite(terms).all() for terms in u_terms(model, 0.5).values())
     monkeypatch.setattr("models.inference.log_linear.CELL_LIMIT", 3)
-    with pytest.raises(models.TooManyCellsError, match="4 cells"):
+    with pytest.raises(TooManyCellsError, match="4 cells"):
         u_terms(model, 0.5)
 
 
@@ -245,7 +244,7 @@ def design_of(masks, dense):
     cells = np.indices(SHAPE).reshape(4, -1).T
     columns, possible = [np.ones(len(cells))], np.ones(len(cells), dtype=bool)
     for mask in masks:
-        axes = list(models.vertices_of(mask))
+        axes = list(vertices_of(mask))
         shown, place = np.unique(cells[:, axes], axis=0, return_inverse=True)
         marginal = np.bincount(place.ravel(), dense.ravel(), len(shown))
         possible &= marginal[place.ravel()] > 0
@@ -275,7 +274,7 @@ def test_what_can_be_estimated_is_the_rank_of_the_design_and_edges_are_tested_by
     assert model.adjusted_parameters == rank - 1
     for test in model.tests().itertuples():
         first, second = map(table.domain.index, (test.first, test.second))
-        without = models.RemoveEdge(first, second).apply(graph)
+        without = RemoveEdge(first, second).apply(graph)
         if nx.is_chordal(without.to_networkx()):
             smaller = fitted(table, maximal_cliques(without))
             assert test.deviance == pytest.approx(smaller.deviance - model.deviance, abs=1e-7)
@@ -344,7 +343,7 @@ def test_the_fit_of_a_cycle_with_empty_cells_is_that_of_the_full_joint(seed: int
 
 def test_too_many_cells_are_refused() -> None:
     table = of_rows(flat_domain(a=4, b=4, c=4, d=4), np.random.default_rng(1).integers(0, 4, (200, 4)))
-    with pytest.raises(models.TooManyCellsError, match="more than 10"):
+    with pytest.raises(TooManyCellsError, match="more than 10"):
         iterative_fit(published(table, "ab", "bc", "cd", "da"), limit=10)
 
 
@@ -356,8 +355,8 @@ def test_a_fit_that_a_deadline_ends_says_what_it_misses() -> None:
     for looks in range(20):
         ticks = count()
         try:
-            fit = iterative_fit(cycle, deadline=models.Deadline(looks, lambda ticks=ticks: next(ticks)))
-        except models.TimeOverError:
+            fit = iterative_fit(cycle, deadline=Deadline(looks, lambda ticks=ticks: next(ticks)))
+        except TimeOverError:
             continue
         shares = [fit.marginal(mask).counts / published.counts for mask, published in zip(cycle.masks, cycle.tables)]
         misfit = max(np.abs(own - 1).max() for own in shares)

@@ -11,9 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import models
 from brute_force import lifted
-from models import Domain, DomainMismatchError, Hierarchy, HierarchyError, Margin, MarginalsError, vertices_of
+from models import (
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    HierarchyError,
+    Margin,
+    MarginalsError,
+    partitions_in_order,
+    partitions_in_tree,
+    vertices_of,
+)
 from strategies import coarser_margins, domains, hierarchies, margins
 
 SECRET = "unspeakable"
@@ -509,7 +518,7 @@ def stretched(apart, counts):
 def test_in_an_order_the_smallest_group_joins_its_smaller_neighbour(counts, sizes, data):
     apart = data.draw(st.none() | st.just(len(counts) - 1))
     expected = by_definition(counts, sizes, neighbours(apart), stretched(apart, counts), apart)
-    found = models.partitions_in_order(np.array(counts), sizes, apart)
+    found = partitions_in_order(np.array(counts), sizes, apart)
     assert list(map(as_sets, found)) == list(expected)
 
 
@@ -559,9 +568,7 @@ def test_in_a_tree_the_smallest_group_joins_that_of_its_deepest_common_node(with
         )
 
     expected = list(by_definition(counts, sizes, nearest, lambda groups, _: groups, missing=missing))
-    found = list(
-        models.partitions_in_tree(np.array(counts), paths, sizes, profiles if with_profiles else None, missing)
-    )
+    found = list(partitions_in_tree(np.array(counts), paths, sizes, profiles if with_profiles else None, missing))
     with_rows = {value for value, count in enumerate(counts) if count}
     for partition, sets in zip(found, expected, strict=True):
         assert {g & with_rows for g in as_sets(partition)} - {frozenset()} == {g for g in sets if g & with_rows}
