@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import Distinct, Diversity, Entropy, Functional, NegativeDisclosure, Recursive, Requirements, Simple
+from checks import (
+    Distinct,
+    Diversity,
+    DontCareEntropy,
+    Entropy,
+    Functional,
+    NegativeDisclosure,
+    NpdRecursive,
+    Recursive,
+    Requirements,
+    Simple,
+)
 from marginals.recoding.lattice import minimal_tables, single_table, stepwise_table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import contingency_tables, data_cubes, domains

@@ -21,7 +21,25 @@ from brute_force import (
     kl_divergence,
 )
 from filled_tables import apart, filled, flat_domain, of_rows, of_vectors, published
-from models import Collection, DataCube, Domain, Hierarchy, MarginalModel, MaximumEntropy, iterative_fit, u_terms
+from models import (
+    Collection,
+    ContingencyTable,
+    DataCube,
+    Deadline,
+    Domain,
+    DomainMismatchError,
+    Hierarchy,
+    MarginalModel,
+    MaximumEntropy,
+    NotDecomposableError,
+    NotFittedError,
+    RemoveEdge,
+    TimeOverError,
+    TooManyCellsError,
+    iterative_fit,
+    u_terms,
+    vertices_of,
+)
 from strategies import data_cubes, decomposable_collections, decomposable_masks, margins, maximal_cliques
 
 
