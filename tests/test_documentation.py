@@ -404,6 +404,13 @@ def read_yaml(text: str) -> Any:
     return pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it").safe_load(text)
 
 
+def test_the_security_policy_says_what_counts_and_how_to_report_it() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert 'A wrong "safe"' in text
+    assert "A leak" in text
+    assert "## How to report" in text
+
+
 def test_the_citation_has_what_its_schema_demands() -> None:
     """Citation File Format 1.2.0: the required keys of the file, of each person and of each reference."""
     citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
