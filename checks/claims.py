@@ -43,7 +43,7 @@ class Question:
     """The question whether a claim holds of a collection.
 
     sensitive: the attributes that are set aside. budget: of work for the answer. labels: counts that labels tell readers.
-    witnesses: possible tables of a search that is over.
+    witnesses: what possible tables have shown already; used only if they are of this very collection.
     """
 
     collection: Collection

@@ -253,7 +253,7 @@ class Amounts:
             labels = np.array(self._hierarchy.labels[self._finest])[np.unique(self.places[unread])].tolist()
             raise InputError(
                 f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers, and an estimate "
-                f"would leave their rows out; leave them out by where=, or give numbers by values="
+                "would leave their rows out; leave them out by where=, or give numbers by values="
             )
 
     @property

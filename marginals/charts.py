@@ -122,9 +122,8 @@ def _capsule(centre: Point, size: Point, levels: Sequence[int]) -> Shape:
 
 
 def _placed(number: int, height: float) -> list[Point]:
-    angles = [
-        2 * math.pi * place / number for place in range(number)
-    ]  # rounded, so that all machines give the same bytes
+    angles = [2 * math.pi * place / number for place in range(number)]
+    # Rounded, so that all machines give the same bytes.
     spots = [(round(math.sin(angle), 9), round(math.cos(angle), 9)) for angle in angles]
     return [(WIDTH / 2 + (WIDTH / 2 - 65) * across, height / 2 - (height / 2 - 30) * up) for across, up in spots]
 

@@ -97,7 +97,7 @@ class BundleContent:
     None where nothing is said. rules: what they demand is among the claims. turnover_known: whether readers know that people
     come and go between releases. where: the part of the table whose rows are counted. labels: what labels tell readers of
     the values that they stand for; None where the release does not say that. impossible: pairs of labels that everybody
-    knows nobody to have. witnesses: possible tables that were made of these marginals already. Raises InputError for
+    knows nobody to have. witnesses: what possible tables of these marginals have shown already. Raises InputError for
     further tables of which it is not known what they tell (`further_fault`).
     """
 

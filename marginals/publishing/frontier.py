@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,6 @@ from marginals.tables.table import Table
 from models.deadline import NEVER
 from models.installed import name_of
 from models.search.doors import GivenStrategy
-
-if TYPE_CHECKING:
-    pass
-
 
 COLUMNS = (
     *("k", "diversity", "strategy", "kl_divergence", "value", "gap"),

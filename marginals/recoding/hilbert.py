@@ -38,7 +38,8 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
         recoded = hilbert_groups(table, l, k=k)
         if recoded.satisfies(criterion):
             return recoded
-    raise NothingPublishableError(f"the 1-D mapping reaches {criterion} for no l")
+    demanded = criterion if criterion.name else "what is demanded"
+    raise NothingPublishableError(f"the 1-D mapping reaches {demanded} for no l")
 
 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:

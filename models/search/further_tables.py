@@ -131,8 +131,9 @@ class _Choice:
         return self._limits.tables is not None and len(self.tables) >= self._limits.tables
 
     def _fits(self, mask: Mask) -> bool:
-        masks = (*self._published, *(table.mask for table in self.tables))
-        return self._limits.crossing_levels or not any(self._domain.crossings(mask, masks))
+        # Each is compared alone: another further table that shows both attributes as finely may be left out later.
+        others = (self._published, *((table.mask,) for table in self.tables))
+        return self._limits.crossing_levels or not any(any(self._domain.crossings(mask, some)) for some in others)
 
     def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
         """The total variation between the data of some attributes and the answer about them beside one more table."""

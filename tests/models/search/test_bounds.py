@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import combinations, count, product
+from itertools import chain, combinations, count, product
 from math import lgamma
 from types import SimpleNamespace
 
@@ -50,7 +50,7 @@ from models.search.greedy import without_chance_edges
 from models.search.lower_bound import allowed_margins, finest_alone, lower_bound, whole_grid
 from models.search.problem import BDeu, CliqueScore, additive
 from models.tables.data_cube import interactions
-from search_oracles import Countdown, all_collections, allowed_values, equal_pairs, never, short_walks
+from search_oracles import Countdown, all_collections, allowed_values, cross, equal_pairs, never, short_walks
 from search_strategies import private_problems, problems
 from strategies import Core, cores, decomposable_collections, further_masks, margins
 
@@ -456,6 +456,28 @@ def test_what_is_wanted_comes_first_as_finely_as_it_is_allowed(core: Core, data:
     chosen = further_tables(core.collection, core.nonsensitive, allowed, FurtherLimits(tables=1), [wanted])
     if new := [mask for mask in finest if not any(not mask & ~held for held in core.collection.masks)]:
         assert chosen[0].mask in new
+
+
+def test_levels_cross_beside_none_of_the_tables_even_if_others_are_left_out() -> None:
+    """A table that stays open in a proof is left out later; what it showed as finely must not have excused another one."""
+    tree = [("u", "w", "*"), ("v", "w", "*"), ("x", "y", "*"), ("z", "y", "*")]
+    domain = Domain.of({**dict.fromkeys("ab", Hierarchy.from_rows(tree)), "c": Hierarchy.flat("de")})
+    table = filled(domain, np.random.default_rng(1).integers(5, 90, (4, 4, 2)))
+    shown = [{"a": 1, "b": 0}, {"a": 0}, {"c": 0}]
+    core = Collection.of(DataCube([table]), list(map(domain.mask, shown)))
+    crossing = domain.mask({"a": 0, "b": 1, "c": 0})
+    both = domain.mask({"a": 0, "b": 0})
+
+    def allowed(margin: Mask) -> bool:
+        return not margin & ~both or not margin & ~crossing
+
+    whole = domain.mask({"a": 0, "b": 0, "c": 0})
+    for may_cross in (False, True):
+        limits = FurtherLimits(least_gain=0.0, crossing_levels=may_cross)
+        chosen = [table.mask for table in further_tables(core, "abc", allowed, limits, [both, whole])]
+        assert both in chosen
+        subsets = chain.from_iterable(combinations(chosen, size) for size in range(len(chosen) + 1))
+        assert any(cross(domain, [*core.masks, *kept]) for kept in subsets) == may_cross
 
 
 def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
