@@ -135,7 +135,10 @@ def lines() -> Iterator[str]:
     yield "follows each link, name, command and key. `make rows` breaks the code of each row and sees its test fail."
     yield "*Same* means: as the paper defines or proves it, held by the test or experiment beside it. Figures that are"
     yield "measured are compared in [](papers.md)."
-    yield from ("", "| paper | items | same | differs | not built | others: measured, lost, nothing to build and the like |")
+    yield from (
+        "",
+        "| paper | items | same | differs | not built | others: measured, lost, nothing to build and the like |",
+    )
     yield "|---|---|---|---|---|---|"
     yield from (_counted(paper) for paper in PAPERS)
     for paper in PAPERS:
