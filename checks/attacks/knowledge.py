@@ -353,9 +353,9 @@ class Knowledge:
         cells = self.source.possible
         if cells is None:
             return iter(())
-        if not self.source.found:
+        if not self.source.tables_met:
             self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
-        return map(cells.cells.with_counts, list(self.source.found))
+        return map(cells.cells.with_counts, list(self.source.tables_met))
 
     @cached_property
     def _glued(self) -> Callable[[int], Cells]:
@@ -401,8 +401,8 @@ class Knowledge:
 
         def open_bounds(block: Unknowns) -> BoolArray:
             ranges.lower[asked], ranges.upper[asked] = block.lower[:-1], block.upper[:-1]
-            if block.table is not None and not any(block.table is table for table in self.source.found):
-                self.source.found.append(block.table)
+            if block.table is not None and not any(block.table is table for table in self.source.tables_met):
+                self.source.tables_met.append(block.table)
                 ranges.see(np.bincount(keys, block.table, len(ranges)))
             return np.pad(is_open(ranges)[:, asked], ((0, 0), (0, 1))) & ~block.attained
 
