@@ -107,8 +107,8 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
         count, number = connected_components(edges, directed=False)
         numbers = number[: sizes[0]].astype(np.intp), number[sizes[0] :].astype(np.intp)
         occupied = [lift[counted] for lift, counted in zip(lifts, rows)]
-        parts = [np.bincount(own[np.unique(codes)], minlength=count) for own, codes in zip(numbers, occupied)]
-        partition = np.concatenate([own[codes] for own, codes in zip(numbers, occupied)])
+        parts = [np.bincount(level_numbers[np.unique(codes)], minlength=count) for level_numbers, codes in zip(numbers, occupied)]
+        partition = np.concatenate([level_numbers[codes] for level_numbers, codes in zip(numbers, occupied)])
         labels = hierarchies[0].labels[levels[0]], hierarchies[1].labels[levels[1]]
         return CommonValues(numbers, labels, np.array(parts), partition)
 
@@ -180,8 +180,8 @@ def meets(earlier: Collection, later: Collection, overlaps: Overlaps | None = No
     pairs = [*product(earlier.masks or (0,), later.masks or (0,))]
     levels = [[release.domain.levels(mask) for release, mask in zip(releases, masks)] for masks in pairs]
     values = [
-        {name: common(own[0].get(name, 0), own[1].get(name, 0)) for name, common in common_values.items()}
-        for own in levels
+        {name: common(pair_levels[0].get(name, 0), pair_levels[1].get(name, 0)) for name, common in common_values.items()}
+        for pair_levels in levels
     ]
     for place in _finest(values):
         yield _meet(releases, pairs[place], levels[place], values[place])
@@ -191,13 +191,13 @@ def _finest(values: Sequence[Mapping[str, CommonValues]]) -> Iterator[int]:
     """The places of the common values of all attributes that no others refine; of equals the first."""
     numbers, finer = [], []
     for name in values[0]:
-        places = {common: place for place, common in enumerate(dict.fromkeys(own[name] for own in values))}
+        places = {common: place for place, common in enumerate(dict.fromkeys(common_of[name] for common_of in values))}
         partitions = [common.partition * any(common.is_shown) for common in places]
         finer.append(np.array([[_is_as_fine(one, other) for other in partitions] for one in partitions]))
-        numbers.append(np.array([places[own[name]] for own in values]))
-    for place, own in enumerate(zip(*numbers)):
-        is_as_fine = np.all([each[others, n] for each, others, n in zip(finer, numbers, own)], axis=0)
-        is_as_coarse = np.all([each[n, others] for each, others, n in zip(finer, numbers, own)], axis=0)
+        numbers.append(np.array([places[common_of[name]] for common_of in values]))
+    for place, common_of in enumerate(zip(*numbers)):
+        is_as_fine = np.all([finer_than[others, n] for finer_than, others, n in zip(finer, numbers, common_of)], axis=0)
+        is_as_coarse = np.all([finer_than[n, others] for finer_than, others, n in zip(finer, numbers, common_of)], axis=0)
         is_before = np.arange(len(values)) < place
         if not np.any(is_as_fine & (is_before | ~is_as_coarse)):
             yield place
@@ -217,20 +217,20 @@ def _meet(
     for release, (collection, mask) in enumerate(zip(releases, masks)):
         table = collection.cube.table(mask)
         inside: BoolArray = np.ones(len(table), dtype=np.bool_)
-        own = []
+        column_numbers = []
         for name, common in values.items():
-            own.append(
+            column_numbers.append(
                 common.numbers[release][table.column(name) if name in table.margin else np.zeros(len(table), int)]
             )
             for side, is_shown in enumerate(common.is_shown):
                 if not is_shown:  # only one margin shows it: of the other all is in the values that it has rows in
-                    inside &= own[-1] == common.numbers[side][0]
-        columns.append([column[inside] for column in own])
+                    inside &= column_numbers[-1] == common.numbers[side][0]
+        columns.append([column[inside] for column in column_numbers])
         counts.append(table.counts[inside])
     codes = [np.concatenate(pair) for pair in zip(*columns)]
     first, place = group(*pack(codes, [common.count for common in values.values()], sum(map(len, counts))))
     places = np.split(place, [len(counts[0])])
-    before, after = (np.bincount(own, rows, len(first)).astype(np.int64) for own, rows in zip(places, counts))
+    before, after = (np.bincount(column_numbers, rows, len(first)).astype(np.int64) for column_numbers, rows in zip(places, counts))
     named = {name: common for name, common in values.items() if common.parts.any(axis=0).sum() > 1}
     coarser = {name: common.coarser for name, common in named.items()}
     stacked = [column[first] for name, column in zip(values, codes) if name in named]
@@ -348,7 +348,7 @@ def settled(
     rule = _Rule(cells, envelope, tuple(claims), tuple(sensitive), before, earlier[: len(apart)])
     while (fewer := rule.held_back(moved)) is not None:
         moved = fewer
-    return _with_rows(cells, rule.shown(moved))
+    return _with_rows(cells, rule.table(moved))
 
 
 def _side_by_side(tables: Sequence[ContingencyTable]) -> Cells:
@@ -392,7 +392,7 @@ class _Rule:
         """The cell of a margin that each base cell is in, shape (cells,); remembered."""
         return cache(lambda mask: cells_of(self.cells, mask))
 
-    def shown(self, moved: CountArray) -> CountArray:
+    def table(self, moved: CountArray) -> CountArray:
         """The table with those who came and without those who left."""
         return np.asarray(self.series[-1] + moved[0] - moved[1])
 
@@ -413,12 +413,12 @@ class _Rule:
             held[1 - first] |= (is_bad & (rows == 0))[place]
         return np.where(held, 0, moved)
 
-    def _asked(self, moved: CountArray) -> Iterator[tuple[int, CountArray, Sequence[Claim]]]:
+    def _claims_on(self, moved: CountArray) -> Iterator[tuple[int, CountArray, Sequence[Claim]]]:
         """Those who came and who left since each earlier table, and the table itself, with what is claimed of them.
 
         First comes whether leavers are the first to wait.
         """
-        after = self.shown(moved)
+        after = self.table(moved)
         for earlier in self.series:
             for side, people in enumerate((after - earlier, earlier - after)):
                 if (people > 0).any():
@@ -429,7 +429,7 @@ class _Rule:
         """Without those in cells, or in classes, of single margins that break a claim by themselves."""
         offences = (
             (side, *self._broken(claim, mask, counts))
-            for side, counts, claims in self._asked(moved)
+            for side, counts, claims in self._claims_on(moved)
             for claim, mask in product(claims, self.envelope.masks)
             if isinstance(claim, CountClaim) is of_counts
         )
@@ -465,7 +465,7 @@ class _Rule:
 
     def _by_claims(self, moved: CountArray) -> CountArray:
         """Without those around the worst class of the first claim that is not proven of all margins together."""
-        for side, counts, claims in self._asked(moved):
+        for side, counts, claims in self._claims_on(moved):
             collection = self.envelope.collection(_with_rows(self.cells, counts))
             for claim in claims:
                 finding = answer(claim, Question(collection, self.sensitive, SEARCHING))
@@ -553,17 +553,17 @@ def difference(
     overlap with values of the other, so that neither nest, and no difference is small, it is undecided. overlaps: of the
     attributes that the two generalize differently. narrowed: to the cells that count. Raises DomainMismatchError.
     """
-    told = changed_people(earlier, later, (), least, overlaps, narrowed)
-    smallest = next(iter(told.smallest), None)
-    if told.small:
+    people = changed_people(earlier, later, (), least, overlaps, narrowed)
+    smallest = next(iter(people.smallest), None)
+    if people.small:
         verdict, note = Verdict.FAILS, ""
-    elif told.overlapping:
-        names = ", ".join(map(repr, told.overlapping))
+    elif people.overlapping:
+        names = ", ".join(map(repr, people.overlapping))
         why = f"values of {names} in one release overlap with values in the other, so that neither nest"
         verdict, note = Verdict.UNDECIDED, f"{why}; no difference of what both tell is small, but more may follow"
     else:
         verdict, note = Verdict.HOLDS, UNSEEN
-    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), told.cells, note)
+    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), people.cells, note)
 
 
 SHOWN = 10

@@ -23,7 +23,7 @@ from checks.combinatorial import (
     of_part,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import LeavingOut, leaving_out, of_people
+from checks.diversity.derived import LeavingOut, leaving_out, of_people
 from checks.diversity.registry import demands_nothing, parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
@@ -74,7 +74,7 @@ class Claim(ABC):
 
     @classmethod
     @abstractmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """The claim that a bundle states under this name; None where it does not say what it must."""
 
     @abstractmethod
@@ -84,8 +84,8 @@ class Claim(ABC):
     @property
     def parameters(self) -> dict[str, Any]:
         """The demand as a finding states it: without what the claim rests on."""
-        stated = {name: value for name, value in self.as_json().items() if name not in ("criterion", "basis")}
-        return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
+        demand = {name: value for name, value in self.as_json().items() if name not in ("criterion", "basis")}
+        return demand | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
 
     @property
     def about(self) -> str | None:
@@ -185,17 +185,17 @@ class MaxentDiversity(AttributeClaim):
             )
 
     @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """From the text of its `diversity`, the name of the `sensitive` attribute, and the `level` where it is not 0."""
-        match stated:
+        match content:
             case {"diversity": str(diversity), "sensitive": str(sensitive)}:
-                return cls(stated_diversity(diversity), sensitive, stated.get("level", 0))
+                return cls(stated_diversity(diversity), sensitive, content.get("level", 0))
         return None
 
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""
-        stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
-        return stated | ({"level": self.level} if self.level else {})
+        content = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
+        return content | ({"level": self.level} if self.level else {})
 
     def decide(self, question: Question) -> Finding:
         """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
@@ -303,9 +303,9 @@ class Register(AttributeClaim):
     form: ClassVar[str] = "register=CRITERION"
 
     @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """The claim of a diversity and its basis."""
-        of, basis = MaxentDiversity.from_json(stated), stated.get("basis", VERIFIED)
+        of, basis = MaxentDiversity.from_json(content), content.get("basis", VERIFIED)
         return None if of is None or basis not in (VERIFIED, ATTESTED) else cls(of, basis)
 
     def as_json(self) -> dict[str, Any]:
@@ -393,12 +393,12 @@ class CountClaim(Claim):
 
     def __post_init__(self) -> None:
         if not is_number_of_rows(self.k):
-            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {shown(self.k)}")
+            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {quoted_value(self.k)}")
 
     @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """The claim of a `k`."""
-        return cls(stated["k"]) if "k" in stated else None
+        return cls(content["k"]) if "k" in content else None
 
     def as_json(self) -> dict[str, Any]:
         """The claim as a bundle states it."""
@@ -458,10 +458,10 @@ def is_number_of_rows(number: object, least: int = 1) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and least <= number <= MOST_ROWS
 
 
-def shown(value: object) -> str:
+def quoted_value(value: object) -> str:
     """What somebody gave in the place of a number, in a message.
 
-    >>> shown(-1), shown("x"), shown(10**5000)
+    >>> quoted_value(-1), quoted_value("x"), quoted_value(10**5000)
     ('-1', "'x'", 'a number of more digits')
     """
     if isinstance(value, int) and abs(value) >= 10**40:
@@ -482,11 +482,11 @@ class MinCell(CountClaim):
     def decide(self, question: Question) -> Finding:
         """The finding on a collection."""
         finding = min_cell(question.collection, self.least_count, question.budget)
-        told = label_counts(question.collection, question.labels, self.least_count)
-        if finding.verdict is Verdict.FAILS or told.holds:
+        by_labels = label_counts(question.collection, question.labels, self.least_count)
+        if finding.verdict is Verdict.FAILS or by_labels.holds:
             return finding
-        examined = finding.examined + (0 if finding.holds else told.examined)
-        return replace(told, criterion=finding.criterion, examined=examined)
+        examined = finding.examined + (0 if finding.holds else by_labels.examined)
+        return replace(by_labels, criterion=finding.criterion, examined=examined)
 
     def shows_smallest(self, finding: Finding) -> bool:
         """If it holds, every published count was looked at; if it fails, any cell below k may be shown."""
@@ -576,19 +576,19 @@ _KINDS: dict[str, type[CountClaim | AttributeClaim]] = {kind.criterion: kind for
 """The class of each criterion in a bundle."""
 
 
-def parse_claim(stated: Mapping[str, Any]) -> Claim:
+def parse_claim(claim_json: Mapping[str, Any]) -> Claim:
     """The claim that a bundle states. Raises CriterionError for what is not one.
 
     >>> parse_claim({"criterion": "k-link", "k": 6})
     KLink(k=6)
     """
-    if not isinstance(stated, Mapping):
-        raise CriterionError(f'a claim is stated as {{"criterion": "k-link", "k": 6}}, not as {shown(stated)}')
-    name = stated.get("criterion")
+    if not isinstance(claim_json, Mapping):
+        raise CriterionError(f'a claim is stated as {{"criterion": "k-link", "k": 6}}, not as {quoted_value(claim_json)}')
+    name = claim_json.get("criterion")
     kind = _KINDS.get(name) if isinstance(name, str) else None
-    claim = None if kind is None else kind.from_json(stated)
+    claim = None if kind is None else kind.from_json(claim_json)
     if claim is None:
-        raise CriterionError(f"a privacy claim is {listing(list(_KINDS), 'or')}, not {dict(stated)!r}")
+        raise CriterionError(f"a privacy claim is {listing(list(_KINDS), 'or')}, not {dict(claim_json)!r}")
     return claim
 
 

@@ -39,7 +39,7 @@ class EquivalenceClasses(Cells):
         if self.sensitive in self.margin:
             raise DomainMismatchError(f"classes share their nonsensitive values; {self.sensitive!r} is sensitive")
         counts, values = np.asarray(self.counts), self.domain.hierarchy(self.sensitive).size(self.level)
-        if counts.ndim != 2 or counts.shape[1] != values or any(len(own) != len(counts) for own in self.codes):
+        if counts.ndim != 2 or counts.shape[1] != values or any(len(column) != len(counts) for column in self.codes):
             raise DomainMismatchError(f"classes need {values} counts and a code of each attribute")
         if counts.dtype.kind not in "iuf":
             raise DomainMismatchError("counts of cells must be numbers, none negative")
@@ -379,9 +379,9 @@ def eligibility(
         published = equivalence_classes(table, attribute)
         excess, implying = {}, {str(one): weakest_implying(one, occurring) for one in functional}
         for one in functional:
-            judged = one.among(published.values)
-            satisfied = bool(satisfies(judged, published.counts).all())
-            excess[str(one)] = excessive_protection(judged, published.counts) if satisfied else None
+            criterion = one.among(published.values)
+            satisfied = bool(satisfies(criterion, published.counts).all())
+            excess[str(one)] = excessive_protection(criterion, published.counts) if satisfied else None
         result[attribute] = Eligibility(reached(suppressed.counts), tau, Fraction(1, occurring), excess, implying)
     return result
 

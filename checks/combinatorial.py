@@ -60,13 +60,13 @@ def sensitive_groups(
     steps = {name: mask & -mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive}
     groups: dict[Mask, tuple[Mask, ...]] = {}
     for clique in cliques:
-        if shown := clique & sum(steps.values()):
-            linked = [mask for mask in groups if mask & shown]
+        if steps_in := clique & sum(steps.values()):
+            linked = [mask for mask in groups if mask & steps_in]
             held = [member for mask in linked for member in groups.pop(mask)]
-            groups[reduce(or_, linked, shown)] = (*held, clique)
+            groups[reduce(or_, linked, steps_in)] = (*held, clique)
     return [
-        SensitiveGroup(tuple(name for name, step in steps.items() if step & shown), held)
-        for shown, held in groups.items()
+        SensitiveGroup(tuple(name for name, step in steps.items() if step & steps_in), held)
+        for steps_in, held in groups.items()
     ]
 
 
@@ -106,9 +106,9 @@ class GroupTree(FittingClasses[ContingencyTable]):
         """
         limits = []
         for clique, classes, block in zip(self.tree.cliques, self.classes, self.blocks):
-            cells, shown = self.cube.table(clique), self.packing.tables[block]
-            counts = np.zeros((len(classes), len(shown)))
-            counts[cells.positions_in(classes), cells.positions_in(shown)] = cells.counts
+            cells, sensitive_cells = self.cube.table(clique), self.packing.tables[block]
+            counts = np.zeros((len(classes), len(sensitive_cells)))
+            counts[cells.positions_in(classes), cells.positions_in(sensitive_cells)] = cells.counts
             limits.append(_padded(counts, self.packing.begins[block], self.packing.width, cap))
         return tuple(limits)
 
@@ -517,14 +517,14 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
     """
     worst, note, examined = None, "", 0
     for attribute in filter(collection.shows, collection.domain.attributes):
-        told, finest = labels.get(attribute, {}), collection.finest_level(attribute)
+        occurring_by_label, finest = labels.get(attribute, {}), collection.finest_level(attribute)
         hierarchy = collection.domain.hierarchy(attribute)
         counted = collection.cube.table(collection.domain.mask({attribute: finest}))
-        for level in range(finest, hierarchy.height if told else finest):
+        for level in range(finest, hierarchy.height if occurring_by_label else finest):
             above = hierarchy.lift(finest, level)[counted.codes[0]]
             rows = np.bincount(above, counted.counts, minlength=hierarchy.size(level))
             for label, number in zip(hierarchy.labels[level], rows.astype(np.int64).tolist()):
-                if (occurring := told.get(label)) is None:
+                if (occurring := occurring_by_label.get(label)) is None:
                     continue
                 examined += 1
                 most = max(number - max(occurring - 1, 0), 0)  # of one of the values

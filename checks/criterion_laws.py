@@ -15,7 +15,7 @@ import numpy as np
 from checks.diversity import registry
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
 from checks.diversity.cuts import ZERO_LOG, Cases, RatioBounds, cuts
-from checks.diversity.known import LeavingOut
+from checks.diversity.derived import LeavingOut
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
@@ -72,11 +72,11 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
         raise CriterionError(f"{kind.__name__}.parsed takes none of some small numbers: give an example")
     for criterion in criteria:
         _check_spelling(kind, criterion)
-        judged = _Judged(criterion, labels)
-        _check_signs(judged)
-        _check_ties(judged)
-        _check_merging(judged)
-        _check_algorithms(judged)
+        trial = _Judged(criterion, labels)
+        _check_signs(trial)
+        _check_ties(trial)
+        _check_merging(trial)
+        _check_algorithms(trial)
 
 
 def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Diversity]:
@@ -115,11 +115,11 @@ class _Judged:
 
     def __init__(self, criterion: Diversity, labels: Sequence[str]) -> None:
         self.name, self.criterion, self.hierarchy = str(criterion), criterion, Hierarchy.flat(labels)
-        self.alone = self.among(tuple(_ROWS + place for place in range(len(labels))))
+        self.among_labels = self.among(tuple(_ROWS + place for place in range(len(labels))))
         classes = product(range(_ROWS + 1), repeat=len(labels))
         self.classes: list[Class] = [counts for counts in classes if 0 < sum(counts) <= _ROWS]
         self.passing = {counts: self.decide(counts) for counts in self.classes}
-        self.slack = dict(zip(self.classes, self.alone.slack(np.array(self.classes)).tolist()))
+        self.slack = dict(zip(self.classes, self.among_labels.slack(np.array(self.classes)).tolist()))
 
     def among(self, rows: tuple[int, ...]) -> Diversity:
         """The criterion for classes of a table with so many rows of each value."""
@@ -127,73 +127,73 @@ class _Judged:
 
     def decide(self, counts: Sequence[int | Fraction]) -> bool:
         """The exact verdict. Raises CriterionError for an answer that is none."""
-        answer = self.alone.decide(counts)
+        answer = self.among_labels.decide(counts)
         if answer is not True and answer is not False and not isinstance(answer, np.bool_):
             raise CriterionError(f"{self.name}: decide answers True or False, not {type(answer).__name__}")
         return bool(answer)
 
 
-def _check_signs(judged: _Judged) -> None:
+def _check_signs(trial: _Judged) -> None:
     """Check that `slack` is positive where `decide` passes, in counts and in shares."""
-    for counts, slack in judged.slack.items():
+    for counts, slack in trial.slack.items():
         shares = [Fraction(count, sum(counts)) for count in counts]
-        if judged.decide(shares) != judged.passing[counts]:
+        if trial.decide(shares) != trial.passing[counts]:
             raise CriterionError(
-                f"{judged.name}: decide says of the counts {counts} something else than of their shares"
+                f"{trial.name}: decide says of the counts {counts} something else than of their shares"
             )
-        of_shares = float(judged.alone.slack(np.array([list(map(float, shares))]))[0])
+        of_shares = float(trial.among_labels.slack(np.array([list(map(float, shares))]))[0])
         for value, what in ((slack, "counts"), (of_shares, "shares")):
-            if np.isnan(value) or (abs(value) > BOUNDARY and (value > 0) != judged.passing[counts]):
-                verdict = "passes" if judged.passing[counts] else "fails"
+            if np.isnan(value) or (abs(value) > BOUNDARY and (value > 0) != trial.passing[counts]):
+                verdict = "passes" if trial.passing[counts] else "fails"
                 raise CriterionError(
-                    f"{judged.name}: slack is {value:g} for the {what} of {counts}, which {verdict} by decide; let it be "
+                    f"{trial.name}: slack is {value:g} for the {what} of {counts}, which {verdict} by decide; let it be "
                     "positive where a class passes, negative where it fails"
                 )
 
 
-def _check_ties(judged: _Judged) -> None:
+def _check_ties(trial: _Judged) -> None:
     """Check that `decide` is exact on the boundary: one row beside a huge class counts as it does beside a large one."""
-    for counts in (counts for counts, slack in judged.slack.items() if abs(slack) <= BOUNDARY):
+    for counts in (counts for counts, slack in trial.slack.items() if abs(slack) <= BOUNDARY):
         for place, row in product(range(len(counts)), (1, -1)):
             if row < 0 and not counts[place]:
                 continue
             rows = np.array([row * (other == place) for other in range(len(counts))], dtype=object)
             *near, nearest = (
-                judged.decide((times * np.array(counts, dtype=object) + rows).tolist()) for times in _NEAR
+                trial.decide((times * np.array(counts, dtype=object) + rows).tolist()) for times in _NEAR
             )
             exact = near[0]
             if len({*near}) == 1 and nearest != exact:
                 more = "one row more" if row > 0 else "one row less"
                 raise CriterionError(
-                    f"{judged.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
+                    f"{trial.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
                     f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}; decide "
                     "with integers or fractions, without division or rounding"
                 )
-        if len({judged.decide([times * count for count in counts]) for times in (1, *_NEAR)}) > 1:
-            raise CriterionError(f"{judged.name}: decide depends on the scale of {counts}, which is on the boundary")
+        if len({trial.decide([times * count for count in counts]) for times in (1, *_NEAR)}) > 1:
+            raise CriterionError(f"{trial.name}: decide depends on the scale of {counts}, which is on the boundary")
 
 
-def _check_merging(judged: _Judged) -> None:
-    passing = [counts for counts, passes in judged.passing.items() if passes]
+def _check_merging(trial: _Judged) -> None:
+    passing = [counts for counts, passes in trial.passing.items() if passes]
     for number, one in enumerate(passing):
         for other, times in product(passing[number:], (1, _ROWS)):
             merged = tuple(count + times * its for count, its in zip(one, other))
-            if not judged.decide(merged):
+            if not trial.decide(merged):
                 raise CriterionError(
-                    f"{judged.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
+                    f"{trial.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
                 )
 
 
-def _check_algorithms(judged: _Judged) -> None:
-    for trial in _trials(judged.hierarchy.labels[0]):
-        criterion = judged.among(trial.rows)
+def _check_algorithms(tried: _Judged) -> None:
+    for trial in _trials(tried.hierarchy.labels[0]):
+        criterion = tried.among(trial.rows)
         failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
-        _check_cuts(judged, criterion, trial, failing)
+        _check_cuts(tried, criterion, trial, failing)
         for algorithm, verdict in _verdicts(trial, criterion):
             if verdict is not Verdict.UNDECIDED and (verdict is Verdict.FAILS) != bool(failing):
                 failing_class = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
                 raise CriterionError(
-                    f"{judged.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
+                    f"{tried.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
                     f"{'fails' if failing else 'holds'}{failing_class}; look at its methods beside slack, reached and decide"
                 )
 
@@ -219,7 +219,7 @@ def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
     return tuple(trials)
 
 
-def _check_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
+def _check_cuts(tried: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
     kinds = criterion.violations(trial.bounds)
     if kinds is None or not failing:
         return
@@ -230,7 +230,7 @@ def _check_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: S
     if not seen.all():
         vector = failing[int(seen.argmin())]
         raise CriterionError(
-            f"{judged.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
+            f"{tried.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
             "violations() has cuts that let it; branch and bound would not see it"
         )
 

@@ -97,8 +97,8 @@ class WorstClass:
         """What is known, null standing for infinite."""
         names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution", "values")
         values = ((name, getattr(self, name)) for name in names)
-        known = {name: _plain(value) for name, value in values if value is not None}
-        return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
+        present = {name: _plain(value) for name, value in values if value is not None}
+        return present | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
 
 
 def _plain(value: Any) -> Any:

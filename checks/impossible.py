@@ -77,15 +77,15 @@ def excluded_cells(domain: Domain, pairs: Sequence[ImpossiblePair]) -> list[Excl
 
     Raises CriterionError as `places_of` does, and TooManyCellsError.
     """
-    stated = [places_of(domain, pair) for pair in pairs]
+    pair_places = [places_of(domain, pair) for pair in pairs]
     finest: dict[str, int] = {}
-    for name, by_level in (item for places in stated for item in places.items()):
+    for name, by_level in (item for places in pair_places for item in places.items()):
         finest[name] = min(*by_level, finest.get(name, domain.hierarchy(name).height))
     excluded: dict[tuple[str, ...], BoolArray] = {}
-    sizes = [prod(domain.hierarchy(name).size(finest[name]) for name in places) for places in stated]
+    sizes = [prod(domain.hierarchy(name).size(finest[name]) for name in places) for places in pair_places]
     if sum(sizes) > _MOST_CELLS:
         raise TooManyCellsError("impossible pairs are of attributes that have too many values")
-    for places in stated:
+    for places in pair_places:
         inside = []
         for name, by_level in places.items():
             lifted = ((domain.hierarchy(name).lift(finest[name], level), codes) for level, codes in by_level.items())
@@ -95,36 +95,36 @@ def excluded_cells(domain: Domain, pairs: Sequence[ImpossiblePair]) -> list[Excl
 
 
 def given_pairs(
-    collection: Collection, pairs: Sequence[ImpossiblePair], listed: AnyCollection[str] = (), least: int = 1
+    collection: Collection, pairs: Sequence[ImpossiblePair], occurring: AnyCollection[str] = (), least: int = 1
 ) -> Collection:
     """The collection with the pairs as supports, as far as its tables leave them possible; itself where they add nothing.
 
     listed: attributes of which labels tell that values below the published ones occur, each of which is to have room for
     `least` rows. Raises CriterionError where the pairs cannot be judged by published values, and for pairs that are none.
     """
-    domain, shown = collection.domain, collection.finest_levels
+    domain, finest = collection.domain, collection.finest_levels
     excluded = [
-        replace(each, cells=each.cells & ~_shown_as_empty(collection, each.levels))
-        for each in (excluded_cells(domain, pairs) if pairs else ())
+        replace(cells, cells=cells.cells & ~_shown_as_empty(collection, cells.levels))
+        for cells in (excluded_cells(domain, pairs) if pairs else ())
     ]
-    excluded = [each for each in excluded if each.cells.any()]
-    hidden = {name for each in excluded for name, level in each.levels.items() if level < shown[name]}
+    excluded = [cells for cells in excluded if cells.cells.any()]
+    hidden = {name for cells in excluded for name, level in cells.levels.items() if level < finest[name]}
     # A published value stands for any value below it that each pair allows; there is no condition if one is in no pair.
-    for name in sorted(hidden, key=lambda name: (sum(name in each.levels for each in excluded), domain.index(name))):
-        own = [each for each in excluded if name in each.levels]
-        if own and name in listed and not (len(own) == 1 and _has_room(collection, own[0], name, least)):
+    for name in sorted(hidden, key=lambda name: (sum(name in cells.levels for cells in excluded), domain.index(name))):
+        touching = [cells for cells in excluded if name in cells.levels]
+        if touching and name in occurring and not (len(touching) == 1 and _has_room(collection, touching[0], name, least)):
             raise CriterionError(
                 f"values below the published ones of {name!r} are known to occur, and impossible pairs name some of them"
             )
-        excluded = [each for each in excluded if name not in each.levels]
-        if len(own) == 1:
-            coarser = own[0].at_level(domain, name, shown[name])
+        excluded = [cells for cells in excluded if name not in cells.levels]
+        if len(touching) == 1:
+            coarser = touching[0].at_level(domain, name, finest[name])
             excluded += [coarser] if coarser.cells.any() else []
-        elif own:
-            level = own[0].levels[name]
-            is_free = ~np.logical_or.reduce([each.of_first(name).any(axis=1) for each in own])
-            has_free = np.zeros(domain.hierarchy(name).size(shown[name]), dtype=np.bool_)
-            np.logical_or.at(has_free, domain.hierarchy(name).lift(level, shown[name]), is_free)
+        elif touching:
+            level = touching[0].levels[name]
+            is_free = ~np.logical_or.reduce([cells.of_first(name).any(axis=1) for cells in touching])
+            has_free = np.zeros(domain.hierarchy(name).size(finest[name]), dtype=np.bool_)
+            np.logical_or.at(has_free, domain.hierarchy(name).lift(level, finest[name]), is_free)
             if not has_free.all():
                 raise CriterionError(
                     f"{name!r} is published coarser than impossible pairs name it, and these are of several attributes"
@@ -149,17 +149,17 @@ def _support(domain: Domain, excluded: ExcludedCells) -> Support:
 
 def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least: int) -> bool:
     # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: others need one.
-    domain, shown = collection.domain, collection.finest_level(name)
+    domain, finest = collection.domain, collection.finest_level(name)
     (other,) = (attribute for attribute in excluded.levels if attribute != name)
-    levels = {name: shown, other: excluded.levels[other]}
+    levels = {name: finest, other: excluded.levels[other]}
     mask = domain.mask(levels)
     if not any(not mask & ~margin for margin in collection.masks):
         return False
     table, hierarchy = collection.cube.table(mask), domain.hierarchy(name)
     counts = table.dense(levels)
-    above = hierarchy.lift(excluded.levels[name], shown)
+    above = hierarchy.lift(excluded.levels[name], finest)
     room = (counts[above] * ~excluded.of_first(name)).sum(axis=1)
-    needed = least + hierarchy.leaf_counts(shown)[above] - 1
+    needed = least + hierarchy.leaf_counts(finest)[above] - 1
     return bool((room >= needed)[counts[above].any(axis=1)].all())
 
 
@@ -170,9 +170,9 @@ def _shown_as_empty(collection: Collection, levels: Mapping[str, int]) -> BoolAr
     for table in map(collection.cube.table, maximal_masks(collection.masks)):
         coarser = [max(level, table.margin.get(n, h.height)) for h, (n, level) in zip(hierarchies, levels.items())]
         occupied = np.zeros([h.size(level) for h, level in zip(hierarchies, coarser)], dtype=np.bool_)
-        columns = [table.column(n, own) if n in table.margin else np.intp(0) for n, own in zip(levels, coarser)]
+        columns = [table.column(n, coarse_level) if n in table.margin else np.intp(0) for n, coarse_level in zip(levels, coarser)]
         occupied[*columns] = True
-        above = [h.lift(fine, own) for h, fine, own in zip(hierarchies, levels.values(), coarser)]
+        above = [h.lift(fine, coarse_level) for h, fine, coarse_level in zip(hierarchies, levels.values(), coarser)]
         empty |= ~occupied[np.ix_(*above)]
     return empty
 
@@ -180,22 +180,22 @@ def _shown_as_empty(collection: Collection, levels: Mapping[str, int]) -> BoolAr
 def are_shown_as_empty(collection: Collection, pairs: Sequence[ImpossiblePair]) -> bool:
     """Whether tables show each pair as 0."""
     excluded = excluded_cells(collection.domain, pairs)
-    return not any((each.cells & ~_shown_as_empty(collection, each.levels)).any() for each in excluded)
+    return not any((cells.cells & ~_shown_as_empty(collection, cells.levels)).any() for cells in excluded)
 
 
 def stated_pairs(
     collection: Collection, pairs: Sequence[ImpossiblePair]
 ) -> list[tuple[Mapping[str, int], list[list[list[int]]]]]:
     """What pairs say of values at their finest published levels: of two attributes, lists of codes that exclude others."""
-    stated = []
-    for each in excluded_cells(collection.domain, pairs) if pairs else ():
-        for name in each.levels:
-            each = each.at_level(collection.domain, name, collection.finest_levels[name])
-        rows, kinds = np.unique(each.cells, axis=0, return_inverse=True)
+    statements = []
+    for excluded in excluded_cells(collection.domain, pairs) if pairs else ():
+        for name in excluded.levels:
+            excluded = excluded.at_level(collection.domain, name, collection.finest_levels[name])
+        rows, kinds = np.unique(excluded.cells, axis=0, return_inverse=True)
         entries = [
             [np.flatnonzero(kinds.reshape(-1) == kind).tolist(), np.flatnonzero(row).tolist()]
             for kind, row in enumerate(rows)
             if row.any()
         ]
-        stated.append((each.levels, entries))
-    return stated
+        statements.append((excluded.levels, entries))
+    return statements

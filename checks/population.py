@@ -79,8 +79,8 @@ class Reidentification:
         plain: dict[str, Any] = {"prosecutor": self.prosecutor.as_json(), "marketer": self.marketer}
         if self.journalist is None:
             return {**plain, "journalist": None}
-        known = {"population_unique": self.population_unique, "estimated": self.is_estimated}
-        return {**plain, "journalist": self.journalist.as_json(), **known}
+        of_population = {"population_unique": self.population_unique, "estimated": self.is_estimated}
+        return {**plain, "journalist": self.journalist.as_json(), **of_population}
 
 
 def reidentification(sizes: CountArray, population: CountArray | float | None = None) -> Reidentification | None:
@@ -103,8 +103,8 @@ def reidentification(sizes: CountArray, population: CountArray | float | None = 
         estimated = Risk.of(sizes, estimated_risks(sizes, population))
         return Reidentification(prosecutor, estimated, population * float(single.sum()), is_estimated=True)
     require_sample(sizes, population)
-    alone = float((single & (population == 1)).sum())
-    return Reidentification(prosecutor, Risk.of(sizes, 1 / population), alone)
+    unique_rows = float((single & (population == 1)).sum())
+    return Reidentification(prosecutor, Risk.of(sizes, 1 / population), unique_rows)
 
 
 def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
@@ -163,9 +163,9 @@ def uniqueness(classes: ContingencyTable) -> Uniqueness:
         for chosen in combinations(names, size):
             part = classes.rolled_up({name: classes.margin[name] for name in chosen})
             unique = part.counts[classes.positions_in(part)[single]] == 1
-            for smaller, known in minimal.items():
+            for smaller, smaller_unique in minimal.items():
                 if smaller < frozenset(chosen):
-                    unique &= ~known
+                    unique &= ~smaller_unique
             if unique.any():
                 minimal[frozenset(chosen)] = unique
                 for name in chosen:

@@ -12,7 +12,7 @@ from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, Part, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from checks.requirements import Requirements
@@ -139,8 +139,8 @@ class PrivacyConstraint(PruningConstraint):
         Finer values in other margins can make the class diverse, but everybody in it has the one coarse value.
         """
         if clique not in self._shared:
-            judged = self._of_classes if self._requirements.at_every_level else []
-            self._shared[clique] = frozenset(item[0] for item in judged if self._has_single(clique, *item))
+            criteria = self._of_classes if self._requirements.at_every_level else []
+            self._shared[clique] = frozenset(item[0] for item in criteria if self._has_single(clique, *item))
         return self._shared[clique]
 
     def _has_single(self, clique: Mask, about: str, level: Mask, diversity: Diversity) -> bool:
@@ -149,8 +149,8 @@ class PrivacyConstraint(PruningConstraint):
             return False
         classes = self._classes[about](clique)
         criterion = diversity.among(classes.values)
-        known = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
-        single = np.asarray((known > 0).sum(axis=1) == 1)
+        counts = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
+        single = np.asarray((counts > 0).sum(axis=1) == 1)
         return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 
     def _collection_refusal(self, cliques: frozenset[Mask], claims: Iterable[Claim]) -> Refusal | None:

@@ -22,7 +22,7 @@ import numpy as np
 from checks.classes import equivalence_classes
 from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
-from checks.diversity.known import standing_for_none
+from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.maxent_diversity import JOINED
@@ -57,7 +57,7 @@ class RegisterShares:
     margin: FloatArray = field(default_factory=lambda: np.zeros(1))
 
     @property
-    def known(self) -> FloatArray:
+    def known_shares(self) -> FloatArray:
         """The shares of values, 0 for values that say that none is known; shape (classes, values)."""
         unknown = standing_for_none(self.values)
         return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
@@ -70,12 +70,12 @@ class RegisterShares:
     @property
     def highest(self) -> FloatArray:
         """The largest that the known shares can be, shape (classes, values)."""
-        return np.where(self.known > 0, np.minimum(self.known + self.margin[:, None], 1.0), 0.0)
+        return np.where(self.known_shares > 0, np.minimum(self.known_shares + self.margin[:, None], 1.0), 0.0)
 
     @property
     def certain(self) -> int:
         """People whose value is known for certain; of fitted shares, all but certain."""
-        return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
+        return int(self.people[self.known_shares.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
 
     def worst(self, position: int, criterion: Diversity) -> WorstClass:
         """Return a joint class as that of a finding."""
@@ -91,25 +91,25 @@ class RegisterShares:
 # The tables of one sensitive attribute: which of them count, and whether they form a chain.
 
 
-def _own(domain: Domain, attribute: str) -> Mask:
+def _attribute_mask(domain: Domain, attribute: str) -> Mask:
     return domain.attribute_masks[domain.index(attribute)]
 
 
 def showing(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> list[Mask]:
     """Return the maximal margins that show a sensitive attribute: the others follow from them."""
-    return maximal_masks([mask for mask in masks if mask & _own(domain, sensitive)])
+    return maximal_masks([mask for mask in masks if mask & _attribute_mask(domain, sensitive)])
 
 
 def is_chain(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> bool:
     """Return whether coarser classes of some maximal margins show the sensitive attribute finer, one after the other."""
-    attribute_mask = _own(domain, sensitive)
+    attribute_mask = _attribute_mask(domain, sensitive)
     ordered = sorted(masks, key=lambda mask: (mask & attribute_mask).bit_count())
     return all(not finer & ~attribute_mask & ~coarser for coarser, finer in zip(ordered, ordered[1:]))
 
 
 def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> Mask:
     """Return the margin of the joint classes: all that some margins show but the sensitive attribute."""
-    return reduce(or_, masks, 0) & ~_own(domain, sensitive)
+    return reduce(or_, masks, 0) & ~_attribute_mask(domain, sensitive)
 
 
 def without_others(
@@ -126,7 +126,7 @@ def without_others(
         if chain is None:
             return None
         others.remove(chain)
-        remaining = maximal_masks([mask & ~_own(domain, chain) for mask in remaining])
+        remaining = maximal_masks([mask & ~_attribute_mask(domain, chain) for mask in remaining])
     return showing(domain, remaining, attribute)
 
 
@@ -140,8 +140,8 @@ def readers_of(
     masks = showing(collection.domain, collection.masks, attribute)
     if is_chain(collection.domain, masks, attribute):
         return (masks,)
-    alone = without_others(collection.domain, collection.masks, sensitive, attribute)
-    return (masks,) if alone == masks else (masks, alone)
+    without_other_values = without_others(collection.domain, collection.masks, sensitive, attribute)
+    return (masks,) if without_other_values == masks else (masks, without_other_values)
 
 
 # The shares, from the files or from the joint classes.
@@ -175,12 +175,12 @@ def register_shares(
         for class_ in classes
     ]
     sums = ClassSums(joint.counts, tuple(tables))
-    known = joint, joint.counts, finest.values
+    joint_values = joint, joint.counts, finest.values
     if (counted := counted_shares(sums, budget.vectors, budget.deadline)) is not None:
-        return RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
+        return RegisterShares(*joint_values, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
     shares, distance = fitted_shares(sums, budget.deadline)
     return RegisterShares(
-        *known, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
+        *joint_values, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
     )
 
 
@@ -198,8 +198,8 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
     """Return the product of the shares of all tables, by class of the table with the finest classes."""
     junction = JunctionTree.of(cube.domain, masks)
     tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
-    shown = [(clique & _own(cube.domain, sensitive)).bit_count() for clique in tree.tree.cliques]
-    finest = shown.index(min(shown))
+    visible_steps = [(clique & _attribute_mask(cube.domain, sensitive)).bit_count() for clique in tree.tree.cliques]
+    finest = visible_steps.index(min(visible_steps))
     result = list(tree.combinations(tree.conditional_factors, np.multiply))
     combinations, vectors = (np.concatenate(parts) for parts in zip(*result))
     classes = tree.classes[finest]
@@ -216,7 +216,7 @@ def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: D
 # The verdict.
 
 
-def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
+def verdict_on(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
     """Return whether the shares of every class satisfy a criterion, and the worst class. Raises CriterionError."""
     criterion = diversity.among(reader_shares.values)
     slack = criterion.slack(reader_shares.shares)
@@ -303,7 +303,7 @@ def _of_reader(
         reader_shares = register_shares(collection.cube, tables, attribute, budget)
         if reader_shares is None:
             return replace(unknown, note=UNKNOWN)
-        verdict, position = judged(reader_shares, diversity)
+        verdict, position = verdict_on(reader_shares, diversity)
         worst = reader_shares.worst(position, diversity.among(reader_shares.values))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))

@@ -38,8 +38,8 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
     demanded = []
     for name, by_level in table.items():
         if name not in sensitive:
-            known = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
-            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {known}")
+            sensitive_names = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
+            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {sensitive_names}")
         texts = [by_level] if isinstance(by_level, str) else by_level
         if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
             raise CriterionError(
@@ -110,9 +110,9 @@ class Requirements:
             )
         for claim in self.diversity_claims:
             if claim.sensitive not in self.sensitive:
-                listed = ", ".join(self.sensitive)
+                names = ", ".join(self.sensitive)
                 raise CriterionError(
-                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {listed}"
+                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {names}"
                 )
             if claim.class_diversity is None:
                 raise CriterionError(

@@ -139,7 +139,7 @@ class _Rules:
     def attribute(self, name: str) -> Mask:
         return self.domain.attribute_masks[self.domain.index(name)]
 
-    def shown(self, mask: Mask) -> tuple[str, ...]:
+    def sensitive_in(self, mask: Mask) -> tuple[str, ...]:
         return tuple(name for name in self.sensitive if mask & self.attribute(name))
 
     def public(self, mask: Mask) -> Mask:
@@ -147,7 +147,7 @@ class _Rules:
 
     def obstacle(self, clique: Mask, deadline: Deadline) -> str:
         after = maximal_masks([*self.cliques, clique])
-        for name in self.shown(clique):
+        for name in self.sensitive_in(clique):
             attribute = self.attribute(name)
             claimed = any(isinstance(claim, AttributeClaim) and claim.about == name for claim in self.claims)
             if not claimed and not any(mask & attribute for mask in self.cliques):
@@ -164,12 +164,12 @@ class _Rules:
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
         # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3; design 4.5).
-        shown = self.shown(clique)
+        sensitive_in = self.sensitive_in(clique)
         return tuple(
             claim
             for claim in self.claims
-            if not (isinstance(claim, CountClaim) and (claim.is_about_single_margins or not shown))
-            and not (isinstance(claim, AttributeClaim) and claim.about not in shown)
+            if not (isinstance(claim, CountClaim) and (claim.is_about_single_margins or not sensitive_in))
+            and not (isinstance(claim, AttributeClaim) and claim.about not in sensitive_in)
         )
 
     def allows(self, clique: Mask, table: ContingencyTable, claims: Sequence[Claim]) -> bool:
@@ -243,7 +243,7 @@ class Refinement:
             plain["largest_posterior_change"] = asdict(change)
         if (suspects := self.possible_claims) is not None:
             plain["possible_claims"] = [
-                {**claim.as_json(), "candidate_classes": len(own)} for claim, own in suspects.items()
+                {**claim.as_json(), "candidate_classes": len(positions)} for claim, positions in suspects.items()
             ]
         return plain
 
@@ -317,8 +317,8 @@ def _judged_step(
         return replace(step, note=f"the finer margin has more than {MOST_CELLS:,} cells")
     parts, bounds = classes.with_counts(np.ones(len(classes))).refined(attribute, finer), sizes(finer_margin)
     lower, upper = (end[tuple(map(parts.column, finer_margin))] for end in (bounds.lower, bounds.upper))
-    shown = rules.shown(mask)
-    held = equivalence_classes(cube.table(mask), shown[0]) if shown else None
+    sensitive_names = rules.sensitive_in(mask)
+    held = equivalence_classes(cube.table(mask), sensitive_names[0]) if sensitive_names else None
     split = _Split(classes, held, parts, parts.positions_in(classes), lower, upper)
     suspects: _Suspects = {}
     if rules.counting:
@@ -334,27 +334,27 @@ def _judged_step(
         return replace(step, note=together)
     else:
         suspects |= _uniform(rules, split)
-        suspects = {claim: own for claim, own in suspects.items() if own}
+        suspects = {claim: positions for claim, positions in suspects.items() if positions}
         step = _weighed(step, split, suspects)
     blamed = set(chain(*suspects.values()))
-    alone = classes.labels(blamed.pop()) if len(blamed) == 1 else None
-    return replace(step, possible_claims=suspects, candidate_class=alone)
+    only_class = classes.labels(blamed.pop()) if len(blamed) == 1 else None
+    return replace(step, possible_claims=suspects, candidate_class=only_class)
 
 
 def _has_rare_values(rules: _Rules, step: Refinement, ladder: FittedLadder | None) -> bool:
     if ladder is None or step.finer != ladder.start:
         return False
-    told = level_told(rules.collection, step.attribute, step.finer + 1, ladder)
-    return told is not None and told.fewer_than <= rules.least_class
+    disclosure = level_told(rules.collection, step.attribute, step.finer + 1, ladder)
+    return disclosure is not None and disclosure.fewer_than <= rules.least_class
 
 
 def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
-    shown = rules.shown(margin)
+    sensitive_names = rules.sensitive_in(margin)
     for claim in rules.claims:
         diversity = claim.class_diversity if isinstance(claim, AttributeClaim) else None
         if isinstance(claim, CountClaim):
-            if claim.least_cell is not None and shown:
-                return f"{claim.criterion} is about the counts of {' and '.join(shown)} in each part too"
+            if claim.least_cell is not None and sensitive_names:
+                return f"{claim.criterion} is about the counts of {' and '.join(sensitive_names)} in each part too"
             if claim.is_about_single_margins:
                 continue
         elif diversity is None:
@@ -368,7 +368,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
             return f"{claim.criterion} depends on several margins together"
         if diversity is None:
             continue
-        if len(shown) > 1:
+        if len(sensitive_names) > 1:
             return "the margin shows several sensitive attributes"
         if diversity.is_relative:
             return f"{diversity.name} is about certain values or compares with the whole table"
@@ -399,7 +399,7 @@ def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tup
 def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
     if not suspects:
         return replace(step, acceptance_probability=1.0)
-    diversities = [own for c in suspects if isinstance(c, AttributeClaim) and (own := c.class_diversity) is not None]
+    diversities = [diversity for c in suspects if isinstance(c, AttributeClaim) and (diversity := c.class_diversity) is not None]
     if not diversities or split.held is None or not np.array_equal(split.lower, split.upper):
         return step
     weighed = _all_diverse(split, split.held, sorted(set(chain(*suspects.values()))), diversities)
@@ -416,18 +416,18 @@ def _all_diverse(
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
     for position in candidates:
         parts, values = np.flatnonzero((split.class_of == position) & (split.lower > 0)), held.counts[position]
-        whole = SummedTable(np.zeros_like(parts), np.arange(len(values)), values[None].astype(np.float64))
-        counted = counted_shares(ClassSums(split.lower[parts], (whole,)), most)
+        class_table = SummedTable(np.zeros_like(parts), np.arange(len(values)), values[None].astype(np.float64))
+        counted = counted_shares(ClassSums(split.lower[parts], (class_table,)), most)
         if counted is None:
             return None
         most -= sum(map(len, counted.steps))
         diverse = replace(counted, steps=[_diverse(steps, diversities) for steps in counted.steps])
         accepted *= Fraction(diverse.arrangements * prod(map(factorial, values.tolist())), factorial(int(values.sum())))
         before = [Fraction(count, int(values.sum())) for count in values.tolist()]
-        shares += [(part, before, own) for part, own in zip(parts.tolist(), diverse.exact or [before] * len(parts))]
+        shares += [(part, before, part_shares) for part, part_shares in zip(parts.tolist(), diverse.exact or [before] * len(parts))]
     shifts = []
-    for part, before, own in shares:
-        after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, own)]
+    for part, before, part_shares in shares:
+        after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, part_shares)]
         gains = [a - b for a, b in zip(after, before)]
         shifts.append((sum(map(abs, gains)) / 2, part, gains.index(max(gains)), before, after))
     distance, part, value, before, after = max(shifts, key=lambda shift: shift[0])
@@ -641,15 +641,15 @@ def refusals(
         values = tuple({str(value): value for addition in additions for value in addition.values}.values())
         unexamined = sum(addition.margins_not_examined for addition in additions)
         return Refusals(least, additions, None, None, small, values, unnamed, unexamined)
-    judged = [_refused_in(rules, worlds, one, rules.obstacle(one.clique, deadline)) for one in possible]
+    verdicts = [_refused_in(rules, worlds, one, rules.obstacle(one.clique, deadline)) for one in possible]
     # What no claim can have refused was left out for another reason, and excludes nothing.
-    sets = [refused for refused, *_ in judged]
+    sets = [refused for refused, *_ in verdicts]
     everything: BoolArray = np.ones(worlds.counts.shape[1], dtype=np.bool_)
     remaining = reduce(and_, (refused for refused in sets if refused.any()), everything)
     (small, values, unexamined), *of_each = _in_common(
         rules, worlds, [remaining, *sets], [one.clique for one in possible]
     )
-    additions = tuple(_laid_out(collection.domain, *each) for each in zip(possible, judged, of_each))
+    additions = tuple(_laid_out(collection.domain, *parts) for parts in zip(possible, verdicts, of_each))
     unexamined = max(unexamined, *(addition.margins_not_examined for addition in additions), 0)
     left = int(np.count_nonzero(remaining))
     return Refusals(least, additions, len(everything), left, small, values, unnamed, unexamined)
@@ -659,9 +659,9 @@ def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> 
     if note := rules.obstacle(one.clique, deadline):
         return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
-        judged = _refused_in(rules, worlds, one)
-        return _laid_out(rules.domain, one, judged, *_in_common(rules, worlds, judged[:1]))
-    if not rules.beyond_counts(one.clique) and not rules.shown(one.separator):
+        refused_tables = _refused_in(rules, worlds, one)
+        return _laid_out(rules.domain, one, refused_tables, *_in_common(rules, worlds, refused_tables[:1]))
+    if not rules.beyond_counts(one.clique) and not rules.sensitive_in(one.separator):
         return _by_bounds(rules, one, most)
     note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
     return one.addition(rules.domain, Outcome.NOT_EXAMINED, counts_only=False, note=note)
@@ -684,7 +684,7 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
     if rules.domain.size(margin) > _MOST_LAID_OUT or rules.left["counts"] < 0:
         return None
     cells, masks = _all_cells(rules.domain, margin), {*maximal_masks([clique & mask for clique in rules.cliques]), 0}
-    can_have_rows = np.all([rules.collection.cube.table(known).counts_in(cells) > 0 for known in masks], axis=0)
+    can_have_rows = np.all([rules.collection.cube.table(table_mask).counts_in(cells) > 0 for table_mask in masks], axis=0)
     worlds = _worlds_of(rules, cells[can_have_rows], masks, most)
     rules.spend("counts", 4 * most if worlds is None else worlds.counts.size)
     return worlds
@@ -747,8 +747,8 @@ def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -
         return nothing
     # As a search settles: what does not pay, and what does not pay twice the price where its pair does not either.
     ends = (one.vertices[0], one.vertices[-1])
-    alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in ends)
-    pair_gain, pair_cost = _gain_and_cost(rules, worlds, *alone)
+    ends_alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in ends)
+    pair_gain, pair_cost = _gain_and_cost(rules, worlds, *ends_alone)
     doubtful = pair_gain <= DOUBTFUL * pair_cost + _ROUNDING
     little = (gain <= cost + _ROUNDING) | (gain <= DOUBTFUL * cost + _ROUNDING) & doubtful
     return np.asarray(nothing | little)
@@ -768,10 +768,10 @@ _Common = tuple[tuple[CertainRange, ...], tuple[CertainValue, ...], int]
 """The small counts and the sensitive values that some tables share, and not all; margins that were not looked at."""
 
 
-def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list[_Common]:
+def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], required: Sequence[Mask] = ()) -> list[_Common]:
     # whole: margins that are looked at however many attributes they have, as is that of all attributes
     domain, finest = rules.domain, worlds.margin
-    examined = {mask: domain.margin(mask) for mask in (*whole, domain.mask(finest))}
+    examined = {mask: domain.margin(mask) for mask in (*required, domain.mask(finest))}
     margins = (
         dict(zip(names, levels))
         for number in range(1, min(_ATTRIBUTES, len(finest)) + 1)
@@ -788,7 +788,7 @@ def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: S
         cells = worlds.rolled_up(margin)
         for number in telling:
             small[number].extend(_certain_ranges(cells, sets[number], rules.least))
-            for name in rules.shown(domain.mask(margin)):
+            for name in rules.sensitive_in(domain.mask(margin)):
                 values[number].extend(_certain_values(cells, sets[number], name))
     return [
         (_distinct(some), tuple(others), unexamined if number in telling else 0)
@@ -800,9 +800,9 @@ def _coarser_margins(domain: Domain, margin: Mapping[str, int]) -> int:
     return prod(domain.hierarchy(name).height - level + 1 for name, level in margin.items()) - 1
 
 
-def _certain_ranges(worlds: Cells, kept: BoolArray, least: int) -> Iterator[CertainRange]:
-    if kept.any():
-        (lower, upper), ends = (_range(counts) for counts in (worlds.counts[:, kept], worlds.counts))
+def _certain_ranges(worlds: Cells, remaining: BoolArray, least: int) -> Iterator[CertainRange]:
+    if remaining.any():
+        (lower, upper), ends = (_range(counts) for counts in (worlds.counts[:, remaining], worlds.counts))
         for cell in np.flatnonzero(_must_be_small(lower, upper, least) & ~_must_be_small(*ends, least)).tolist():
             labels = worlds.labels(cell)
             values = {name: labels[name] for name in worlds.margin}
@@ -813,22 +813,22 @@ def _range(counts: CountArray) -> tuple[CountArray, CountArray]:
     return counts.min(axis=1), counts.max(axis=1)
 
 
-def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[CertainValue]:
+def _certain_values(worlds: Cells, remaining: BoolArray, sensitive: str) -> Iterator[CertainValue]:
     shared = {name: level for name, level in worlds.margin.items() if name != sensitive}
     class_of = worlds.positions_in(worlds.rolled_up(shared))
 
     def certain(lower: CountArray, upper: CountArray) -> BoolArray:
         return np.asarray((lower >= 1) & (np.bincount(class_of, upper > 0)[class_of] == 1))
 
-    lower, upper = _range(worlds.counts[:, kept])
+    lower, upper = _range(worlds.counts[:, remaining])
     cells = np.flatnonzero(certain(lower, upper) & ~certain(*_range(worlds.counts)))
     for cell in cells[np.argsort(class_of[cells])].tolist():
         labels = worlds.labels(cell)
         yield CertainValue({a: labels[a] for a in shared}, sensitive, labels[sensitive], int(lower[cell]))
 
 
-def _laid_out(domain: Domain, one: _Possible, judged: _Judged, common: _Common) -> Addition:
-    (refused, small, nothing, note), (ranges, values, unexamined) = judged, common
+def _laid_out(domain: Domain, one: _Possible, refused_tables: _Judged, common: _Common) -> Addition:
+    (refused, small, nothing, note), (ranges, values, unexamined) = refused_tables, common
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))
     if note:
@@ -859,7 +859,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     cells, bounds = _all_cells(domain, margin), rules.bounds.of_margin(margin)
     lower, upper, (class_of, _) = bounds.lower.ravel(), bounds.upper.ravel(), cells.look_up(classes)
     # Beside a sensitive attribute that is added classes are published ones, so only the counts of cells can be too small.
-    least = rules.least_cell if rules.shown(one.clique) else max(rules.least_class, rules.least_cell)
+    least = rules.least_cell if rules.sensitive_in(one.clique) else max(rules.least_class, rules.least_cell)
     candidates = np.unique(class_of[_can_be_small(lower, upper, least)])
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))

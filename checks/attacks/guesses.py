@@ -33,9 +33,9 @@ def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
     masks = [mask for mask in collection.masks if mask & first_step]
     if masks and not collection.is_decomposable:
         masks = list(collection.masks)
-    shown = domain.levels(reduce(int.__or__, masks, 0))
+    levels = domain.levels(reduce(int.__or__, masks, 0))
     ordered = [*(attribute for attribute in domain.attributes if attribute != sensitive), sensitive]
-    return {name: shown[name] for name in ordered if shown[name] < domain.hierarchy(name).height}
+    return {name: levels[name] for name in ordered if levels[name] < domain.hierarchy(name).height}
 
 
 def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> EquivalenceClasses:
@@ -145,8 +145,8 @@ def surest_right(
     rows, hits = of_groups(sizes[order]), of_groups(np.take_along_axis(right, order, 0))
     taken = np.clip(numbers - (np.cumsum(rows, axis=0) - rows), 0, rows)
     part = np.divide(taken, rows, out=np.zeros(rows.shape), where=rows > 0)
-    found: FloatArray = (hits * part).sum(axis=0) / np.maximum(taken.sum(axis=0), 1)
-    return found
+    hit_shares: FloatArray = (hits * part).sum(axis=0) / np.maximum(taken.sum(axis=0), 1)
+    return hit_shares
 
 
 # Combinations that few people are likely to have: nearly all can be right that the fitted model ranks first.
@@ -221,10 +221,10 @@ def likely_small(
             continue
         counts = np.zeros(size) if counted is None else counted(margin)
         ranked += int(np.count_nonzero(chances[""]))
-        for name, own in chances.items():
-            first = np.argsort(-own, kind="stable")[: _TOPS[-1]]
-            firsts[name].append(np.stack([own[first], (counts[first] >= 1) & (counts[first] < least)]))
-    tops = {name: _tops(own, counted is not None) for name, own in firsts.items()}
+        for name, chance in chances.items():
+            first = np.argsort(-chance, kind="stable")[: _TOPS[-1]]
+            firsts[name].append(np.stack([chance[first], (counts[first] >= 1) & (counts[first] < least)]))
+    tops = {name: _tops(chance, counted is not None) for name, chance in firsts.items()}
     return LikelySmall(least, ranked, unread, tops.pop(""), {name: some for name, some in tops.items() if some})
 
 
@@ -239,7 +239,7 @@ def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
         return ()
     chances, right = np.concatenate(firsts, axis=1)
     order = np.argsort(-chances, kind="stable")
-    means = {number: [float(own[order[:number]].mean()) for own in (chances, right)] for number in _TOPS}
+    means = {number: [float(part[order[:number]].mean()) for part in (chances, right)] for number in _TOPS}
     ranked = np.count_nonzero(chances)
     return tuple(Top(n, mean, hits if are_counted else None) for n, (mean, hits) in means.items() if n <= ranked)
 

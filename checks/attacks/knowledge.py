@@ -180,23 +180,23 @@ class FactCriteria:
             raise DomainMismatchError("the largest small count must be at least 1, and the protection at least 0")
 
 
-def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: FactCriteria) -> list[Fact]:
+def certain_facts(linked: LinkedTables, bounds: ProvenBounds, criteria: FactCriteria) -> list[Fact]:
     """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
     was_open: BoolArray = linked.lower < linked.upper
     exact, low, high = bounds.exact, bounds.lower, bounds.upper
     is_published = linked.is_published
     recovered = is_published & was_open & exact
-    small = was_open & (low >= 1) & (high <= asked.small) & ~recovered
-    implied = small & is_published & (linked.lower >= 1) & (linked.upper <= asked.small)  # as published: "1 to 4"
+    small = was_open & (low >= 1) & (high <= criteria.small) & ~recovered
+    implied = small & is_published & (linked.lower >= 1) & (linked.upper <= criteria.small)  # as published: "1 to 4"
     small &= ~implied
     narrowed = (low > linked.lower) | (high < linked.upper)
-    narrow = is_published & narrowed & ~exact & (high - low < asked.protection) & ~small
+    narrow = is_published & narrowed & ~exact & (high - low < criteria.protection) & ~small
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small & ~narrow
     facts = []
     for kind, chosen in (
         (FactKind.RECOVERED, recovered),
         (FactKind.SMALL, small),
-        (FactKind.SENSITIVE, _all_have_one_value(linked, bounds, asked.sensitive)),
+        (FactKind.SENSITIVE, _all_have_one_value(linked, bounds, criteria.sensitive)),
         (FactKind.NARROW, narrow),
         (FactKind.EXISTS, exists),
     ):
@@ -218,20 +218,20 @@ def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: S
     for attribute in sensitive:
         if attribute not in names:
             raise DomainMismatchError(f"no table has the sensitive attribute {attribute!r}")
-        chosen[_alone(linked, bounds, names.index(attribute))] = True
+        chosen[_only_values(linked, bounds, names.index(attribute))] = True
     return chosen
 
 
-def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
+def _only_values(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
     classification, sets, codes = linked.classifications[axis], linked.sets[axis], linked.keys[:, axis]
     everything = classification.everything
     values = {classification.members(label) for label in (*classification.base, *classification.groups)} - {everything}
     has_people = np.array([members in values for members in sets])[codes] & (bounds.lower >= 1)
     groups = np.unique(np.delete(linked.keys, axis, axis=1), axis=0, return_inverse=True)[1].ravel()
-    asked = np.flatnonzero(np.isin(groups, groups[has_people]))
-    asked = asked[np.argsort(groups[asked], kind="stable")]
-    alone: list[int] = []
-    for cells in np.split(asked, np.flatnonzero(np.diff(groups[asked])) + 1):
+    group_cells = np.flatnonzero(np.isin(groups, groups[has_people]))
+    group_cells = group_cells[np.argsort(groups[group_cells], kind="stable")]
+    only_values: list[int] = []
+    for cells in np.split(group_cells, np.flatnonzero(np.diff(groups[group_cells])) + 1):
         absent = reduce(or_, (sets[codes[cell]] for cell in cells[bounds.upper[cells] == 0].tolist()), 0)
         most = bounds.upper[cells[codes[cells] == sets.index(everything)]].min(initial=UNBOUNDED)
         chosen: list[int] = []
@@ -241,8 +241,8 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
             nobody_else = not everything & ~(value | absent) or bounds.lower[cell] >= most
             if nobody_else and all(sets[codes[other]] & ~value for other in chosen):
                 chosen.append(cell)
-        alone += chosen
-    return alone
+        only_values += chosen
+    return only_values
 
 
 # Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
@@ -271,8 +271,8 @@ def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
         counts = np.diff(ends, prepend=0)
     finest = tree.domain.margin(tree.tree.vertices)
     codes: dict[str, CodeArray] = {}
-    for cells, own in zip(tree.cliques, places):
-        codes |= {a: cells.column(a)[own] for a, level in cells.margin.items() if level == finest[a]}
+    for cells, clique_places in zip(tree.cliques, places):
+        codes |= {a: cells.column(a)[clique_places] for a, level in cells.margin.items() if level == finest[a]}
     return Cells.of(tree.domain, finest, codes, counts)
 
 
@@ -378,10 +378,10 @@ class Knowledge:
             cell = int(np.argmax(waiting))
             is_waiting[cell] = False
             codes = _codes(self.domain, margin, cell)
-            asked = self.source.of_box({a: self.domain.hierarchy(a).lift(0, margin[a]) == codes[a] for a in margin})
-            bounds = asked.flow_bounds(min(deadline.left, seconds))
+            box = self.source.of_box({a: self.domain.hierarchy(a).lift(0, margin[a]) == codes[a] for a in margin})
+            bounds = box.flow_bounds(min(deadline.left, seconds))
             if not bounds.sharp and (seconds or not bounds.lower_sharp):
-                bounds = asked.bounds(min(deadline.left, seconds))
+                bounds = box.bounds(min(deadline.left, seconds))
             ranges.bound(0, cell, bounds.lower)
             ranges.bound(1, cell, -bounds.upper)
             if bounds.sharp or bounds.lower_sharp:
@@ -392,19 +392,19 @@ class Knowledge:
     def _narrow(
         self, cells: PossibleCells, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, effort: Effort
     ) -> None:
-        asked = np.flatnonzero(is_open(ranges).any(axis=0))
+        open_cells = np.flatnonzero(is_open(ranges).any(axis=0))
         keys = _keys(cells.cells, margin)
-        groups = np.where(np.isin(keys, asked), np.searchsorted(asked, keys), len(asked))
-        unknowns = sums_of_cells(cells, groups, len(asked) + 1)
-        np.maximum(unknowns.lower[:-1], ranges.lower[asked], out=unknowns.lower[:-1])
-        np.minimum(unknowns.upper[:-1], ranges.upper[asked], out=unknowns.upper[:-1])
+        groups = np.where(np.isin(keys, open_cells), np.searchsorted(open_cells, keys), len(open_cells))
+        unknowns = sums_of_cells(cells, groups, len(open_cells) + 1)
+        np.maximum(unknowns.lower[:-1], ranges.lower[open_cells], out=unknowns.lower[:-1])
+        np.minimum(unknowns.upper[:-1], ranges.upper[open_cells], out=unknowns.upper[:-1])
 
         def open_bounds(block: Unknowns) -> BoolArray:
-            ranges.lower[asked], ranges.upper[asked] = block.lower[:-1], block.upper[:-1]
+            ranges.lower[open_cells], ranges.upper[open_cells] = block.lower[:-1], block.upper[:-1]
             if block.table is not None and not any(block.table is table for table in self.source.tables_met):
                 self.source.tables_met.append(block.table)
                 ranges.see(np.bincount(keys, block.table, len(ranges)))
-            return np.pad(is_open(ranges)[:, asked], ((0, 0), (0, 1))) & ~block.attained
+            return np.pad(is_open(ranges)[:, open_cells], ((0, 0), (0, 1))) & ~block.attained
 
         narrow([unknowns], open_bounds, effort)
 
@@ -464,9 +464,9 @@ def certain_cells(
     result = CertainCells(0, 0, 0, 0, 0, None)
     finest = {attribute: view[:1] for attribute, view in views.items()}
     values = knowledge.domain.size(views[sensitive][0])
-    for judged in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
-        unread = result.unread + (judged is None)
-        result = replace(result, unread=unread) if judged is None else _with_margin(result, *judged, values, k)
+    for examined in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
+        unread = result.unread + (examined is None)
+        result = replace(result, unread=unread) if examined is None else _with_margin(result, *examined, values, k)
     # At coarser levels only the smallest determined cell is asked for.
     read = list(_margins(sensitive, finest))
     coarser = (margin for margin in _margins(sensitive, views) if margin not in read)
@@ -480,10 +480,10 @@ def certain_cells(
         is_open = (ranges.lower < ranges.upper) & (least < fewest) & (ranges.seen_low >= least)
         return np.stack([is_open, is_open])
 
-    for judged in _judged_margins(knowledge, coarser, may_be_worse, deadline):
-        if judged is not None:
-            known, margin, ranges = judged
-            worst = _smaller(known, margin, np.where(ranges.lower == ranges.upper, ranges.lower, 0), worst)
+    for examined in _judged_margins(knowledge, coarser, may_be_worse, deadline):
+        if examined is not None:
+            about_margin, margin, ranges = examined
+            worst = _smaller(about_margin, margin, np.where(ranges.lower == ranges.upper, ranges.lower, 0), worst)
     return replace(result, worst=worst)
 
 
@@ -497,24 +497,24 @@ def _judged_margins(
             yield None
             continue
         try:
-            known = knowledge.about(margin)
-            ranges = known.ranges(margin)
-            for table in known.tables() if is_open(ranges).any() else ():
+            about_margin = knowledge.about(margin)
+            ranges = about_margin.ranges(margin)
+            for table in about_margin.tables() if is_open(ranges).any() else ():
                 ranges.see(_rows(table, margin))
                 if not is_open(ranges).any():
                     break
-            known.settle(margin, ranges, is_open, deadline, 0.0)
+            about_margin.settle(margin, ranges, is_open, deadline, 0.0)
         except TooManyCellsError:
             yield None
             continue
         if is_open(ranges).any() and sum(len(other) for *_, other in unfinished) < MOST_CELLS:
-            unfinished.append((known, margin, ranges))
+            unfinished.append((about_margin, margin, ranges))
         else:
-            yield known, margin, ranges
+            yield about_margin, margin, ranges
     # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
-    for place, (known, margin, ranges) in enumerate(unfinished):
-        known.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
-        yield known, margin, ranges
+    for place, (about_margin, margin, ranges) in enumerate(unfinished):
+        about_margin.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
+        yield about_margin, margin, ranges
 
 
 def certainly_small(
@@ -546,22 +546,22 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
 
 
 def _with_margin(
-    sums: CertainCells, known: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
+    sums: CertainCells, knowledge: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
 ) -> CertainCells:
     lower, upper = ranges.lower, ranges.upper
     determined = (lower == upper) & (lower > 0)
-    undecided = _is_open(ranges, values).any(axis=0) if known.is_whole else lower < upper
+    undecided = _is_open(ranges, values).any(axis=0) if knowledge.is_whole else lower < upper
     possible = upper.reshape(-1, values) > 0
-    alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
+    is_only_value = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
     return replace(
         sums,
         determined=sums.determined + int(np.count_nonzero(determined)),
         exists=sums.exists + int(np.count_nonzero(lower)),
         small=sums.small + int(np.count_nonzero(determined & (upper < k))),
         undecided=sums.undecided + int(np.count_nonzero(undecided)),
-        worst=_smaller(known, margin, np.where(determined, lower, 0), sums.worst),
-        one_value=sums.one_value + int(np.count_nonzero(alone)),
-        shared=sums.shared or _smaller(known, margin, np.where(alone.ravel(), lower, 0), None),
+        worst=_smaller(knowledge, margin, np.where(determined, lower, 0), sums.worst),
+        one_value=sums.one_value + int(np.count_nonzero(is_only_value)),
+        shared=sums.shared or _smaller(knowledge, margin, np.where(is_only_value.ravel(), lower, 0), None),
     )
 
 

@@ -86,13 +86,13 @@ class Induction:
         values under a published one have weight 0, the data contradict that knowledge, and each is as likely.
         """
         size = hierarchy.size(0)
-        known = [Fraction(1)] * size if weights is None else [Fraction(weight) for weight in weights]
-        if len(known) != size or min(known) < 0:
+        masses_of = [Fraction(1)] * size if weights is None else [Fraction(weight) for weight in weights]
+        if len(masses_of) != size or min(masses_of) < 0:
             raise CriterionError(f"{size} base values need as many weights that are not negative")
         rows = []
         for level, code in values:
             under = np.flatnonzero(hierarchy.lift(0, level) == code).tolist()
-            masses = {value: known[value] for value in under if known[value]} or dict.fromkeys(under, Fraction(1))
+            masses = {value: masses_of[value] for value in under if masses_of[value]} or dict.fromkeys(under, Fraction(1))
             total = sum(masses.values())
             # Of thousands of base values most have no share: a plain 0 or 1 is a hundred times quicker than a fraction.
             row: list[Fraction | int] = [0] * size

@@ -343,16 +343,16 @@ def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) 
     True
     """
     scale = lcm(*(Fraction(w).denominator for w in weights))
-    whole = [int(w * scale) for w in weights if w > 0]
-    divisor = gcd(*whole)
-    whole = [w // divisor for w in whole]
-    total, upper, lower = sum(whole), effective.numerator, effective.denominator
+    integers = [int(w * scale) for w in weights if w > 0]
+    divisor = gcd(*integers)
+    integers = [w // divisor for w in integers]
+    total, upper, lower = sum(integers), effective.numerator, effective.denominator
     if max(total, upper, lower).bit_length() <= _MOST_BITS:
-        terms = [-w * log(w) for w in whole] + [total * log(total), total * log(lower), -total * log(upper)]
+        terms = [-w * log(w) for w in integers] + [total * log(total), total * log(lower), -total * log(upper)]
         difference = fsum(terms)
         if abs(difference) > _CLEARLY * fsum(map(abs, terms)):
             return difference > 0
-    powers = [*((w, -w) for w in whole), (total, total), (lower, total), (upper, -total)]
+    powers = [*((w, -w) for w in integers), (total, total), (lower, total), (upper, -total)]
     base = _coprime_base([number for number, _ in powers])
     if not any(sum(times * _exponent(number, factor) for number, times in powers) for factor in base):
         return True
@@ -372,11 +372,11 @@ def _coprime_base(numbers: Sequence[int]) -> list[int]:
     pending = [n for n in set(numbers) if n > 1]
     while pending:
         number = pending.pop()
-        for position, known in enumerate(base):
-            common = gcd(number, known)
+        for position, factor in enumerate(base):
+            common = gcd(number, factor)
             if common > 1:
                 del base[position]
-                pending += [part for part in (common, known // common, number // common) if part > 1]
+                pending += [part for part in (common, factor // common, number // common) if part > 1]
                 break
         else:
             base.append(number)

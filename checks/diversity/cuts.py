@@ -88,7 +88,7 @@ class Cases(ABC):
         """
         return shares(x, self.support)
 
-    def kept(self, which: BoolArray) -> Self:
+    def selected(self, which: BoolArray) -> Self:
         """Some of the cases."""
         parts = ((part.name, getattr(self, part.name)) for part in fields(self))
         chosen: dict[str, Any] = {name: part[..., which] for name, part in parts if isinstance(part, np.ndarray)}
@@ -312,16 +312,16 @@ def most_frequent(leaves: tuple[int, ...], most: int, limit: int) -> IndexArray 
     groups: list[list[int]] = []
     pending: list[tuple[int, int, tuple[int, ...]]] = [(0, most, ())]
     while pending:
-        first, remaining, whole = pending.pop()
-        row = [leaves[s] if s in whole else 0 for s in range(values)]
-        groups += [row] if whole else []
+        first, remaining, taken = pending.pop()
+        row = [leaves[s] if s in taken else 0 for s in range(values)]
+        groups += [row] if taken else []
         groups += [
             [part if s == last else n for s, n in enumerate(row)]
             for last in range(values)
-            if last not in whole
+            if last not in taken
             for part in range(1, min(leaves[last] - 1, remaining) + 1)
         ]
         if len(groups) + len(pending) > limit:
             return None
-        pending += [(s + 1, remaining - leaves[s], (*whole, s)) for s in range(first, values) if leaves[s] <= remaining]
+        pending += [(s + 1, remaining - leaves[s], (*taken, s)) for s in range(first, values) if leaves[s] <= remaining]
     return np.array(groups, dtype=np.intp).reshape(len(groups), values)

@@ -108,7 +108,7 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
     >>> implies("entropy:4", "functional:0.25,4", 5).value, implies("entropy:5/2", "distinct:3", 9).value
     ('undecided', 'holds')
     """
-    one, other = (parse_diversity(given) if isinstance(given, str) else given for given in (stronger, weaker))
+    one, other = (parse_diversity(choice) if isinstance(choice, str) else choice for choice in (stronger, weaker))
     for diversity in (one, other):
         if not isinstance(diversity, Diversity):
             raise CriterionError(
@@ -157,8 +157,8 @@ def _most_uneven(l: Fraction) -> list[int]:
     """Rows of the class whose shares are at most 1/l, as many as fit, and whose last value has the rest: whatever is
     satisfied by it and by all classes that are more even, as every criterion of shares here, is satisfied by all of these.
     """
-    whole, rest = divmod(l.numerator, l.denominator)
-    return [l.denominator] * whole + ([rest] if rest else [])
+    full, rest = divmod(l.numerator, l.denominator)
+    return [l.denominator] * full + ([rest] if rest else [])
 
 
 def _recursive_implies_values(first: Recursive, second: Distinct | Simple, values: int) -> Verdict:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import LeavingOut
+from checks.diversity.derived import LeavingOut
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
@@ -209,8 +209,8 @@ def _refusal(text: str) -> CriterionError:
 
 def _kind(name: str) -> type[Diversity] | None:
     """The class of a name; None if there is none. Raises ExtensionError if what is installed under it is no criterion."""
-    if (known := (_KINDS | _registered).get(name)) is not None or not _NAME.fullmatch(name):
-        return known
+    if (kind := (_KINDS | _registered).get(name)) is not None or not _NAME.fullmatch(name):
+        return kind
     result = installed(CRITERIA, name)
     if result is not None and not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
         raise refusal(CRITERIA, name, f"a class with the base marginals.Diversity and the name {name!r}")

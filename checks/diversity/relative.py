@@ -21,7 +21,7 @@ from checks.diversity.criteria import (
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
 from checks.diversity.cuts import ROUNDING, Cases, GroupCases, RatioBounds, empty_tails, light_others, too_rare
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.diversity.text import (
     LABELS_MAY_DISCLOSE,
     LABELS_MUST_PROTECT,
@@ -171,19 +171,19 @@ class Closeness(Diversity):
 
     def reached(self, vectors: Vectors) -> FloatArray:
         """The distance of each class from the whole table; of whole numbers of rows it is rounded once, at the end."""
-        rows, whole = vectors.sum(axis=1), np.array(self._known_values().rows, dtype=object)
-        total = int(whole.sum())
-        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(whole) + MAX_LEVELS) < _MOST:
-            steps, unit = self._work(vectors * np.int64(total) - np.outer(rows, whole.astype(np.int64)))
+        rows, table_rows = vectors.sum(axis=1), np.array(self._known_values().rows, dtype=object)
+        total = int(table_rows.sum())
+        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(table_rows) + MAX_LEVELS) < _MOST:
+            steps, unit = self._work(vectors * np.int64(total) - np.outer(rows, table_rows.astype(np.int64)))
             return np.asarray(steps * unit.numerator / (rows * np.float64(total * unit.denominator)), dtype=np.float64)
-        steps, unit = self._work(vectors / rows[:, None] - whole.astype(np.float64) / float(total))
+        steps, unit = self._work(vectors / rows[:, None] - table_rows.astype(np.float64) / float(total))
         return np.asarray(float(unit) * steps, dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
         """The exact verdict on one class."""
-        whole = np.array(self._known_values().rows, dtype=object)
-        rows, total = sum(vector), whole.sum()
-        (steps,), unit = self._work((np.array(vector, dtype=object) * total - whole * rows)[None])
+        table_rows = np.array(self._known_values().rows, dtype=object)
+        rows, total = sum(vector), table_rows.sum()
+        (steps,), unit = self._work((np.array(vector, dtype=object) * total - table_rows * rows)[None])
         return bool(unit * steps <= self.t * rows * total)
 
 
@@ -211,17 +211,17 @@ class AtLevel(Diversity):
 
     def among(self, values: SensitiveValues) -> Diversity:
         """The criterion for classes that are counted by finer values, as far as these are."""
-        judged = values.coarsened(max(self.level, values.level))
-        criterion = self.diversity.among(judged)
-        if judged.level == values.level:
+        coarser = values.coarsened(max(self.level, values.level))
+        criterion = self.diversity.among(coarser)
+        if coarser.level == values.level:
             return criterion
-        above = tuple(values.hierarchy.lift(values.level, judged.level).tolist())
-        return _of_finer(criterion, above, values.hierarchy.labels[judged.level])
+        above = tuple(values.hierarchy.lift(values.level, coarser.level).tolist())
+        return _of_finer(criterion, above, values.hierarchy.labels[coarser.level])
 
     def stated_among(self, values: SensitiveValues) -> "AtLevel":
         """The criterion with the labels of the coarser values."""
-        judged = values.coarsened(max(self.level, values.level))
-        return replace(self, diversity=self.diversity.stated_among(judged))
+        coarser = values.coarsened(max(self.level, values.level))
+        return replace(self, diversity=self.diversity.stated_among(coarser))
 
 
 def _of_finer(criterion: Diversity, above: tuple[int, ...], labels: tuple[str, ...]) -> Diversity:
@@ -231,10 +231,10 @@ def _of_finer(criterion: Diversity, above: tuple[int, ...], labels: tuple[str, .
     if not isinstance(criterion, Projected) or not isinstance(criterion.diversity, SumsAtMost):
         return Projected(criterion, above, labels)
     places = tuple(criterion.above[code] for code in above)
-    known = [place for place in places if place is not None]
-    numbers = iter(range(len(known)))
+    present = [place for place in places if place is not None]
+    numbers = iter(range(len(present)))
     return Projected(
-        criterion.diversity.of_finer(known), tuple(None if place is None else next(numbers) for place in places)
+        criterion.diversity.of_finer(present), tuple(None if place is None else next(numbers) for place in places)
     )
 
 
@@ -389,8 +389,8 @@ class SumsAtMost(Diversity):
     unbounded: tuple[frozenset[int], ...] = ()
 
     def __str__(self) -> str:
-        told = (f"at most {spelled(100 * share)} percent of {sorted(codes)}" for share, codes in self.bounds)
-        return "; ".join(told) or "no bound"
+        bounds = (f"at most {spelled(100 * share)} percent of {sorted(codes)}" for share, codes in self.bounds)
+        return "; ".join(bounds) or "no bound"
 
     @cached_property
     def _limits(self) -> FloatArray:
@@ -411,11 +411,11 @@ class SumsAtMost(Diversity):
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
         """By a product of matrices for each set."""
-        whole, heaviest = first @ second.T, np.zeros((len(first), len(second)))
+        totals, heaviest = first @ second.T, np.zeros((len(first), len(second)))
         for share, codes in self.bounds:
             places = sorted(codes)
             np.maximum(heaviest, first[:, places] / float(share) @ second[:, places].T, out=heaviest)
-        room = np.divide(whole, heaviest, out=np.full(whole.shape, np.inf), where=heaviest > 0)
+        room = np.divide(totals, heaviest, out=np.full(totals.shape, np.inf), where=heaviest > 0)
         return np.asarray(room - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
@@ -451,10 +451,10 @@ class SumsAtMost(Diversity):
     def violations(self, bounds: RatioBounds) -> list[Cases]:
         """A set, the most frequent value of which is the head, outweighs all others by more than its bound allows."""
         possible, cases = bounds.possible(), list[Cases]()
-        alone = {min(codes): share for share, codes in self.bounds if len(codes) == 1 and possible[min(codes)]}
-        if alone:
-            heads = np.array(list(alone), dtype=np.intp)
-            cases.append(light_others(bounds, heads, [1 / share - 1 for share in alone.values()]))
+        single = {min(codes): share for share, codes in self.bounds if len(codes) == 1 and possible[min(codes)]}
+        if single:
+            heads = np.array(list(single), dtype=np.intp)
+            cases.append(light_others(bounds, heads, [1 / share - 1 for share in single.values()]))
         for share, codes in self.bounds:
             if len(codes) == 1:
                 continue

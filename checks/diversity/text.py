@@ -167,21 +167,21 @@ class Grammar:
         >>> Grammar((Number("l", 1),), (LABELS_MAY_DISCLOSE,)).read('3 may disclose healthy, "of age"')
         {'l': Fraction(3, 1), 'may_disclose': ('healthy', 'of age')}
         """
-        known = {clause.words: clause for clause in self.clauses}
-        own = "|".join(words for words, clause in known.items() if clause.value is not None)
-        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({own})(?!\S)" if own else _CLAUSE)
+        clause_of = {clause.words: clause for clause in self.clauses}
+        clause_words = "|".join(words for words, clause in clause_of.items() if clause.value is not None)
+        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({clause_words})(?!\S)" if clause_words else _CLAUSE)
         marks = list(words.finditer(_masked(text)))
         before = text[: marks[0].start()] if marks else text
         fields: dict[str, Any] = {}
-        found = numbers(before)
-        if len(found) != len(self.numbers) or (before.strip() and not found):
+        read_numbers = numbers(before)
+        if len(read_numbers) != len(self.numbers) or (before.strip() and not read_numbers):
             return None
-        for number, value in zip(self.numbers, found):
+        for number, value in zip(self.numbers, read_numbers):
             if number.is_whole and value.denominator > 1:
                 return None
             fields[number.name] = int(value) if number.is_whole else value
         for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)]):
-            clause, behind = known.get(mark[0]), text[mark.end() : end]
+            clause, behind = clause_of.get(mark[0]), text[mark.end() : end]
             if clause is None or clause.name in fields or (clause.value is not None and behind.strip()):
                 return None
             fields[clause.name] = _labels(behind) if clause.value is None else clause.value
@@ -190,11 +190,11 @@ class Grammar:
         if not all(clause.is_optional or clause.name in fields for clause in self.clauses):
             return None
         # KG06 Def. 2.5 makes no exception for l = 1.
-        if MAY_EQUAL.name in fields and fields["l"] == 1 and 0 < found[0] < 1:
-            c = spelled(found[0])
+        if MAY_EQUAL.name in fields and fields["l"] == 1 and 0 < read_numbers[0] < 1:
+            c = spelled(read_numbers[0])
             raise CriterionError(
                 f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {c}; that no value has more than a share of "
-                f"{c} of the rows is simple:{spelled(1 / found[0])}"
+                f"{c} of the rows is simple:{spelled(1 / read_numbers[0])}"
             )
         return fields
 

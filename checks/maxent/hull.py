@@ -104,8 +104,8 @@ def _within_blocks(block: IndexArray, chosen: Callable[[IndexArray], IndexArray]
     """The positions that are chosen of those in each block, ascending. chosen: from positions to some of their places."""
     order = np.argsort(block, kind="stable")
     blocks = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
-    kept = [positions if len(positions) == 1 else positions[chosen(positions)] for positions in blocks]
-    return np.sort(np.concatenate(kept))
+    selected = [positions if len(positions) == 1 else positions[chosen(positions)] for positions in blocks]
+    return np.sort(np.concatenate(selected))
 
 
 def minimal_within(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
@@ -115,15 +115,15 @@ def minimal_within(vectors: FloatArray, block: IndexArray, deadline: Deadline = 
     """
     distinct = distinct_positions(vectors, block)
 
-    def minimal(own: IndexArray) -> IndexArray:
-        among = vectors[distinct[own]]
-        remaining, found = np.argsort(among.sum(axis=1), kind="stable"), []
+    def minimal(positions: IndexArray) -> IndexArray:
+        among = vectors[distinct[positions]]
+        remaining, minimal_places = np.argsort(among.sum(axis=1), kind="stable"), []
         while len(remaining):
             deadline.check()
             lowest, remaining = remaining[0], remaining[1:]
-            found.append(lowest)
+            minimal_places.append(lowest)
             remaining = remaining[(among[remaining] < among[lowest]).any(axis=1)]
-        return np.array(found, dtype=np.intp)
+        return np.array(minimal_places, dtype=np.intp)
 
     return distinct[_within_blocks(block[distinct], minimal)]
 
@@ -210,16 +210,16 @@ def judge_extremes(
 
     Near the boundary of the criterion, where a dropped vector could matter, all that differ are judged.
     """
-    judge, judged = Judge(tree, diversity), extremes
-    if judged is not None:
-        judge.look_at(judged.chosen, judged.vectors)
+    judge, vector_set = Judge(tree, diversity), extremes
+    if vector_set is not None:
+        judge.look_at(vector_set.chosen, vector_set.vectors)
         if not judge.fails and judge.slack <= BOUNDARY:
-            judged = _vector_set(tree, distinct_positions, budget)
-            if judged is not None:
-                judge.look_at(judged.chosen, judged.vectors)
-    if judged is None:
+            vector_set = _vector_set(tree, distinct_positions, budget)
+            if vector_set is not None:
+                judge.look_at(vector_set.chosen, vector_set.vectors)
+    if vector_set is None:
         return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
-    return replace(judge.outcome(), examined=judged.examined)
+    return replace(judge.outcome(), examined=vector_set.examined)
 
 
 def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet | None:
@@ -285,8 +285,8 @@ def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | floa
 
     def ratios(clique: int) -> NDArray[np.object_]:
         exact = (tree.exact_factor(clique, position) for position in range(len(tree.classes[clique])))
-        found = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
-        return np.array(found, dtype=object)
+        ratio_list = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
+        return np.array(ratio_list, dtype=object)
 
     arriving = tree.messages(
         ratios, np.frompyfunc(lambda one, other: one * other if one and other else 0, 2, 1), np.maximum

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criterion import Diversity
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports, pairwise_ratios
@@ -129,7 +129,7 @@ def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple
     if isinstance(diversity, Projected) and diversity.labels:
         labels, named_shares = diversity.labels, diversity.sums(shares)
     distribution = {label: share for label, share in zip(labels, named_shares[0].tolist()) if share}
-    reached, slack = float(diversity.reached(_whole(exact, shares))[0]), float(diversity.slack(shares)[0])
+    reached, slack = float(diversity.reached(_whole_numbers(exact, shares))[0]), float(diversity.slack(shares)[0])
     values = tree.values.occurring(diversity.nearest(shares)) or None
     return replace(tree.describe(combination), distribution=distribution, values=values, reached=reached, slack=slack)
 
@@ -139,13 +139,13 @@ def _shares(exact: Sequence[Fraction]) -> FloatArray:
     return np.array([[float(value / total) for value in exact]])
 
 
-def _whole(exact: Sequence[Fraction], shares: NDArray[Any]) -> NDArray[Any]:
+def _whole_numbers(exact: Sequence[Fraction], shares: NDArray[Any]) -> NDArray[Any]:
     """A vector in whole numbers, as a table counts it, so that a criterion says the same of both; else its shares."""
     scale = lcm(*(value.denominator for value in exact))
     scaled = [int(value * scale) for value in exact]
     divisor = gcd(*scaled)
-    whole = [value // divisor for value in scaled]
-    return np.array([whole], dtype=np.int64) if sum(whole) < _EXACT else shares
+    integers = [value // divisor for value in scaled]
+    return np.array([integers], dtype=np.int64) if sum(integers) < _EXACT else shares
 
 
 _EXACT = 2**53

@@ -308,13 +308,13 @@ class ClassSource:
 
     table_of: Callable[[Mask], Cells]
     sensitive: str
-    _known: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
+    _classes: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, mask: Mask) -> EquivalenceClasses:
         """The classes of a margin."""
-        if mask not in self._known:
-            self._known[mask] = equivalence_classes(self.table_of(mask), self.sensitive)
-        return self._known[mask]
+        if mask not in self._classes:
+            self._classes[mask] = equivalence_classes(self.table_of(mask), self.sensitive)
+        return self._classes[mask]
 
 
 def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.diversity.relative import SumsAtMost
 from checks.errors import CriterionError
 from checks.finding import FULL, Budget
@@ -105,28 +105,28 @@ def _bounds(
     criteria: Sequence[Diversity], values: SensitiveValues
 ) -> tuple[dict[frozenset[int], Fraction | None], tuple[int, ...]]:
     """The least bound of each set of values, and the values that are known; sets are of places among these."""
-    bounds, known = dict[frozenset[int], Fraction | None](), tuple[int, ...]()
+    bounds, known_places = dict[frozenset[int], Fraction | None](), tuple[int, ...]()
     for relative in criteria:
         criterion, places = relative.among(values), tuple(range(len(values.rows)))
         if isinstance(criterion, Projected):
             places, criterion = tuple(criterion.places.tolist()), criterion.diversity
-        if not isinstance(criterion, SumsAtMost) or (bounds and places != known):
+        if not isinstance(criterion, SumsAtMost) or (bounds and places != known_places):
             continue
-        known = places
+        known_places = places
         bounds |= dict.fromkeys(codes for codes in criterion.unbounded if codes not in bounds)
         for share, codes in criterion.bounds:
             bounds[codes] = min(share, bounds.get(codes) or share)
-    return bounds, known
+    return bounds, known_places
 
 
 def _labels(values: SensitiveValues, places: Sequence[int], codes: frozenset[int]) -> tuple[str, ...]:
-    own = frozenset(places[code] for code in codes)
+    published_codes = frozenset(places[code] for code in codes)
     for level in range(values.level, values.hierarchy.height):
         above = values.hierarchy.lift(values.level, level)
-        for code in np.unique(above[sorted(own)]).tolist():
-            if own == frozenset(np.flatnonzero(above == code).tolist()) & frozenset(places):
+        for code in np.unique(above[sorted(published_codes)]).tolist():
+            if published_codes == frozenset(np.flatnonzero(above == code).tolist()) & frozenset(places):
                 return (values.hierarchy.labels[level][code],)
-    return values.occurring(own)
+    return values.occurring(published_codes)
 
 
 def _places(

@@ -271,8 +271,8 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
         for level in np.unique(levels).tolist():
             chosen = rows[levels == level]
             keys, new = np.unique(number[levels == level] * size + sought.nodes[chosen, axis], return_inverse=True)
-            place, found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
-            left, places, left_counts = cells[found], place[found], counts[found]
+            place, is_found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
+            left, places, left_counts = cells[is_found], place[is_found], counts[is_found]
             sizes = [len(keys), *(space.sizes[other] for other in axes)]
             if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all that is left
                 columns = [places, *(part_columns[other][left] for other in axes)]
@@ -311,12 +311,12 @@ def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Ca
     finest = np.maximum(levels, entry_levels)[axes]
 
     # By the last attribute that is lifted, the cells that were made last: those that ascending vectors go on from.
-    known: dict[int, tuple[list[int], _Cells]] = {}
+    latest: dict[int, tuple[list[int], _Cells]] = {}
 
     def cells(levels: list[int]) -> _Cells:
         place = int(max(np.flatnonzero(np.array(levels) > finest), default=-1))
-        if place in known and known[place][0] == levels:
-            return known[place][1]
+        if place in latest and latest[place][0] == levels:
+            return latest[place][1]
         if place < 0:
             columns, cell_of = [], np.arange(len(records))
             for axis, level in zip(axes, finest):
@@ -332,8 +332,8 @@ def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Ca
         if len(first) < len(counts):
             counts = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
             columns, cell_of = [column[first] for column in columns], number[cell_of]
-        known[place] = levels, (columns, counts, cell_of)
-        return known[place][1]
+        latest[place] = levels, (columns, counts, cell_of)
+        return latest[place][1]
 
     def count(levels: IndexArray) -> CountArray:
         _, counts, cell_of = cells(np.maximum(levels[axes], finest).tolist())

@@ -145,8 +145,8 @@ class DecisionProblem:
     def utility(self, rows: IndexArray, levels: IndexArray, steps: Sequence[float] | None = None) -> FloatArray:
         """The utility of some records at a level vector: shape (rows,). steps: other worths of a step than its own."""
         of_all, worth = self.originals.level_vector, steps or self.steps or np.ones(len(self.originals.space))
-        shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
-        return np.broadcast_to((self.originals.space.heights - shown) @ worth, len(rows))
+        levels_shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
+        return np.broadcast_to((self.originals.space.heights - levels_shown) @ worth, len(rows))
 
     def step_count(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """How many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
@@ -162,8 +162,8 @@ class DecisionProblem:
 
         levels: one level vector, or one for each record.
         """
-        shown = self.originals[rows].generalized(levels)
-        return np.stack([self.harm.loss(shown, rows, consistent_counts(shown, each)) for each in self.dictionaries])
+        disclosed = self.originals[rows].generalized(levels)
+        return np.stack([self.harm.loss(disclosed, rows, consistent_counts(disclosed, dictionary)) for dictionary in self.dictionaries])
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """The loss of some records at a level vector, expected over the dictionaries or the largest: shape (rows,)."""
@@ -190,7 +190,7 @@ def losses_by_vector(
     cells, cell_of = Records(space, np.where(is_held, originals.nodes, space.roots)).distinct()
     counts = [walk_counts(cells, dictionary) for dictionary in problem.dictionaries]
     parts = (problem.harm.identified, problem.harm.missed)
-    sensitivities = [(each, np.isin(range(len(space)), list(each.weights.axes))) for each in parts]
+    sensitivities = [(harm_part, np.isin(range(len(space)), list(harm_part.weights.axes))) for harm_part in parts]
 
     @lru_cache(max(REMEMBERED // (8 * len(people)), 1))
     def harm_at(sensitivity: Sensitivity, levels: tuple[int, ...]) -> FloatArray:
@@ -200,7 +200,7 @@ def losses_by_vector(
     for done, number in enumerate(order.tolist()):
         progress(done, len(vectors))
         levels = vectors[number]
-        identified, missed = (harm_at(each, tuple((levels * weighs).tolist())) for each, weighs in sensitivities)
+        identified, missed = (harm_at(harm_part, tuple((levels * weighs).tolist())) for harm_part, weighs in sensitivities)
         yield number, np.stack([expected_harm(identified, missed, count(levels)[cell_of]) for count in counts])
     progress(len(vectors), len(vectors))
 
@@ -277,11 +277,11 @@ def _best_vectors(
     best = np.full((len(scores(problem.originals.space.heights, np.zeros(len(rows)))), *chosen.shape), np.inf)
     for number, parts in losses_by_vector(problem, vectors, progress):
         at = (places[number], rows)
-        of_vector, known = scores(vectors[number], problem.averaged(parts)), best[:, *at]
+        of_vector, best_so_far = scores(vectors[number], problem.averaged(parts)), best[:, *at]
         better: BoolArray = np.zeros(len(rows), dtype=bool)
-        for value, other in zip(of_vector[::-1], known[::-1]):
+        for value, other in zip(of_vector[::-1], best_so_far[::-1]):
             better = (value < other) | ((value == other) & better)
-        best[:, *at], chosen[at] = np.where(better, of_vector, known), np.where(better, number, chosen[at])
+        best[:, *at], chosen[at] = np.where(better, of_vector, best_so_far), np.where(better, number, chosen[at])
     return best, chosen
 
 

@@ -278,8 +278,8 @@ def uniform_links(disclosed: Records, public: Records) -> Links:
     pairs, size = [np.zeros((2, 0), dtype=np.intp)], 0
     for (levels, rows), (other_levels, entries) in product_of(disclosed.by_levels(), public.by_levels()):
         sides = [(disclosed, rows), (public, entries)]
-        shown = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
-        keys, _ = pack(list(np.concatenate(shown).T), disclosed.space.sizes, len(rows) + len(entries))
+        joint_nodes = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
+        keys, _ = pack(list(np.concatenate(joint_nodes).T), disclosed.space.sizes, len(rows) + len(entries))
         size += match_size(keys[: len(rows)], keys[len(rows) :])
         if size > MAX_LINKS:
             raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
@@ -429,8 +429,8 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
     fitting, lower, upper, harm, guessed_harm, guessed = np.zeros((6, len(dictionary)))
     for levels, rows in published.by_levels():
         # Equal people are looked up once if their harm is the same.
-        shown = published[rows]
-        people, person = (shown, np.arange(len(rows))) if sensitivity.weights.is_personal else shown.distinct()
+        entries = published[rows]
+        people, person = (entries, np.arange(len(rows))) if sensitivity.weights.is_personal else entries.distinct()
         margin = {a: int(level) for (a, h), level in zip(space.domain.items(), levels) if level < h.height}
         columns = zip(space.domain.attributes, space.taxonomies, levels, people.nodes.T)
         codes = {a: nodes - taxonomy.offsets[level] for a, taxonomy, level, nodes in columns if a in margin}

@@ -75,19 +75,19 @@ def _least(
     problem: one record for each kind. sizes, allowed, start: by kind, as are level vectors.
     """
     shares = problem.shares
-    known, prior, bound = _known(problem, objective, start)
-    values = [float((costs @ shares).max()) for _, _, costs in known]
-    _, levels, costs = known[int(np.argmin(values))]
+    choices, prior, bound = _best_choices(problem, objective, start)
+    values = [float((costs @ shares).max()) for _, _, costs in choices]
+    _, levels, costs = choices[int(np.argmin(values))]
     levels, value = np.repeat(levels, sizes, axis=0), min(values)
     scale = float((np.abs(costs) @ shares).max())
     if value - bound > TOLERANCE * scale:
-        least = np.min([prior @ costs for _, _, costs in known], axis=0)
+        least = np.min([prior @ costs for _, _, costs in choices], axis=0)
         most = least + (value - bound) * (1 + TOLERANCE) * sizes / shares
         near = _near(problem, objective, allowed, prior, most)
-        found, proven = _program(_joined(known) if near is None else near, shares / sizes, sizes, scale)
+        best, proven = _program(_joined(choices) if near is None else near, shares / sizes, sizes, scale)
         bound = bound if near is None else max(bound, min(proven, value))
-        if found is not None and found[1] < value:
-            levels, value = found
+        if best is not None and best[1] < value:
+            levels, value = best
     return levels, None if value - bound <= TOLERANCE * scale else bound
 
 
@@ -107,17 +107,17 @@ def _some(choices: _Choices, which: BoolArray) -> _Choices:
     return choices[0][which], choices[1][which], choices[2][:, which]
 
 
-def _known(
+def _best_choices(
     problem: DecisionProblem, objective: LeastRisk | TradeOff, start: IndexArray
 ) -> tuple[list[_Choices], FloatArray, float]:
     """The best choices of all kinds under some priors, the prior with the largest bound, and the bound."""
     dictionaries, bound = len(problem.dictionaries), -np.inf
-    known = [_choices(problem, objective, start)]
+    choices = [_choices(problem, objective, start)]
     best = prior = np.full(dictionaries, 1 / dictionaries)
     for _ in range(ROUNDS):
-        found = best_of_each(replace(problem, prior=tuple(prior)), objective)
-        known.append(_choices(problem, objective, found.disclosure.levels))
-        risks = np.stack([costs @ problem.shares for *_, costs in known])
+        optimum = best_of_each(replace(problem, prior=tuple(prior)), objective)
+        choices.append(_choices(problem, objective, optimum.disclosure.levels))
+        risks = np.stack([costs @ problem.shares for *_, costs in choices])
         if (value := float(prior @ risks[-1])) > bound:
             best, bound = prior, value
         # The largest value that the planes through the known disclosures leave possible, and where.
@@ -134,7 +134,7 @@ def _known(
         # No dictionary is left out altogether: a loss that is infinite under it must not look like none.
         prior = np.maximum(planes.x[:-1], 1e-9)
         prior /= prior.sum()
-    return known, best, bound
+    return choices, best, bound
 
 
 def _near(
@@ -145,16 +145,16 @@ def _near(
     if math.prod((heights + 1).tolist()) * int(allowed.sum()) > MOST_LOSSES:
         return None
     vectors, count = problem.originals.space.level_vectors(), 0
-    found = [_some(_choices(problem, objective, heights), ~allowed)]
+    parts = [_some(_choices(problem, objective, heights), ~allowed)]
     for number, losses in losses_by_vector(problem, vectors):
-        asked = problem.scores(objective, vectors[number], np.zeros(len(most)))[0] == 0
+        is_useful = problem.scores(objective, vectors[number], np.zeros(len(most)))[0] == 0
         choices = _choices(problem, objective, vectors[number], losses)
         with np.errstate(invalid="ignore"):
-            is_near = allowed & asked & (prior @ choices[2] <= most)
-        found.append(_some(choices, is_near & np.isfinite(choices[2]).all(axis=0)))
-        if (count := count + len(found[-1][0])) > MOST_CHOICES:
+            is_near = allowed & is_useful & (prior @ choices[2] <= most)
+        parts.append(_some(choices, is_near & np.isfinite(choices[2]).all(axis=0)))
+        if (count := count + len(parts[-1][0])) > MOST_CHOICES:
             return None
-    return _joined(found)
+    return _joined(parts)
 
 
 def _program(

@@ -16,7 +16,7 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, CountClaim
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, SensitiveValues, satisfies
-from checks.diversity.known import LeavingOut
+from checks.diversity.derived import LeavingOut
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.arguments import elements_of, path_of, require
 from marginals.errors import InputError

@@ -147,8 +147,8 @@ class Projected(Diversity):
 
     def scaled(self, factor: Fraction) -> "Projected | None":
         """The criterion itself scaled."""
-        judged = self.diversity.scaled(factor)
-        return None if judged is None else replace(self, diversity=judged)
+        scaled = self.diversity.scaled(factor)
+        return None if scaled is None else replace(self, diversity=scaled)
 
 
 # Diversity of people, who can have several rows each: it must hold however the rows are shared among them.
