@@ -1,7 +1,7 @@
-"""Impossible combinations: pairs of values that readers know nobody to have, and the tables that are possible given them.
+"""Impossible combinations: pairs of values that readers know nobody to have, and the tables that remain possible.
 
-Two one-way tables with 3 and 4 rows each give a count of 1 where the first values exclude each other. So claims are
-decided over the tables that are 0 there. Where published tables show each pair as 0, the knowledge adds nothing. A
+Two one-way tables with 3 and 4 rows each give a count of 1 if the first values exclude each other. So claims are
+decided over the tables that are 0 there. If published tables show each pair as 0, the knowledge adds nothing. A
 published value stands for any of the values below it, of which readers may know pairs.
 """
 
@@ -24,18 +24,18 @@ ImpossiblePair: TypeAlias = Mapping[str, Sequence[str]]
 """Two attributes with labels of each: nobody has a label of the first and a label of the second."""
 
 _MOST_CELLS = 100_000_000
-"""Pairs of values of the attributes of all impossible pairs together."""
+"""Most pairs of values of the attributes of all impossible pairs together."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExcludedCells:
-    """The cells of two attributes at some levels that are impossible: shape (values of the first, values of the second)."""
+    """Impossible cells of two attributes at some levels: shape (values of the first, values of the second)."""
 
     levels: Mapping[str, int]
     cells: BoolArray
 
     def at_level(self, domain: Domain, name: str, level: int) -> "ExcludedCells":
-        """The same with an attribute at another level: a coarser value is excluded if all values below it are."""
+        """Return the cells with an attribute at another level: a coarser value is excluded if all values below it are."""
         hierarchy, fine, cells = domain.hierarchy(name), self.levels[name], self.of_first(name)
         if level <= fine:
             cells = cells[hierarchy.lift(level, fine)]
@@ -46,18 +46,18 @@ class ExcludedCells:
         return replace(excluded, cells=excluded.of_first(name))
 
     def of_first(self, name: str) -> BoolArray:
-        """The cells with an attribute first, or the other way round again."""
+        """Return the cells with an attribute as the first axis; the transposition is its own inverse."""
         return self.cells if next(iter(self.levels)) == name else self.cells.T
 
 
 Places: TypeAlias = Mapping[str, Mapping[int, Sequence[int]]]
-"""Of the two attributes of a pair, in the domain's order, the codes of its labels by their level."""
+"""Codes of the labels of both attributes of a pair, in the domain's order, by their level."""
 
 
 def places_of(domain: Domain, pair: ImpossiblePair) -> Places:
-    """Where the labels of a pair stand, each at its finest level.
+    """Return the codes of the labels of a pair, each at its finest level.
 
-    Raises CriterionError for other than two attributes of the domain with labels, or a label that is none of theirs.
+    Raises CriterionError unless the pair has two attributes of the domain with labels, all of them theirs.
     """
     if len(pair) != 2 or any(name not in domain.attributes for name in pair) or not all(pair.values()):
         raise CriterionError("an impossible pair has labels of two attributes")
@@ -73,7 +73,7 @@ def places_of(domain: Domain, pair: ImpossiblePair) -> Places:
 
 
 def excluded_cells(domain: Domain, pairs: Sequence[ImpossiblePair]) -> list[ExcludedCells]:
-    """What pairs exclude, by two attributes in the domain's order, each at the finest level of its labels in all pairs.
+    """Return the excluded cells by pair of attributes in the domain's order, each at the finest level of its labels.
 
     Raises CriterionError as `places_of` does, and TooManyCellsError.
     """
@@ -97,10 +97,11 @@ def excluded_cells(domain: Domain, pairs: Sequence[ImpossiblePair]) -> list[Excl
 def given_pairs(
     collection: Collection, pairs: Sequence[ImpossiblePair], occurring: AnyCollection[str] = (), least: int = 1
 ) -> Collection:
-    """The collection with the pairs as supports, as far as its tables leave them possible; itself where they add nothing.
+    """Return the collection with the pairs as supports, as far as its tables leave them possible; unchanged if they add
+    nothing.
 
-    listed: attributes of which labels tell that values below the published ones occur, each of which is to have room for
-    `least` rows. Raises CriterionError where the pairs cannot be judged by published values, and for pairs that are none.
+    occurring: attributes whose labels tell that values below the published ones occur; each of these needs room for
+    `least` rows. Raises CriterionError for malformed pairs, and if published values cannot decide about the pairs.
     """
     domain, finest = collection.domain, collection.finest_levels
     excluded = [
@@ -109,10 +110,14 @@ def given_pairs(
     ]
     excluded = [cells for cells in excluded if cells.cells.any()]
     hidden = {name for cells in excluded for name, level in cells.levels.items() if level < finest[name]}
-    # A published value stands for any value below it that each pair allows; there is no condition if one is in no pair.
+    # A published value stands for any value below it that each pair allows; a value in no pair sets no condition.
     for name in sorted(hidden, key=lambda name: (sum(name in cells.levels for cells in excluded), domain.index(name))):
         touching = [cells for cells in excluded if name in cells.levels]
-        if touching and name in occurring and not (len(touching) == 1 and _has_room(collection, touching[0], name, least)):
+        if (
+            touching
+            and name in occurring
+            and not (len(touching) == 1 and _has_room(collection, touching[0], name, least))
+        ):
             raise CriterionError(
                 f"values below the published ones of {name!r} are known to occur, and impossible pairs name some of them"
             )
@@ -148,7 +153,7 @@ def _support(domain: Domain, excluded: ExcludedCells) -> Support:
 
 
 def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least: int) -> bool:
-    # Of m values behind a published one, a cell has room if each fits least + m - 1 of its rows: others need one.
+    # With m values behind a published one, a cell has room if each fits least + m - 1 of its rows, because others need one.
     domain, finest = collection.domain, collection.finest_level(name)
     (other,) = (attribute for attribute in excluded.levels if attribute != name)
     levels = {name: finest, other: excluded.levels[other]}
@@ -164,13 +169,16 @@ def _has_room(collection: Collection, excluded: ExcludedCells, name: str, least:
 
 
 def _shown_as_empty(collection: Collection, levels: Mapping[str, int]) -> BoolArray:
-    """Whether some table shows that nobody has two values: shape (values of the first, values of the second)."""
+    """Return whether some table shows that nobody has two values: shape (values of the first, values of the second)."""
     hierarchies = [collection.domain.hierarchy(name) for name in levels]
     empty = np.zeros([h.size(level) for h, level in zip(hierarchies, levels.values())], dtype=np.bool_)
     for table in map(collection.cube.table, maximal_masks(collection.masks)):
         coarser = [max(level, table.margin.get(n, h.height)) for h, (n, level) in zip(hierarchies, levels.items())]
         occupied = np.zeros([h.size(level) for h, level in zip(hierarchies, coarser)], dtype=np.bool_)
-        columns = [table.column(n, coarse_level) if n in table.margin else np.intp(0) for n, coarse_level in zip(levels, coarser)]
+        columns = [
+            table.column(n, coarse_level) if n in table.margin else np.intp(0)
+            for n, coarse_level in zip(levels, coarser)
+        ]
         occupied[*columns] = True
         above = [h.lift(fine, coarse_level) for h, fine, coarse_level in zip(hierarchies, levels.values(), coarser)]
         empty |= ~occupied[np.ix_(*above)]
@@ -178,7 +186,7 @@ def _shown_as_empty(collection: Collection, levels: Mapping[str, int]) -> BoolAr
 
 
 def are_shown_as_empty(collection: Collection, pairs: Sequence[ImpossiblePair]) -> bool:
-    """Whether tables show each pair as 0."""
+    """Return whether tables show each pair as 0."""
     excluded = excluded_cells(collection.domain, pairs)
     return not any((cells.cells & ~_shown_as_empty(collection, cells.levels)).any() for cells in excluded)
 
@@ -186,7 +194,9 @@ def are_shown_as_empty(collection: Collection, pairs: Sequence[ImpossiblePair]) 
 def stated_pairs(
     collection: Collection, pairs: Sequence[ImpossiblePair]
 ) -> list[tuple[Mapping[str, int], list[list[list[int]]]]]:
-    """What pairs say of values at their finest published levels: of two attributes, lists of codes that exclude others."""
+    """Return the exclusions of pairs among values at their finest published levels: for two attributes, codes that
+    exclude others.
+    """
     statements = []
     for excluded in excluded_cells(collection.domain, pairs) if pairs else ():
         for name in excluded.levels:

@@ -1,13 +1,15 @@
-"""Readers with a register: somebody who knows the nonsensitive values of everybody in the table.
+"""Readers with a register: a reader who knows the nonsensitive values of everybody in the table.
 
-For such a reader the tables of a sensitive attribute S leave arrangements of its values over people, all equally likely.
-People of the same joint class, the class in all tables with S together, are alike. Tables without S tell them nothing.
+For such a reader the tables of a sensitive attribute S leave arrangements of its values over people, all equally
+likely. People of the same joint class, the class in all tables with S together, are alike. Tables without S tell
+nothing more.
 
-*Files alone decide* where the tables with S form a chain: coarser classes show S finer, as one table by itself does. Then
-the share of a value is the product over the tables of its share, in the class there, of the coarser value of the table
-before; it makes no difference what other tables there are, nor whether the reader knows the other sensitive attributes of
-everybody, which count as part of the class here (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint classes
-must be known: then arrangements are counted where these are few, else fitted, which proves a criterion with a margin only.
+*Only files decide* if the tables with S form a chain: coarser classes show S finer, as a single table does. Then the
+share of a value is a product over the tables. Each factor is its share, in the class there, of the coarser value of
+the table before. Other tables make no difference. Nor does it matter whether the reader knows everybody's other
+sensitive attributes, which count as part of the class (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint
+classes must be known. Then arrangements are counted if these are few, else fitted, which proves a criterion only with
+a margin.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,9 +45,10 @@ CRITERION = "register"
 class RegisterShares:
     """Beliefs of a reader with a register about the sensitive value of the people of each joint class.
 
-    cells: the joint classes, other sensitive attributes included. people: shape (classes,). values: of the finest published
-    level. shares: shape (classes, values). exact: the shares of one class as fractions in any scale; None if they are
-    fitted. margin: how much of the fitted shares of a class may belong to other values, shape (classes,); 0 if exact.
+    cells: the joint classes, other sensitive attributes included. people: shape (classes,). values: of the finest
+    published level. shares: shape (classes, values). exact: the shares of one class as fractions in any scale; None if
+    they are fitted. margin: how much of the fitted shares of a class may belong to other values, shape (classes,); 0
+    if exact.
     """
 
     cells: Cells
@@ -58,23 +61,23 @@ class RegisterShares:
 
     @property
     def known_shares(self) -> FloatArray:
-        """The shares of values, 0 for values that say that none is known; shape (classes, values)."""
+        """Shares of values, 0 for values that say that none is known; shape (classes, values)."""
         unknown = standing_for_none(self.values)
         return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
 
     def of_values(self, labels: AnyCollection[str]) -> "RegisterShares":
-        """The same with shares of 0 for all values but those that labels name."""
+        """Return the shares with 0 for all values but those that labels name."""
         named = self.values.touching(labels)
         return replace(self, shares=np.where([code in named for code in range(self.shares.shape[1])], self.shares, 0.0))
 
     @property
     def highest(self) -> FloatArray:
-        """The largest that the known shares can be, shape (classes, values)."""
+        """Upper bound of the known shares, shape (classes, values)."""
         return np.where(self.known_shares > 0, np.minimum(self.known_shares + self.margin[:, None], 1.0), 0.0)
 
     @property
     def certain(self) -> int:
-        """People whose value is known for certain; of fitted shares, all but certain."""
+        """Number of people whose value is certain; for fitted shares, almost certain."""
         return int(self.people[self.known_shares.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
 
     def worst(self, position: int, criterion: Diversity) -> WorstClass:
@@ -88,7 +91,7 @@ class RegisterShares:
         )
 
 
-# The tables of one sensitive attribute: which of them count, and whether they form a chain.
+# The tables of one sensitive attribute: the maximal ones, and whether they form a chain.
 
 
 def _attribute_mask(domain: Domain, attribute: str) -> Mask:
@@ -117,7 +120,8 @@ def without_others(
 ) -> list[Mask] | None:
     """Return the tables of an attribute for a reader who knows no other sensitive attribute: these are summed out.
 
-    The tables of the other one must form a chain: then its arrangements are as many in any case. None without a chain.
+    The tables of each other attribute must form a chain, because then it has the same number of arrangements in any
+    case. None without a chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
     remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
@@ -135,7 +139,7 @@ def readers_of(
 ) -> tuple[Sequence[Mask] | None, ...]:
     """Return the tables of an attribute for readers who know all other sensitive values, and for those who know none.
 
-    One entry if both are the same; None for tables whose arrangements cannot be worked out.
+    There is one entry if both are the same; None for tables whose arrangements cannot be calculated.
     """
     masks = showing(collection.domain, collection.masks, attribute)
     if is_chain(collection.domain, masks, attribute):
@@ -150,10 +154,12 @@ def readers_of(
 def register_shares(
     cube: DataCube, masks: Sequence[Mask], sensitive: str, budget: Budget = FULL
 ) -> RegisterShares | None:
-    """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint classes.
+    """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint
+    classes.
 
-    cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them, at
-    least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times values.
+    cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them,
+    at least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times
+    values.
     """
     if is_chain(cube.domain, masks, sensitive):
         return _of_chain(cube, masks, sensitive, budget.deadline)
@@ -185,11 +191,12 @@ def register_shares(
 
 
 def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray:
-    """Return how much of the fitted shares of each class may belong to other values where arrangements are equally likely.
+    """Return how much of the fitted shares of each class may belong to other values if arrangements are equally likely.
 
-    Two tables: one person of the class, 1/n. Measured, not proven: by enumeration of about 40,000 cases, many found by
-    climbing, at most .43/n, in classes of 1 to 40 people. No function of n alone is a bound, as any system of whole
-    numbers is one of two tables (De Loera, Onn 2006). Three tables: 1, since a fit gave .999 to values of nobody.
+    Two tables: one person of the class, 1/n. This is measured, not proven. Enumeration of about 40,000 cases, many
+    found by climbing, gave at most .43/n, in classes of 1 to 40 people. No function of n is a bound by itself, because
+    any system of whole numbers is one of two tables (De Loera, Onn 2006). Three tables: 1, because a fit gave .999 to
+    values of nobody.
     """
     return np.minimum(1.0, distance / 2 + (1 / people if tables == 2 else 1.0))
 
@@ -233,7 +240,7 @@ def verdict_on(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Ver
 
 
 _GUARD = 1e-6
-"""Slack of fitted shares that fail; what is nearer to the bound is undecided."""
+"""Slack below which fitted shares fail; between it and 0 they are undecided."""
 
 _BLOCK = 1 << 15
 """Vectors that are judged together."""
@@ -242,8 +249,9 @@ _BLOCK = 1 << 15
 def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares) -> bool:
     """Return whether all shares within the margin satisfy the criterion. Shares of 0 stay 0.
 
-    Passing shares are convex, as merging classes keeps a criterion, so the corners of a set around them must pass: values
-    with a share within the margin are absent, and their shares and the margin, or nothing of it, move to any one value.
+    Passing shares are convex, because merging classes keeps a criterion, so it is enough that the corners of a set
+    around them pass. At a corner, values with a share within the margin are absent. Their shares and the margin, or no
+    part of it, move to any one value.
     """
     shares, values = reader_shares.shares, reader_shares.shares.shape[1]
     smallest_first = np.argsort(reader_shares.people, kind="stable")
@@ -272,10 +280,11 @@ def register_diversity(
     diversity: Diversity,
     budget: Budget = FULL,
 ) -> Finding:
-    """Return the finding whether a criterion holds of the beliefs of a reader with a register about everybody.
+    """Return the finding whether a criterion holds for the beliefs of a reader with a register about everybody.
 
-    collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one included.
-    Undecided if the joint classes are not known or it fails within the margin of fitted shares. Raises TimeOverError.
+    collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one
+    included. Undecided if the joint classes are not known, or if it fails within the margin of fitted shares. Raises
+    TimeOverError.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
     if not showing(collection.domain, collection.masks, attribute):
@@ -285,7 +294,7 @@ def register_diversity(
         findings.append(replace(_of_reader(collection, tables, attribute, diversity, budget), parameters=parameters))
         if findings[-1].verdict is Verdict.FAILS:
             break
-    # Where the files lack something its publisher can know it, so what is undecided for another reason comes first.
+    # The publisher may know what the files lack, so a verdict that is undecided for another reason comes first.
     decisive = min(findings, key=lambda finding: (DECISIVE.index(finding.verdict), finding.note in (UNKNOWN, UNLINKED)))
     if decisive.verdict is Verdict.UNDECIDED:
         return decisive
@@ -326,7 +335,8 @@ def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollecti
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
     """Return a class of one table at the finest published level that fails a criterion; None if all pass.
 
-    Its people fail too: its shares are means over joint classes, and passing classes can be merged. Raises CriterionError.
+    Its people fail too: its shares are means over joint classes, and passing classes can be merged. Raises
+    CriterionError.
     """
     finest = collection.finest_level(attribute)
     for table in collection.tables:

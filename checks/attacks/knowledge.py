@@ -1,4 +1,6 @@
-"""What readers of published tables know for certain: counts as published, those that follow, and facts of an audit."""
+"""Certain knowledge of readers of published tables: published counts, counts that follow from them, and facts of an
+audit.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
@@ -29,26 +31,28 @@ Levels = Mapping[str, int]
 
 @dataclass(frozen=True)
 class CertainCell:
-    """A cell whose count is known. values: label by attribute. levels: of these. rows: the count."""
+    """Cell whose count is known. values: label by attribute. levels: of these. rows: the count."""
 
     values: Mapping[str, str]
     levels: Levels
     rows: int
 
 
-# Published counts, as they are: nobody needs to work anything out to read them.
+# Published counts, which can be read without any calculation.
 
 
 USUAL_BOUND = 10
-"""Counts below are called small where no claim says what is."""
+"""Counts below are called small if no claim defines it."""
 
 _SHOWN = 3
-"""Of the smallest counts as many are given."""
+"""Number of smallest counts that are listed."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Some published counts. number: that are not 0; small: of these; smallest: the first few, the smallest first."""
+    """Summary of some published counts. number: of those that are not 0; small: how many are small; smallest: the first
+    few, ascending.
+    """
 
     number: int
     small: int
@@ -57,10 +61,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class SensitiveCounts:
-    """The published counts of combinations that include a sensitive attribute.
+    """Published counts of combinations that include a sensitive attribute.
 
-    counts: these. classes: of the tables that show it. one_value: classes all of whose rows have the same value of it;
-    rows: of the largest of them; shared: its labels with that value, None where there is none.
+    counts: these counts. classes: of the tables that show the attribute. one_value: classes all of whose rows have the
+    same value of it; rows: of the largest of them. shared: its labels with that value, None if there is none.
     """
 
     counts: Counts
@@ -70,7 +74,7 @@ class SensitiveCounts:
     shared: Mapping[str, str] | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
+        """Return the counts as plain values."""
         shared = None if self.shared is None else dict(self.shared)
         classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": shared}
         return {**asdict(self.counts), "classes": classes}
@@ -78,20 +82,22 @@ class SensitiveCounts:
 
 @dataclass(frozen=True)
 class PublishedCounts:
-    """All published counts, and those that include a sensitive attribute, by attribute. least: counts below are small."""
+    """Summary of all published counts, and of those with a sensitive attribute, by attribute. least: counts below are
+    small.
+    """
 
     least: int
     counts: Counts
     sensitive: Mapping[str, SensitiveCounts]
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
+        """Return the counts as plain values."""
         by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
         return {"below": self.least, **asdict(self.counts), "sensitive": by_attribute}
 
 
 def published_counts(collection: Collection, sensitive: Sequence[str], least: int) -> PublishedCounts:
-    """What the published tables show by themselves. least: counts below are small.
+    """Return what the published tables show by themselves. least: counts below are small.
 
     A sensitive attribute that no table shows is left out.
     """
@@ -132,29 +138,29 @@ def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> Sen
     return SensitiveCounts(_counts(tables, least), classes, one_value, rows, shared)
 
 
-# Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
+# Certain facts: conclusions from published tables about counts that were suppressed, rounded or not published at all.
 #
-# A fact holds in every population that the tables fit. That there is none is certain if bounds are decided.
+# A fact holds in every population that the tables fit. The absence of facts is certain if bounds are decided.
 
 
 class FactKind(Enum):
-    """What is certain. The value is its name in JSON."""
+    """Kind of a certain fact. The value is its name in JSON."""
 
     RECOVERED = "recovered"
-    """A cell that was suppressed or rounded has one possible count only."""
+    """Suppressed or rounded cell with only one possible count."""
     SMALL = "small"
-    """A count from 1 to the largest small one, of a cell that no table shows exactly."""
+    """Count from 1 to the largest small one, of a cell that no table shows exactly."""
     SENSITIVE = "sensitive"
-    """All people of a group have one sensitive value, and there are some."""
+    """Group of at least one person in which everybody has one sensitive value."""
     NARROW = "narrow"
-    """The range that is left of a suppressed or rounded count is narrower than the protection that is asked for."""
+    """Suppressed or rounded count whose remaining range is narrower than the protection demanded."""
     EXISTS = "exists"
-    """There are people with a combination of values that no table shows, or whose count was suppressed."""
+    """Combination of values with people that no table shows, or whose count was suppressed."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is certain of a cell. published, proven: its range before, and what is left of it."""
+    """Certain fact about a cell. published, proven: its range before, and the remaining one."""
 
     kind: FactKind
     cell: int
@@ -165,10 +171,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class FactCriteria:
-    """What counts as a fact. small: the largest small count. protection: the least difference that must be left between
-    the largest and the smallest possible count of a suppressed cell. sensitive: attributes.
+    """Definition of a fact for an audit.
 
-    Raises DomainMismatchError for numbers below 0.
+    small: the largest small count. protection: the least difference that must remain between the largest and the
+    smallest possible count of a suppressed cell. sensitive: attributes. Raises DomainMismatchError for numbers below
+    0.
     """
 
     small: int = 4
@@ -181,7 +188,19 @@ class FactCriteria:
 
 
 def certain_facts(linked: LinkedTables, bounds: ProvenBounds, criteria: FactCriteria) -> list[Fact]:
-    """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
+    """Return all certain facts about linked tables, by kind, ascending by the possible people.
+
+    A cell has at most one fact, apart from SENSITIVE ones.
+
+    Parameters
+    ----------
+    linked
+        The published tables.
+    bounds
+        Proven bounds of their counts.
+    criteria
+        What counts as a fact.
+    """
     was_open: BoolArray = linked.lower < linked.upper
     exact, low, high = bounds.exact, bounds.lower, bounds.upper
     is_published = linked.is_published
@@ -208,10 +227,11 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, criteria: FactCrit
 
 
 def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: Sequence[str]) -> BoolArray:
-    """Cells of a labelled sensitive value whose group surely has somebody, and nobody without it: shape (cells,).
+    """Return the cells of a labelled sensitive value whose group certainly has people, all with the value: shape
+    (cells,).
 
-    A group is whoever has the values of the other attributes, in the cells of any table or total. Where several values hold
-    each other, such as a disease and its chapter, the narrowest of them are chosen.
+    A group has the values of the other attributes, in the cells of any table or total. If several values hold each
+    other, such as a disease and its chapter, the narrowest is chosen.
     """
     chosen: BoolArray = np.zeros(len(linked), dtype=np.bool_)
     names = [c.name for c in linked.classifications]
@@ -245,14 +265,15 @@ def _only_values(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[
     return only_values
 
 
-# Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
+# Glued tables: tables with given marginals, made by joining the clique tables of a junction tree row by row.
 #
-# Only the separator says which row of one clique is which row of the next, so rows may be joined in any order within
-# each separator cell. Each such table shows its counts to be possible.
+# Only the separator links the rows of neighbouring cliques, so rows may be joined in any order within each separator cell.
+# Each such table proves that its counts are possible.
 
 
 def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
-    """A table with the counts of a published tree as marginals, its rows joined in random order, at the finest levels.
+    """Return a table with the counts of a published tree as marginals, its rows joined in random order, at the finest
+    levels.
 
     Each separator cell is filled along the two orders at once (the north-west corner rule): most cells stay empty.
     """
@@ -277,7 +298,9 @@ def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
 
 
 def _keys(table: Cells, margin: Levels) -> IndexArray:
-    """The cell of a margin that each cell is in, the last attribute fastest; `*` of an attribute that no marginal shows."""
+    """Return the cell of a margin around each cell, the last attribute fastest; `*` for an attribute that no marginal
+    shows.
+    """
     keys: IndexArray = np.zeros(len(table), dtype=np.intp)
     for attribute, level in margin.items():
         keys = keys * table.domain.hierarchy(attribute).size(level)
@@ -294,25 +317,25 @@ def _rows(table: Cells, margin: Levels) -> CountArray:
     return np.rint(np.bincount(_keys(table, margin), table.counts, table.domain.size(margin))).astype(np.int64)
 
 
-# Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
+# Knowledge: certain conclusions about the counts of a table whose marginals are published.
 #
-# Three things together decide what a count can be: bounds of all cells of a margin at once, tables that have the
-# published marginals, which show what the bounds leave open to be possible, and extremes of single cells, which take
-# longest: flows along a junction tree, else programs.
+# Three methods together decide the range of a count. Bounds cover all cells of a margin at once. Tables with the published
+# marginals prove that counts within the bounds are possible. Extremes of single cells take longest: flows along a junction
+# tree, else programs.
 
 
 _FIRST_SECONDS = 2.0
-"""To find any table at all with the published marginals."""
+"""Seconds to find any table with the published marginals."""
 
 IsOpen = Callable[[Ranges], BoolArray]
-"""Whether each bound has to be better known: shape (2, cells), lower and upper."""
+"""Returns whether each bound needs improvement: shape (2, cells), lower and upper."""
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is known of the cells of margins whose attributes are published no coarser.
+    """Knowledge about the cells of margins whose attributes are published no coarser.
 
-    is_whole: whether it is all that is known: tables and sharp bounds of a part need not be those of the whole.
+    is_whole: whether all published tables are used; tables and sharp bounds of a part need not be those of the whole.
     """
 
     source: FrechetBounds
@@ -328,7 +351,9 @@ class Knowledge:
         return self.source.collection.is_decomposable
 
     def about(self, margin: Levels) -> "Knowledge":
-        """What can be worked out about a margin: all, or what is said of its attributes where all has too many cells."""
+        """Return the knowledge about a margin: all tables, or only the published attributes of the margin if all have
+        too many cells.
+        """
         collection = self.source.collection
         if self._has_tree or self.source.possible is not None:
             return self
@@ -338,7 +363,7 @@ class Knowledge:
         )
 
     def ranges(self, margin: Mapping[str, int]) -> Ranges:
-        """Bounds on the counts of all cells of a margin; if they are sharp, all counts as attained."""
+        """Return bounds on the counts of all cells of a margin; if they are sharp, all counts as attained."""
         bounds = self.source.of_margin(margin)
         ranges = Ranges(bounds.lower.ravel().copy(), bounds.upper.ravel().copy())
         if bounds.sharp:
@@ -347,7 +372,7 @@ class Knowledge:
         return ranges
 
     def tables(self) -> Iterator[Cells]:
-        """Some tables with the published marginals: glued along the junction tree, or those that programs have found."""
+        """Yield some tables with the published marginals: glued along the junction tree, or found by programs."""
         if self._has_tree:
             return map(self._glued, range(KEPT_TABLES))
         cells = self.source.possible
@@ -364,11 +389,11 @@ class Knowledge:
     def settle(
         self, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, deadline: Deadline, seconds: float
     ) -> None:
-        """Decide the open cells of a margin as far as there is time. seconds: of each program; 0 for flows alone."""
+        """Decide the open cells of a margin as far as there is time. seconds: of each program; 0 for flows only."""
         if not self._has_tree:
             cells = self.source.possible
             before: BoolArray = np.zeros((2, len(ranges)), dtype=np.bool_)
-            # What is learnt of some cells can open others.
+            # New bounds of some cells can open others.
             while seconds and cells is not None and not np.array_equal(before, waiting := is_open(ranges)):
                 self._narrow(cells, margin, ranges, is_open, Effort(seconds, deadline=deadline))
                 before = waiting
@@ -409,32 +434,33 @@ class Knowledge:
         narrow([unknowns], open_bounds, effort)
 
 
-# Certain cells: what follows without any doubt from published marginals about few attributes at a time.
+# Certain cells: certain conclusions from published marginals about few attributes at a time.
 #
-# A reader who puts marginals together can work out counts that no marginal shows. Here they are counted over all
-# margins of up to three attributes of which one is sensitive: the counts that are *determined*, since every table with
-# the published marginals has the same, and the cells of which at least one row *exists* in every such table.
+# A reader who combines marginals can calculate counts that no marginal shows. Here they are counted over all margins of up
+# to three attributes of which one is sensitive. A count is *determined* if every table with the published marginals has the
+# same. A cell *exists* if every such table has at least one row in it.
 
 
 ATTRIBUTES = 3
-"""Attributes that a margin may have, the sensitive one among them."""
+"""Most attributes of a margin, the sensitive one included."""
 
 MOST_CELLS = 1 << 22
-"""Cells of a margin, empty ones included, that are laid out."""
+"""Most cells of a margin, empty ones included, that are laid out."""
 
 _MOST_SECONDS = 2.0
-"""For the programs of one cell."""
+"""Seconds for the programs of one cell."""
 
 
 @dataclass(frozen=True)
 class CertainCells:
-    """What is certain of the cells of all margins of up to `attributes` attributes at their finest published levels.
+    """Certain conclusions about the cells of all margins of up to `attributes` attributes at their finest published
+    levels.
 
-    determined: cells with one possible count, which is not 0. exists: cells that certainly have a row. small: determined
-    cells with fewer rows than the largest k that is claimed. undecided: further cells that may be among these. unread:
-    margins that were not looked at, for time or size. worst: of all published levels the determined cell with the fewest
-    rows; None for none. one_value: classes that certainly have rows, all with the same sensitive value, at least so many.
-    shared: the first of them with that value and its least rows.
+    determined: cells with one possible count, which is not 0. exists: cells that certainly have a row. small:
+    determined cells with fewer rows than the largest claimed k. undecided: further cells that may be among these.
+    unread: margins that were not examined, for time or size. worst: the determined cell with the fewest rows, over all
+    published levels, or None. one_value: least number of classes that certainly have rows, all with the same sensitive
+    value. shared: the first of them with that value and its least rows.
     """
 
     determined: int
@@ -449,17 +475,17 @@ class CertainCells:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the numbers are exact; where not, there are at least so many."""
+        """True if the numbers are exact; otherwise they are lower bounds."""
         return not self.undecided and not self.unread
 
 
 def certain_cells(
     knowledge: Knowledge, sensitive: str, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline
 ) -> CertainCells:
-    """Count what is certain about a sensitive attribute.
+    """Count the certain conclusions about a sensitive attribute.
 
-    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known in
-    several ways at once, by a level of each. k: the largest one that is claimed, or 0. deadline: for decisions.
+    views: for each attribute the ways in which margins can show it, the finest first. A way is a published level, or a
+    level each if it is known in several ways at once. k: the largest claimed one, or 0. deadline: for decisions.
     """
     result = CertainCells(0, 0, 0, 0, 0, None)
     finest = {attribute: view[:1] for attribute, view in views.items()}
@@ -467,13 +493,15 @@ def certain_cells(
     for examined in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
         unread = result.unread + (examined is None)
         result = replace(result, unread=unread) if examined is None else _with_margin(result, *examined, values, k)
-    # At coarser levels only the smallest determined cell is asked for.
+    # At coarser levels only the smallest determined cell matters.
     read = list(_margins(sensitive, finest))
     coarser = (margin for margin in _margins(sensitive, views) if margin not in read)
     worst = result.worst
 
     def may_be_worse(ranges: Ranges) -> BoolArray:
-        """Whether a bound is of a cell that may be determined with fewer rows than the worst so far: shape (2, cells)."""
+        """Return whether a bound is of a cell that may be determined with fewer rows than the worst so far: shape (2,
+        cells).
+        """
         is_known = (ranges.lower == ranges.upper) & (ranges.lower > 0)
         fewest = min(worst.rows if worst else UNBOUNDED, ranges.lower[is_known].min(initial=UNBOUNDED))
         least = np.maximum(ranges.seen_high, np.maximum(ranges.lower, 1))
@@ -490,7 +518,7 @@ def certain_cells(
 def _judged_margins(
     knowledge: Knowledge, margins: Iterable[Levels], is_open: IsOpen, deadline: Deadline
 ) -> Iterator[tuple[Knowledge, Levels, Ranges] | None]:
-    """Ranges of the cells of each margin as far as there is time; None for a margin that is not read."""
+    """Yield ranges of the cells of each margin as far as there is time; None for a margin that is not read."""
     unfinished: list[tuple[Knowledge, Levels, Ranges]] = []
     for margin in margins:
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
@@ -511,7 +539,7 @@ def _judged_margins(
             unfinished.append((about_margin, margin, ranges))
         else:
             yield about_margin, margin, ranges
-    # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
+    # Margins that need programs come last, so that hard cells do not take the time of others.
     for place, (about_margin, margin, ranges) in enumerate(unfinished):
         about_margin.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
         yield about_margin, margin, ranges
@@ -520,9 +548,9 @@ def _judged_margins(
 def certainly_small(
     knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline = NEVER
 ) -> CertainCell | None:
-    """A cell of up to three of some attributes at their finest that has at least one row for certain, and fewer than k.
+    """Return a cell of up to three attributes, at their finest levels, that certainly has from 1 to k - 1 rows.
 
-    Found by bounds alone and before the deadline, so there may be others. rows: the most that it can have.
+    The cell is found by bounds only and before the deadline, so there may be others. rows: the most that it can have.
     """
     finest = {attribute: view[:1] for attribute, view in views.items()}
     for place, attribute in enumerate(finest):
@@ -566,10 +594,11 @@ def _with_margin(
 
 
 def _is_open(ranges: Ranges, values: int) -> BoolArray:
-    """Whether each bound is of a cell that may have a row for certain, or be determined, beyond what is proven; or that,
-    in a class that has a row for certain, may be empty for certain, unless two of its values are seen to be possible.
+    """Return whether each bound can add to the certain conclusions: shape (2, cells).
 
-    Shape (2, cells). values: of the sensitive attribute, the cells of a class one after another.
+    Such a cell may certainly have a row, or may be determined, beyond what is proven. In a class that certainly has a
+    row it may also be certainly empty, unless two of its values are seen to be possible. values: number of values of
+    the sensitive attribute; the cells of a class stand one after another.
     """
     most = np.maximum(ranges.seen_high, ranges.lower)
     may_exist = (ranges.lower == 0) & (ranges.seen_low > 0)
@@ -594,10 +623,10 @@ def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: Cert
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """How much of a margin that need not be published follows from those that are.
+    """Part of an unpublished margin that follows from the published ones.
 
     cells: that can be occupied. determined: of these, those with one possible count. rows: in the determined cells, of
-    `total`. sharp: whether the bounds are proven to be the best; where not, more may be determined than was found.
+    `total`. sharp: whether the bounds are proven to be the best; otherwise more may be determined.
     """
 
     cells: int
@@ -608,12 +637,12 @@ class Reconstruction:
 
     @property
     def share(self) -> float:
-        """Share of the cells that are determined; 0 where there is none."""
+        """Share of the cells that are determined; 0 if there is none."""
         return self.determined / self.cells if self.cells else 0.0
 
 
 def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstruction:
-    """What of a margin is determined. Raises TooManyCellsError for a margin too large to be laid out."""
+    """Return the part of a margin that is determined. Raises TooManyCellsError if the margin is too large to be laid out."""
     margin_bounds = bounds.of_margin(margin)
     determined = (margin_bounds.lower == margin_bounds.upper) & (margin_bounds.upper > 0)
     return Reconstruction(
@@ -626,10 +655,11 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
 
 
 def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
-    """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
+    """Return the least of the largest possible counts of the classes of a margin that can have rows (KG06 Def. 4.2).
 
-    From bounds of the class, and of its sensitive values. If a decomposable collection shows one sensitive attribute at
-    one level, and the margin all that is shown with it, this is k-combinatorial anonymity. Raises TooManyCellsError.
+    It uses bounds of the class, and of its sensitive values. Let a decomposable collection show one sensitive
+    attribute at one level, and let the margin be all that is shown with it. Then the result is k-combinatorial
+    anonymity. Raises TooManyCellsError.
     """
     axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}

@@ -1,4 +1,4 @@
-"""How criteria are spelled: numbers, labels and clauses, read and written by one grammar."""
+"""Spelling of criteria: numbers, labels and clauses, read and written by one grammar."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from checks.errors import CriterionError
 
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,30}|/[0-9]{1,12})?")
-"""A number in a text, wide enough for all digits of a float. An exponent could ask for more digits than there is memory."""
+"""Number in a text, wide enough for all digits of a float. An exponent could ask for more digits than fit in memory."""
 
 
 def numbers(text: str) -> list[Fraction]:
@@ -51,7 +51,7 @@ LEAVING_OUT = "leaving out"
 class Clause(NamedTuple):
     """Words after the numbers of a criterion, which set a field.
 
-    value: of the field where the words stand; None for the labels behind them. is_silent: read, but never written.
+    value: of the field if the words occur; None for the labels behind them. is_silent: read, but never written.
     """
 
     words: str
@@ -88,7 +88,7 @@ def spelled_labels(labels: Sequence[str]) -> str:
 
 
 def _masked(text: str) -> str:
-    """The text with what stands in quotes blotted out: no clause nor comma counts there."""
+    """Return the text with quoted parts blotted out, so that clauses and commas in them do not count."""
     return _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), text)
 
 
@@ -117,7 +117,7 @@ def split_left_out(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Number(NamedTuple):
-    """A number in the text of a criterion, between two ends that it may reach if the interval is closed.
+    """Number in the text of a criterion, between two ends that it may reach if the interval is closed.
 
     name: of the field that holds it. high: None for no upper end.
     """
@@ -129,13 +129,13 @@ class Number(NamedTuple):
     is_whole: bool = False
 
     def allows(self, value: Fraction | int) -> bool:
-        """Whether the value lies in the interval."""
+        """Return whether the value lies in the interval."""
         is_inside = self.low < value and (self.high is None or value < self.high)
         return is_inside or (self.is_closed and value in (self.low, self.high))
 
     @property
     def range(self) -> str:
-        """The interval in words, for a message."""
+        """Interval in words, for a message."""
         if self.high is None:
             return f"{self.name} {'of at least' if self.is_closed else 'above'} {self.low}"
         first, last = ("from", "to") if self.is_closed else ("between", "and")
@@ -144,13 +144,13 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the text of a criterion has after its name: numbers, and clauses in any order."""
+    """Form of the text of a criterion after its name: numbers, and clauses in any order."""
 
     numbers: tuple[Number, ...] = ()
     clauses: tuple[Clause, ...] = ()
 
     def __str__(self) -> str:
-        """The form, for instance `c,l [or equal] may disclose LABELS`."""
+        """Return the form, for instance `c,l [or equal] may disclose LABELS`."""
         parts = [",".join(number.name for number in self.numbers)]
         spoken = (clause for clause in self.clauses if not clause.is_silent)
         for _, group in groupby(spoken, key=attrgetter("name")):
@@ -199,7 +199,7 @@ class Grammar:
         return fields
 
     def spelled(self, criterion: object) -> str:
-        """Write what `read` reads back as the fields of a criterion."""
+        """Write the text that `read` reads back as the fields of a criterion."""
         text = ",".join(spelled(getattr(criterion, number.name)) for number in self.numbers)
         for words, name, value, _, is_silent in self.clauses:
             field = getattr(criterion, name)
