@@ -26,8 +26,8 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
 
 Overlaps = Mapping[str, IndexArray]
-"""For attributes that two releases generalize differently, pairs of codes at level 0 that a row can have, one in the
-earlier and one in the later release: shape (2, pairs). For attributes that are left out both have the same level 0."""
+"""Pairs of codes at level 0 that a row can have in the earlier and the later release, shape (2, pairs). They are for
+attributes that two releases generalize differently. Other attributes have the same level 0 in both."""
 
 _NOWHERE = Hierarchy(((SUPPRESSED,),), ())
 """Hierarchy of an attribute about which a release tells nothing."""

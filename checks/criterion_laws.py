@@ -170,7 +170,7 @@ def _check_ties(trial: _Judged) -> None:
                 more = "one row more" if row > 0 else "one row less"
                 raise CriterionError(
                     f"{trial.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
-                    f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}; decide "
+                    f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}. Decide "
                     "with integers or fractions, without division or rounding"
                 )
         if len({trial.decide([times * count for count in counts]) for times in (1, *_NEAR)}) > 1:

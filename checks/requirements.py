@@ -33,8 +33,8 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
     """
     if not isinstance(table, Mapping) or not table:
         raise CriterionError(
-            'diversity is text such as "entropy:6", or a table of sensitive attributes with a text or a list of texts each, '
-            f'{{ diagnosis = ["entropy:6", "distinct:3"] }}, not {table!r}'
+            f'diversity is text such as "entropy:6", or a table of sensitive attributes, not {table!r}. Such a table has a '
+            'text or a list of texts for each attribute, such as { diagnosis = ["entropy:6", "distinct:3"] }'
         )
     demanded = []
     for name, by_level in table.items():
@@ -120,7 +120,7 @@ class Requirements:
             if claim.class_diversity is None:
                 raise CriterionError(
                     f"the diversity {claim.diversity} cannot be promised of people of up to {self.rows_per_person} rows "
-                    "each; demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
+                    "each. Demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
                 )
 
     def about(self, attribute: str) -> "Requirements":

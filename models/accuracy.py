@@ -238,7 +238,7 @@ _TIED = 1e-9
 
 
 Contrast = tuple[int, int]
-"""For each of two attributes the value that begins, or is, the first group."""
+"""Values that begin, or are, the first groups of two attributes."""
 
 
 def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Contrast | None:

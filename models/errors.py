@@ -94,7 +94,7 @@ class NothingAllowedError(SelectionError):
     >>> from models.search import Problem, Refusal, forward
     >>> forward(Problem(table.cube, lambda cliques, new: Refusal("nothing pleases")), lambda: False)
     Traceback (most recent call last):
-    models.errors.NothingAllowedError: the search came to no collection that the constraint allows (nothing pleases); ...
+    models.errors.NothingAllowedError: the search came to no collection that the constraint allows (nothing pleases). ...
     """
 
 

@@ -503,7 +503,7 @@ class Outcome(Enum):
     PROVES = "proves"
     """A count or a sensitive value that the tables leave open is certain."""
     SOME = "some"
-    """Some combination of several has a small count, or the addition would tell too little; which one is not certain."""
+    """A small count, or an addition that would tell too little, explains the refusal; which one is not certain."""
     OPEN = "open"
     """Tables are excluded, or may be, but the remaining ones have no small count and no sensitive value in common."""
     ALWAYS = "always"

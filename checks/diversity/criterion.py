@@ -350,8 +350,8 @@ def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArr
 
 
 _CLEARLY = 1e-12
-"""Part of the sum of all terms' sizes that a difference must exceed to decide. The error is below 1e-14 of that sum:
-each term is a product of a rounded number and one to three logarithms, all within a few units of 2^-53."""
+"""Part of the sum of all terms' sizes that a difference must exceed to decide. The error is below 1e-14 of that sum.
+Each term is a product of a rounded number and one to three logarithms, all within a few units of 2^-53."""
 
 _MOST_BITS = 1000
 """Most bits of whole numbers that floats hold without overflow, including their products with logarithms."""

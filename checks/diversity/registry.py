@@ -247,7 +247,7 @@ def require_readable(criterion: Diversity) -> None:
     if read != criterion or hash(read) != hash(criterion):
         raise CriterionError(
             f"the criterion {type(criterion).__name__} writes itself as {str(criterion)!r}, which is not read back "
-            f"as the same one{why}; let its __str__ be name:parameters, its parsed() the way back, and equal ones be "
+            f"as the same one{why}. Let its __str__ be name:parameters, its parsed() the way back, and equal ones be "
             "equal (a frozen dataclass)"
         )
 

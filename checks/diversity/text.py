@@ -193,8 +193,8 @@ class Grammar:
         if MAY_EQUAL.name in fields and fields["l"] == 1 and 0 < read_numbers[0] < 1:
             c = spelled(read_numbers[0])
             raise CriterionError(
-                f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {c}; that no value has more than a share of "
-                f"{c} of the rows is simple:{spelled(1 / read_numbers[0])}"
+                f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {c}. To bound the share of each value by {c}, "
+                f"write simple:{spelled(1 / read_numbers[0])}"
             )
         return fields
 

@@ -76,7 +76,7 @@ def generalize(disclosure: Disclosure, attribute: str, condition: BoolArray, lev
     return replace(disclosure, levels=levels)
 
 
-# Optimal disclosures: for each record the level of each attribute that serves an objective best (LSFB09 section 4).
+# Optimal disclosures: the best level of each attribute of each record for an objective (LSFB09 section 4).
 #
 # One walk computes the losses of all records at every level vector. The best level vector of each record, the frontier of
 # risk against utility and the best disclosure on average are different summaries of it.

@@ -340,8 +340,8 @@ Coupling = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """
 
 Message: TypeAlias = tuple[FloatArray, FloatArray, IndexArray]
-"""Rows beyond a separator by its cell and by the values asked for there; rows of each separator cell; separator cell of
-each cell of the clique before it."""
+"""Rows beyond a separator by its cell and by the values asked for there. Then rows of each separator cell, and
+separator cell of each cell of the clique before it."""
 
 _BLOCK = 1 << 20
 """Entries of an array that is laid out at a time."""
@@ -427,7 +427,7 @@ def _through(
 
 # Margins of a calibrated tree: a separator between the attributes asked for, and what lies on either side of it.
 #
-# Messages from beyond a separator are computed once and kept; most margins then are one product of two small matrices.
+# Messages from beyond a separator are computed once and kept; then most margins are one product of two small matrices.
 
 
 _How: TypeAlias = tuple[Coupling, Mapping[Item, Groups]]

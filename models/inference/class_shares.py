@@ -301,8 +301,8 @@ _SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
 _SCALED = 1e-5
 """Misfit of a count, as a share of it, below which Newton's method takes over from proportional fitting."""
 _SOLVED, _PROGRESS = 1e-28, 1e-16
-"""Sum of squared misfits, each divided by its count, at which a linear system is solved: as a share of all rows, and of
-the misfit before."""
+"""Squared misfits, divided by their counts and summed, at which a system is solved: as a share of all rows, and of the
+misfit before."""
 _NEGLIGIBLE = 1e-16
 """Divergence in rows below which Newton's method ends."""
 _ROUNDED = 1e-13

@@ -83,8 +83,8 @@ def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: 
     counts[table.codes] += table.counts if shares else table.total
     if not counts.all():
         raise NotFittedError(
-            f"the marginal {table.margin} has empty cells, and the logarithm of nothing has no terms; give prior_rows, such "
-            "as 1.0, which are then spread evenly over all cells"
+            f"the marginal {table.margin} has empty cells, whose logarithms are infinite. Give prior_rows, such as 1.0, "
+            "which are then spread evenly over all cells"
         )
     return np.asarray(np.log(counts))
 

@@ -34,7 +34,7 @@ def odds_ratio(a: float, b: float, c: float, d: float) -> float:
 
 
 def risk_ratio(a: float, b: float, c: float, d: float) -> float:
-    """Return the ratio of the risks a / (a + b) and c / (c + d); nan if a row or both risks are empty.
+    """Return the risk a / (a + b) over c / (c + d); nan if a row is empty or both are 0.
 
     >>> risk_ratio(2, 2, 1, 3)
     2.0
@@ -66,8 +66,8 @@ RISK_DIFFERENCE = Comparison(risk_difference, Range(-1.0, 1.0))
 def tighten(ranges: FloatArray) -> FloatArray:
     """Return the ranges of counts and their sums, each as narrow as the others imply.
 
-    ranges: lower and upper ends of [[a, b, a + b], [c, d, c + d], [a + c, b + d, total]], shape (3, 3, 2). Raises
-    ContradictionError if no counts are within all bounds.
+    ranges: lower and upper ends, shape (3, 3, 2). Those of the counts are [[a, b, a + b], [c, d, c + d], [a + c, b +
+    d, total]]. Raises ContradictionError if no counts are within all bounds.
     """
     tight, before = np.array(ranges, dtype=np.float64), None
     while before is None or not np.array_equal(tight, before):

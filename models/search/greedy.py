@@ -64,7 +64,7 @@ def result_of(
     """
     if refusal := problem.constraint(position.cliques, 0):
         raise NothingAllowedError(
-            f"the search came to no collection that the constraint allows ({refusal.reason}); let it begin at another one, "
+            f"the search came to no collection that the constraint allows ({refusal.reason}). Let it begin at another one, "
             'or take the strategy "exact", which looks at all of them'
         )
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))

@@ -63,9 +63,9 @@ _SPREAD = 0.3
 """Standard deviation of the logarithm of the factors by which a round prefers some edges to others."""
 
 _PART, _TAKE, _SECOND, _JOIN, _WHOLLY, _NEAR = 0.6, 0.3, 0.2, 0.5, 0.5, 0.5
-"""Probabilities of a kick: that it parts two attributes, else that it takes an attribute out, that it takes a second
-one out, that it also joins two, that an attribute is taken out with all its steps, and that the second attribute
-shares a margin with the first."""
+"""Probabilities of a kick, each if the one before did not decide: that it parts two attributes; that it takes one out.
+Then that it takes a second one out; that it also joins two; that all steps are taken out. The last one is that the
+second attribute shares a margin with the first."""
 
 _BLIND = 0.3
 """Probability that attributes are restored by the divergence without a price, if a coarse step may not pay by itself."""
@@ -214,11 +214,11 @@ class _Walk:
         bits = [1 << v for v in range(domain.vertex_count)]
         self._crossing = problem.crossing
         self._joins = bits if problem.crossing else [low | bit for low, bit in zip(self._coarser, bits)]
-        """For each vertex the steps that an edge with it as second end joins with its first end."""
+        """Steps that an edge with a vertex as its second end joins with its first end, by vertex."""
         self._coarsest = [(joined & -joined).bit_length() - 1 for joined in self._joins]
         nexts = [finer & -finer for finer in self._finer]
         self._moved_with = bits if problem.crossing else [joined | near for joined, near in zip(self._joins, nexts)]
-        """For each vertex the vertices whose edges can change with its edges."""
+        """Vertices whose edges can change with the edges of a vertex, by vertex."""
         shared = [
             mask & attribute_mask
             for attribute_mask in self.masks

@@ -54,7 +54,7 @@ _NEAR = 0.95
 """Share of the value found above which a bound is not improved further."""
 
 Grid: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each attribute the resolutions that are distinguished, ascending from 0."""
+"""Resolutions of each attribute that are distinguished, ascending from 0."""
 
 Block: TypeAlias = tuple[int, ...]
 """Places of attributes in the domain, ascending."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 PARAMETERS: Mapping[str, Parameters] = {"nominal": nominal, "adjusted": occupied}
-"""What counts as a parameter, by name: every cell, or the cells that have rows."""
+"""Counts of parameters by name: every cell, or the cells that have rows."""
 
 
 @dataclass(frozen=True, eq=False)

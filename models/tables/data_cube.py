@@ -17,12 +17,11 @@ from models.tables.contingency_table import ContingencyTable, entropy
 from models.tables.hierarchy import Domain, Mask
 
 _LARGE, _SMALL = 1 << 13, 1 << 12
-"""Least cells of a table that is too large to be counted for each of its margins, and most cells of one that is counted
-at once."""
+"""Least cells of a table too large to be counted for each margin, and most cells of a table that is counted at once."""
 
 _FEWER, _KEPT = 8, 2
-"""Conditions of an intermediate table: at least so many times fewer cells than the finer one, and together at most
-`_KEPT` times the cells of the largest given table."""
+"""Conditions of intermediate tables: so many times fewer cells than the finer one, and together `_KEPT` times those of
+the largest given table."""
 
 _ANCESTORS = 256
 """Most tables that a count examines as ancestors, besides given and intermediate ones."""
@@ -55,8 +54,8 @@ class CountSource(Protocol):
 
 
 Score = Callable[[CountArray, int], float]
-"""Returns the score of a margin, in nats over all rows, from the counts of its occupied cells, in no order, and the
-number of all its cells. More is better. A model's score is the sum over its cliques less that over its separators."""
+"""Returns the score of a margin, in nats over all rows. It is given the counts of the occupied cells, in no order, and
+the number of all cells. More is better. A model's score is the sum over its cliques less that over its separators."""
 
 Parameters = Callable[["DataCube", Mask], int]
 """Returns the number of cells of a margin that are parameters of a model with that margin."""
