@@ -12,7 +12,7 @@ import pytest
 
 from project import ROOT
 
-DONE = ("models", "checks")
+DONE = ("models", "checks", "marginals/auditing", "marginals/label_sums.py")
 """Folders and files that keep all rules."""
 
 NOT_YET = {
