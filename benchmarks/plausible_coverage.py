@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from marginals.plausible import interval_of
 from measurement import circumstances, options, say, skipped
 
 from marginals import MarginalsError, publish, read_config
 from marginals.config.first_config import initial_config
-from marginals.plausible import interval_of
 from models import Collection, FrechetBounds, PlausibleTables
 
 KEPT = Path(__file__).parent / "results" / "plausible_coverage.jsonl"

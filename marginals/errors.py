@@ -24,7 +24,7 @@ class AssumptionWarning(UserWarning):
     >>> import warnings
     >>> from marginals.example import release
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     table = release.crosstab("age", "sex")
+    ...     table = release.table("age", "sex")
     >>> print(str(caught[0].message).partition(",")[0])
     no published table shows what is asked of age and sex together
     """

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
 from operator import or_
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +25,10 @@ from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
 from models.programs.fitting import Sums, Target, fit, missed_rows
 from models.tables.contingency_table import Cells, ContingencyTable
-from models.tables.hierarchy import Domain, Mask
+from models.tables.hierarchy import Domain, Margin, Mask
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 CELLS = 1 << 25
 """Cells that are laid out to fit all attributes together."""
@@ -139,6 +143,11 @@ class ModelBesideCore(MarginalModel):
         return MarginalModel(self.core, self.deadline)
 
     @property
+    def has_closed_form(self) -> bool:
+        """Whether expected counts need no fit: those of the core and of further tables together do."""
+        return False
+
+    @property
     def tree(self) -> CalibratedTree:
         """The distribution of the core along its junction tree."""
         return self.of_core.tree
@@ -152,6 +161,10 @@ class ModelBesideCore(MarginalModel):
     def total_information(self) -> float:
         """Total information of the core, nats: all tables tell as much at least."""
         return self.of_core.total_information
+
+    def junction_tree(self) -> "nx.Graph[Margin]":
+        """Return that of the core."""
+        return self.of_core.junction_tree()
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Expected counts over a margin, one axis an attribute in the order given; read-only.

@@ -51,7 +51,7 @@ class PlausibleTables:
     """Tables of as many rows as are counted, at the finest published levels, with every count of a decomposable collection.
 
     >>> from marginals.example import release
-    >>> table = next(PlausibleTables(release.collection).drawn(np.random.default_rng(1)))
+    >>> table = next(PlausibleTables(release.published.collection).drawn(np.random.default_rng(1)))
     >>> {name: codes.shape for name, codes in table.items()}
     {'age': (48,), 'diagnosis': (48,), 'sex': (48,)}
     """
@@ -227,7 +227,7 @@ def canonical_correlation(table: ContingencyTable) -> float:
     Of n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c values.
 
     >>> from marginals.example import release
-    >>> round(canonical_correlation(release.collection.tables[1]), 3)
+    >>> round(canonical_correlation(release.published.collection.tables[1]), 3)
     0.452
     """
     counts = table.dense().astype(np.float64)

@@ -117,7 +117,7 @@ def test_what_is_published_holds_given_the_pairs(tmp_path: Path, must_not: list[
     assert bool(json.loads((tmp_path / "release/datapackage.json").read_text())["release"].get("impossible")) != bool(
         must_not[1:]
     )
-    margins = [dict(margin) for margin in release.margins]
+    margins = [dict(margin) for margin in release.published.everything.margins]
     assert ({"marital": 0, "relation": 0} in margins) == (not must_not)
 
 

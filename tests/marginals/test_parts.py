@@ -53,7 +53,7 @@ def test_without_a_ledger_a_part_is_the_table_of_its_rows(tmp_path: Path) -> Non
     assert list(part.counts.cells()) == list(alone.counts.cells())
     assert part.whole.rows == 400
     release = marginals.publish(part, POLICY).release
-    assert release.margins == marginals.publish(alone, POLICY).release.margins
+    assert release.published.everything.margins == marginals.publish(alone, POLICY).release.published.everything.margins
     release.write(tmp_path / "part")
     stated = json.loads((tmp_path / "part/datapackage.json").read_text())["release"]
     assert stated["where"] == "age >= 30 and sex == 'f'"

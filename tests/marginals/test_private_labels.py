@@ -112,10 +112,10 @@ def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) 
     assert opened.verify().ok
     with pytest.raises(marginals.InputError, match="no marginal shows 'job'"):
         opened.count("job=cook")
-    assert set(opened.sample(5, base_values=True)["job"]) == {"*"}
+    assert set(opened.rows(5, base_values=True)["job"]) == {"*"}
     assert opened.count(["job=*", "sex=f"]).exact
     assert marginals.attack(tmp_path / "release", truth=table).left_out == {"ill": "no marginal shows it"}
-    opened.write_report(tmp_path / "report.html")
+    opened.report(tmp_path / "report.html")
 
 
 def test_numbers_behind_intervals_count_alike() -> None:

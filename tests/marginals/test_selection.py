@@ -122,7 +122,9 @@ def test_the_trace_tells_what_each_step_gains_by_the_criterion():
 
 def test_a_release_of_the_model_shows_its_cliques_alone_and_keeps_the_policy(selected):
     release = selected.to_release(marginals.Policy(k_link=2, diversity="none"), sensitive=["coughs"])
-    assert {frozenset(margin) for margin in release.margins} == set(map(frozenset, selected.cliques))
+    assert {frozenset(margin) for margin in release.published.everything.margins} == set(
+        map(frozenset, selected.cliques)
+    )
     assert all(finding.holds for finding in release.verify().checks)
     with pytest.raises(marginals.NothingPublishableError):
         selected.to_release(marginals.Policy(k_link=390, diversity="none"), sensitive=["coughs"])

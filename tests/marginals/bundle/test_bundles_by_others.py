@@ -49,7 +49,7 @@ def assert_read(content: bytes, labels: list[str], rows: int = 1 << 16) -> None:
             with pytest.raises(BundleError, match=r"marginals/0\.csv"):
                 open_release(folder)
         else:
-            (table,) = open_release(folder).collection.tables
+            (table,) = open_release(folder).published.collection.tables
             assert dict(table.cells()) == expected
 
 

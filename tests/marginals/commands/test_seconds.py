@@ -84,7 +84,7 @@ def test_python_has_seconds_too(pairs: Path) -> None:
     with pytest.raises(marginals.InputError, match="seconds"):
         marginals.verify(pairs, seconds=-1)
     with pytest.raises(marginals.TimeOverError):
-        marginals.open_release(pairs, OVER).marginal({"a": 0, "b": 0, "c": 0})
+        marginals.open_release(pairs, OVER).table({"a": 0, "b": 0, "c": 0}).value
 
 
 @pytest.mark.parametrize(

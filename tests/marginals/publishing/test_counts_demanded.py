@@ -198,7 +198,7 @@ def smallest(table: Table, release: marginals.Release) -> tuple[int, int]:
     margins = [
         {a: labels[a].index(next(own for own in labels[a] if own >= set(release.domain.hierarchy(a).labels[level])))
          for a, level in margin.items()}
-        for margin in release.margins
+        for margin in release.published.everything.margins
     ]  # fmt: skip
     published = Collection.of(table.cube, map(table.domain.mask, margins))
     most = largest_counts(published, ["ill"])

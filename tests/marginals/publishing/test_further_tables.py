@@ -106,13 +106,13 @@ def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
 
 
 def test_further_tables_have_k_rows_in_each_class_and_show_nothing_sensitive(release: Release) -> None:
-    for margin in release.further:
+    for margin in release.published.further:
         assert "ill" not in margin
-        cells = release.everything.cube.table(release.domain.mask(margin))
+        cells = release.published.everything.cube.table(release.domain.mask(margin))
         assert cells.counts.min() >= 10
-    assert {margin for margin in release.margins if "ill" in margin}.isdisjoint(release.further)
-    assert release.collection.is_decomposable
-    assert not release.everything.is_decomposable
+    assert {margin for margin in release.published.everything.margins if "ill" in margin}.isdisjoint(release.published.further)
+    assert release.published.collection.is_decomposable
+    assert not release.published.everything.is_decomposable
 
 
 def test_all_claims_are_proven_from_the_files(release: Release, tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_a_bundle_says_which_tables_are_further_and_is_read_as_it_was_written(re
     release.write(tmp_path / "release")
     package = json.loads((tmp_path / "release/datapackage.json").read_text())
     further = [own["marginal"]["levels"] for own in package["resources"] if own.get("marginal", {}).get("further")]
-    assert sorted(map(sorted, further)) == sorted(map(sorted, release.further))
+    assert sorted(map(sorted, further)) == sorted(map(sorted, release.published.further))
     again = marginals.open_release(tmp_path / "release")
-    assert again.further == release.further
-    assert again.collection.masks == release.collection.masks
+    assert again.further == release.published.further
+    assert again.collection.masks == release.published.collection.masks
     again.write(tmp_path / "again")
     assert contents(tmp_path / "again") == contents(tmp_path / "release")
 
@@ -175,8 +175,8 @@ def test_a_reader_refuses_further_tables_of_which_nothing_is_known(
 def told(release: Release, folder: Path) -> tuple[object, ...]:
     """All that anybody can see of a release: its files, what verifying them says, and synthetic rows made of them."""
     release.write(folder)
-    rows = marginals.open_release(folder).exact_rows()
-    pd.testing.assert_frame_equal(rows, release.exact_rows())
+    rows = marginals.open_release(folder).rows(exact=True)
+    pd.testing.assert_frame_equal(rows, release.rows(exact=True))
     return contents(folder), marginals.plain(marginals.verify(folder)), rows.to_csv()
 
 
@@ -188,9 +188,9 @@ def test_two_tables_with_the_same_marginals_have_the_same_bundle_proof_and_synth
     core = [dict.fromkeys(pair, 0) for pair in ("ab", "ac", "ad", ("a", "ill"))]
     policy = replace(POLICY, must_publish=core, further_tables=[["b", "c"], ["c", "d"]])
     release = marginals.publish(marginals.read_table(frame, ROLES), policy).release
-    assert sorted(map(dict, release.collection.margins), key=str) == sorted(core, key=str)
-    assert len(release.further) == 2
-    rows = release.exact_rows(seed, base_values=True).sample(frac=1, random_state=seed)
+    assert sorted(map(dict, release.published.collection.margins), key=str) == sorted(core, key=str)
+    assert len(release.published.further) == 2
+    rows = release.rows(exact=True, seed=seed, base_values=True).sample(frac=1, random_state=seed)
     assert not rows.value_counts(["b", "d"], sort=False).equals(frame.value_counts(["b", "d"], sort=False))
     other = marginals.publish(marginals.read_table(rows.astype(str), ROLES), policy).release
     assert told(other, tmp_path / "other") == told(release, tmp_path / "one")
@@ -217,7 +217,7 @@ def test_a_bundle_holds_nothing_of_how_its_further_tables_were_chosen(
     table: Table, release: Release, tmp_path: Path
 ) -> None:
     """Neither their order nor their gains, nor what was tried beside them."""
-    named = replace(POLICY, further_tables=[sorted(margin) for margin in sorted(release.further, key=str)])
+    named = replace(POLICY, further_tables=[sorted(margin) for margin in sorted(release.published.further, key=str)])
     other = marginals.publish(table, named).release
     assert told(other, tmp_path / "other") == told(release, tmp_path / "one")
 
@@ -316,7 +316,7 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
         told = release.crosstab(*pair)
         assert told.attrs["kind"] == "published"
         np.testing.assert_allclose(told.to_numpy(), counted.loc[told.index, told.columns].to_numpy(), atol=1e-8)
-        assert release.marginal(dict.fromkeys(pair, 0)).to_numpy().dtype.kind == "i"
+        assert release.table(dict.fromkeys(pair, 0).value).to_numpy().dtype.kind == "i"
         count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
         assert count.exact
         assert count.expected == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
@@ -334,7 +334,7 @@ def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: 
 def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) -> None:
     for chosen in combinations([*NAMES, "ill"], 3):
         counted = frame.groupby(list(chosen)).size()
-        bounds = release.counts(list(chosen))
+        bounds = release.table(list(chosen, bounds=True))
         for cell, own in bounds.iterrows():
             assert own["lower"] <= counted.get(cell, 0) <= own["upper"]
     estimate = release.count({"b": "1", "c": "2", "d": "0"})
@@ -344,18 +344,18 @@ def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) 
 @pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
 def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Release) -> None:
     rows = 200_000
-    drawn = release.sample(rows, seed=1)
+    drawn = release.rows(rows, seed=1)
     for pair in combinations(NAMES, 2):
         shares = pd.crosstab(drawn[pair[0]], drawn[pair[1]]).to_numpy() / rows
         counted = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
         assert np.abs(shares - counted).sum() / 2 < 0.01
-    assert len(release.sample(0)) == 0
-    assert len(release.sample(5, seed=2, base_values=True)) == 5
+    assert len(release.rows(0)) == 0
+    assert len(release.rows(5, seed=2, base_values=True)) == 5
 
 
 def test_pairs_come_nearer_to_the_data(table: Table, steward: StewardReport, release: Release) -> None:
     without = marginals.publish(table, replace(POLICY, further_tables="none"))
-    assert without.release.everything is without.release.collection
+    assert without.release.published.everything is without.release.published.collection
     assert steward.two_way.mean < without.steward.two_way.mean
     assert marginals.compare(release, table).release.two_way.mean == steward.two_way.mean
 
@@ -397,8 +397,8 @@ def test_an_attack_says_what_was_not_examined(release: Release, table: Table, tm
 def test_a_number_of_tables_is_not_exceeded_and_takes_the_first(data: st.DataObject) -> None:
     table = marginals.read_table(people(600), ROLES)
     number = data.draw(st.integers(1, 3))
-    some = marginals.publish(table, replace(POLICY, further_tables=number)).release.further
-    every = marginals.publish(table, POLICY).release.further
+    some = marginals.publish(table, replace(POLICY, further_tables=number)).release.published.further
+    every = marginals.publish(table, POLICY).release.published.further
     assert some == every[:number]
 
 
@@ -406,8 +406,8 @@ def test_wanted_analyses_that_close_a_circle_come_first(table: Table) -> None:
     circled = [("b", "c"), ("c", "d"), ("b", "d")]
     policy = replace(POLICY, wanted=[{"attributes": list(pair)} for pair in circled], further_tables=1)
     release = marginals.publish(table, policy).release
-    assert {frozenset(pair) for pair in circled} <= {frozenset(margin) for margin in release.margins}
-    assert set(*release.further) in map(set, circled)
+    assert {frozenset(pair) for pair in circled} <= {frozenset(margin) for margin in release.published.everything.margins}
+    assert set(*release.published.further) in map(set, circled)
 
 
 def circle() -> pd.DataFrame:
@@ -427,7 +427,7 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
         further_tables=[["a", "c"]],
     )
     publication = marginals.publish(table, policy)
-    assert publication.release.further == ()
+    assert publication.release.published.further == ()
     beside = publication.steward.beside
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
@@ -487,6 +487,6 @@ def test_where_no_nonsensitive_column_can_be_published_there_is_no_further_table
     without = marginals.publish(table, replace(policy, further_tables="none")).release
     assert contents(written / "marginals") == contents(without.write(tmp_path / "without").path / "marginals")
     assert marginals.verify(written).ok
-    assert len(marginals.open_release(written).sample(5, seed=1)) == 5
+    assert len(marginals.open_release(written).rows(5, seed=1)) == 5
     assert marginals.plain(marginals.attack(written))
     assert marginals.frontier(table, policy, jobs=1).margins.tolist() == [1]

@@ -58,7 +58,7 @@ def visits(seed: int, people: int = 60, most: int = 7) -> pd.DataFrame:
 def ids_of_classes(release: Release, table: Table, rows: pd.DataFrame) -> dict[tuple[str, ...], int]:
     """For each class of each published table how many ids are in it, row by row."""
     counted: dict[tuple[str, ...], int] = {}
-    for marginal in release.collection.tables:
+    for marginal in release.published.collection.tables:
         labels: dict[str, pd.Series] = {}
         for attribute, level in marginal.margin.items():
             if attribute in release.published.sensitive:

@@ -150,10 +150,10 @@ def test_published_counts_are_expected_as_they_were_counted_and_their_zeros_stay
 def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_path: Path) -> None:
     """And rejects those of another model; base values are drawn evenly under what is published."""
     release, joint = release_of(shape, tmp_path), enumerated(of_shape(shape))
-    rows, again = (release.sample(ROWS, 7, base_values=True) for _ in range(2))
+    rows, again = (release.rows(ROWS, seed=7, base_values=True) for _ in range(2))
     assert rows.equals(again)
-    assert not rows.equals(release.sample(ROWS, 8, base_values=True))
-    assert len(release.sample(0, base_values=True)) == 0
+    assert not rows.equals(release.rows(ROWS, seed=8, base_values=True))
+    assert len(release.rows(0, base_values=True)) == 0
     codes = [[h.code(label, 0) for label in rows[a]] for a, h in SHAPE_DOMAIN.items()]
     counts = np.zeros(joint.shape)
     np.add.at(counts, tuple(map(np.array, codes)), 1)
