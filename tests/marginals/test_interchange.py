@@ -139,8 +139,8 @@ def test_synthetic_rows_come_back_as_they_were_drawn(bundle: Path, tmp_path: Pat
 def test_a_database_has_every_table_and_levels_that_join_them(tmp_path: Path) -> None:
     release = marginals.example.release
     pytest.importorskip("duckdb")
-    connection = interchange.to_duckdb(release, tmp_path / "release.duckdb")
-    for name, frame in interchange.published_frames(release).items():
+    connection = release.to("duckdb", tmp_path / "release.duckdb")
+    for name, frame in release.tables.items():
         assert connection.execute(f'SELECT sum("count"), count(*) FROM "{name}"').fetchone() == (48, len(frame))
     by_age = connection.execute(
         'SELECT l.level2, sum(t."count") FROM "age.1-diagnosis.0" t '
@@ -149,12 +149,12 @@ def test_a_database_has_every_table_and_levels_that_join_them(tmp_path: Path) ->
     assert dict(by_age) == {str(label): count for label, count in release.table({"age": 2}).value.items()}
     connection.close()
     with pytest.raises(marginals.InputError, match="there already"):
-        interchange.to_duckdb(release, tmp_path / "release.duckdb")
+        release.to("duckdb", tmp_path / "release.duckdb")
 
 
 def test_frames_of_polars_hold_the_published_counts() -> None:
     release = marginals.example.release
     pytest.importorskip("polars")
-    frames = interchange.to_polars(release)
-    assert frames.keys() == interchange.published_frames(release).keys()
+    frames = release.to("polars")
+    assert frames.keys() == release.tables.keys()
     assert all(frame["count"].sum() == 48 for frame in frames.values())

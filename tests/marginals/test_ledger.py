@@ -387,7 +387,7 @@ def test_the_limit_makes_the_first_release_of_a_ledger_coarser_and_no_other(
     free = marginals.publish(table, replace(policy, max_waiting=1), ledger=tmp_path / "free").release
     few = marginals.publish(table, policy, ledger=tmp_path / "few").release
     assert free.published.everything.margins == plain.published.everything.margins != few.published.everything.margins
-    assert few.information < plain.information
+    assert few.model.information < plain.model.information
     with pytest.raises(NothingPublishableError, match=r"more than 0\.1 percent"):
         marginals.publish(table, replace(policy, max_waiting=0.001), ledger=tmp_path / "none")
 

@@ -18,6 +18,7 @@ from command_line import output as done
 from command_line import run
 from marginals import InputError
 from marginals.example import frame, release
+from marginals.interchange import rows_writer
 from small_release import write_config
 
 CONFIG = """
@@ -222,7 +223,7 @@ def test_devices_are_taken_as_they_are() -> None:
 
 def test_python_writes_nothing_into_a_bundle_either(folder: Path) -> None:
     before = contents(folder)
-    for write in (release.report, lambda path: marginals.interchange.rows_writer(path)(release.rows(3))):
+    for write in (release.report, lambda path: rows_writer(path)(release.rows(3))):
         with pytest.raises(InputError, match="lies in the release"):
             write(folder / "rel" / "new.csv")
     assert contents(folder) == before

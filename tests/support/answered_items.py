@@ -193,7 +193,7 @@ class Session:
         self.note(f"{step} publish", f"{release!r}\n{publication.steward.trace().round(6).to_csv()}")
         self.note(f"{step} verify", "\n".join(map(str, release.verify().checks)))
         for margin in release.published.everything.margins:
-            self.note(f"{step} files", f"=== {dict(margin)}\n{release.table(margin).value.to_csv()}")
+            self.note(f"{step} files", f"=== {dict(margin)}\n{release.table(margin).value.rename('count').to_csv()}")
 
     def keep_release(self, out: str) -> bool:
         files = sorted(path for path in Path(out).rglob("*") if path.is_file())

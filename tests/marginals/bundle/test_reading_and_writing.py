@@ -29,7 +29,7 @@ def test_reading_gives_back_what_was_written(small_release: Release, bundle: Pat
     assert opened.model.information == small_release.model.information
     assert opened.domain == small_release.domain
     for margin in small_release.published.everything.margins:
-        pd.testing.assert_series_equal(opened.table(margin).value, small_release.table(margin).value)
+        pd.testing.assert_frame_equal(opened.table(margin), small_release.table(margin))
     assert opened.verify().ok
 
 

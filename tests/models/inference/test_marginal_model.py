@@ -192,8 +192,8 @@ def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
     write_bundle(bundle_content(collection, dict.fromkeys("axb", Role.QUASI_IDENTIFIER)), tmp_path)
     monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 100)
     for level, shares in ((1, {"w-y": 0.75, "z": 0.25}), (0, dict.fromkeys("wxyz", 0.25))):
-        cells = marginals.open_release(tmp_path).cells({"a": 0, "b": 0, "x": level})
-        found = {(int(a), int(b), x): weight for a, b, x, weight in cells.itertuples(index=False)}
+        cells = marginals.open_release(tmp_path).table({"a": 0, "b": 0, "x": level}).value
+        found = {(int(a), int(b), x): weight for (a, b, x), weight in cells.items()}
         expected = {(a, 29 - a, x): (a + 5) * share for a in range(30) for x, share in shares.items()}
         assert found == pytest.approx(expected)
 
