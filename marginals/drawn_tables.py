@@ -92,7 +92,7 @@ def _steps(densities: FloatArray) -> FloatArray:
 
 def frame_of_table(table: DrawnTable) -> "pd.DataFrame":
     """Return a drawn table as a frame, with its seed and number in `attrs`."""
-    from marginals import __version__  # known once the package is imported
+    from marginals import __version__
 
     levels = {name: table.finest_levels[name] for name in table.codes}
     rows = rows_frame(table.domain, levels, table.codes)

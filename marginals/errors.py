@@ -1,7 +1,20 @@
 """What the front door refuses; each message is one sentence for the person at it, without any value from the data."""
 
+from checks.errors import CriterionError as CriterionError
+from checks.errors import DisclosureRuleError as DisclosureRuleError
+from checks.errors import SensitivityError as SensitivityError
 from marginals.messages import printable
-from models.errors import MarginalsError
+from models.errors import ContradictionError as ContradictionError
+from models.errors import DomainMismatchError as DomainMismatchError
+from models.errors import ExtensionError as ExtensionError
+from models.errors import HierarchyError as HierarchyError
+from models.errors import MarginalsError as MarginalsError
+from models.errors import NotDecomposableError as NotDecomposableError
+from models.errors import NotFittedError as NotFittedError
+from models.errors import NothingAllowedError as NothingAllowedError
+from models.errors import SelectionError as SelectionError
+from models.errors import TimeOverError as TimeOverError
+from models.errors import TooManyCellsError as TooManyCellsError
 
 
 class InputError(MarginalsError, ValueError):

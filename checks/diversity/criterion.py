@@ -132,7 +132,7 @@ class Diversity:
     A new criterion is a frozen dataclass with this base. It must be kept by merging: a class that is the sum of two that
     pass must pass, since searches and checks leave out what follows from that. It gives `slack`, `reached` and `decide`;
     one that names values, or compares a class with the whole table, gives `among` instead. Its text comes from `name` and
-    `grammar`, or from `__str__`, `parameters` and `parsed`; `marginals.register_diversity` makes it known.
+    `grammar`, or from `__str__`, `parameters` and `parsed`; `marginals.criteria.register_diversity` makes it known.
     Every other method has a default that is right for any criterion.
 
     Labels name values of any level, the finest first. A general value may be disclosed if all under it may be.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import marginals
+import marginals.recoding
 from marginals.commands.options import (
     CONFIG,
     ENDING,
@@ -381,7 +382,7 @@ def _verified_table(
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
         for claim in claims
     ]
-    return Verification(marginals.verify_recoded(files[0], attributes, claims))
+    return Verification(marginals.recoding.verify_recoded(files[0], attributes, claims))
 
 
 @click.command()

@@ -82,7 +82,7 @@ def test_a_count_that_follows_from_a_declared_pair_fails_what_is_claimed(tmp_pat
 def test_a_release_that_states_no_pair_is_refused(tmp_path: Path, stated: object, problem: str) -> None:
     folder = spouses(tmp_path / "release")
     change_descriptor(folder, lambda release: release.update(impossible=stated))
-    with pytest.raises(marginals.BundleError, match=problem):
+    with pytest.raises(marginals.errors.BundleError, match=problem):
         marginals.open_release(folder)
 
 

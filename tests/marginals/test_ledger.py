@@ -16,7 +16,8 @@ import pytest
 
 import marginals
 from command_line import output
-from marginals import InputError, NothingPublishableError
+from marginals import InputError
+from marginals.errors import NothingPublishableError
 from simulated_census import hospital_months
 from small_release import contents
 

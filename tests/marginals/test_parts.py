@@ -10,7 +10,8 @@ import pytest
 
 import marginals
 from command_line import run
-from marginals import InputError, NothingPublishableError
+from marginals import InputError
+from marginals.errors import NothingPublishableError
 
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
 ATTRIBUTES = {
@@ -180,6 +181,8 @@ def test_every_engine_reads_the_same_part(tmp_path: Path) -> None:
 
 
 def test_rows_one_by_one_are_refused() -> None:
-    source = marginals.TableSource(origin=people(50), attributes=ATTRIBUTES, where=marginals.Part("sex=f"))
+    source = marginals.tables.source.TableSource(
+        origin=people(50), attributes=ATTRIBUTES, where=marginals.Part("sex=f")
+    )
     with pytest.raises(InputError, match=r"data\.where is for tables of counts"):
         source.rows()

@@ -349,7 +349,7 @@ def publish_given(config: str, margins: Sequence[Mapping[str, int]], *, is_free:
         masks = {problem.cube.domain.mask(margin) for margin in margins} - {0}
         maximal = tuple(sorted(mask for mask in masks if not any(mask != m and not mask & ~m for m in masks)))
         if refusal := problem.constraint(maximal, 0):
-            raise marginals.NothingAllowedError(refusal.reason)
+            raise marginals.errors.NothingAllowedError(refusal.reason)
         divergence = MaximumEntropy(Collection.of(problem.cube, maximal)).kl_divergence
         return SearchResult("given", maximal, divergence, 0, optimal=True, steps=(), value=divergence)
 

@@ -207,7 +207,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         wanted = marginals.Policy(diversity=text, base="none", must_publish=[{"ward": 0, "ill": 0}], time_limit=5)
         try:
             release = marginals.publish(table, wanted).release
-        except marginals.NothingPublishableError:
+        except marginals.errors.NothingPublishableError:
             assert worst_of[0] > t
         else:
             assert worst_of[0] <= t

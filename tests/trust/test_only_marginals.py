@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from marginals import Attribute, NothingPublishableError, Policy
+from marginals import Attribute, Policy
+from marginals.errors import NothingPublishableError
 from models import Domain, Hierarchy
 from strategies import contingency_tables, domains
 from written_bundles import release_files

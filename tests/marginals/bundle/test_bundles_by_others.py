@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marginals import BundleError, open_release
+from marginals import open_release
+from marginals.errors import BundleError
 from models import ContingencyTable, Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, margins
 from written_bundles import csv_of, write_by_hand

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import BundleError, InputError, Release, open_release
+from marginals import InputError, Release, open_release
+from marginals.errors import BundleError
 from small_release import contents
 from written_bundles import DESCRIPTOR, Change, change_package
 

@@ -19,17 +19,9 @@ from hypothesis import strategies as st
 
 import marginals
 from first_configs import init
-from marginals import (
-    BundleError,
-    InputError,
-    NothingPublishableError,
-    Policy,
-    Release,
-    StewardReport,
-    Table,
-    WorkerLostError,
-    interchange,
-)
+from marginals import InputError, Policy, Release, Table, interchange
+from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
+from marginals.steward import StewardReport
 from models import Collection, Margin, possible_table
 from small_release import contents
 

@@ -116,7 +116,7 @@ def test_a_bundle_with_an_order_of_other_values_is_refused(tmp_path: Path, order
     package = json.loads(descriptor.read_text())
     package["release"]["attributes"]["days"]["order"] = order
     descriptor.write_text(json.dumps(package))
-    with pytest.raises(marginals.BundleError, match=r"release\.attributes\.days\.order must"):
+    with pytest.raises(marginals.errors.BundleError, match=r"release\.attributes\.days\.order must"):
         marginals.open_release(tmp_path / "out")
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from checks import CriterionError, Verdict
 from marginals import (
     Attribute,
-    NothingPublishableError,
     Policy,
     Release,
     Table,
@@ -27,6 +26,7 @@ from marginals import (
     read_table,
     verify,
 )
+from marginals.errors import NothingPublishableError
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),

@@ -12,7 +12,8 @@ import pytest
 import marginals
 from checks import MinCell, Verdict
 from command_line import run
-from marginals import Attribute, NothingPublishableError, Policy
+from marginals import Attribute, Policy
+from marginals.errors import NothingPublishableError
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from small_release import write_release
 from written_bundles import release_of

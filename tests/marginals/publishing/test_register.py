@@ -11,7 +11,8 @@ import pytest
 import marginals
 from checks import ATTESTED, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
 from command_line import run
-from marginals import InputError, NothingPublishableError, Policy, Table
+from marginals import InputError, Policy, Table
+from marginals.errors import NothingPublishableError
 from models import Collection
 from small_release import contents
 from written_bundles import release_of

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import marginals
 from checks import parse_diversity
 from command_line import run
-from marginals import Attribute, InputError, NothingPublishableError, Policy, Table
+from marginals import Attribute, InputError, Policy, Table
+from marginals.errors import NothingPublishableError
 from marginals.example import table as example
 from small_release import write_release
 

@@ -11,7 +11,8 @@ import pytest
 import marginals
 from checks import Distinct, Entropy, MaxentDiversity
 from command_line import run
-from marginals import InputError, NothingPublishableError
+from marginals import InputError
+from marginals.errors import NothingPublishableError
 from small_release import write_release
 
 CODES = {chapter: [f"{chapter}{number}" for number in range(1, 7)] for chapter in "AB"}

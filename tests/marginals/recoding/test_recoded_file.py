@@ -12,19 +12,10 @@ from hypothesis import strategies as st
 
 import marginals
 from checks import Functional, Verdict, parse_diversity
-from marginals import (
-    Attribute,
-    InputError,
-    NothingPublishableError,
-    Policy,
-    Role,
-    Table,
-    hilbert,
-    read_table,
-    sweep,
-    verify_recoded,
-)
+from marginals import Attribute, InputError, Policy, Role, Table, read_table
+from marginals.errors import NothingPublishableError
 from marginals.example import attributes, frame, table
+from marginals.recoding import hilbert, sweep, verify_recoded
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.recoding.recoded_file import published_base
 from models import Hierarchy

@@ -137,7 +137,7 @@ def test_a_bundle_whose_labels_do_not_hold_what_is_under_them_is_read_as_names_a
     for form in ("bands", 1, None):
         package["release"]["attributes"]["age"]["label_form"] = form
         descriptor.write_text(json.dumps(package))
-        with pytest.raises(marginals.BundleError, match="label_form"):
+        with pytest.raises(marginals.errors.BundleError, match="label_form"):
             marginals.open_release(tmp_path / "out")
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import marginals
 from command_line import run
-from marginals import Attribute, DisclosureRule, InputError, Part, Policy, disclose, publish, read_rows, read_table
+from marginals import Attribute, InputError, Part, Policy, publish, read_rows, read_table
+from marginals.risk import DisclosureRule, disclose
 
 PLAIN = Attribute("quasi-identifier")
 DECIMALS = Attribute("quasi-identifier", intervals=[0.1])
