@@ -8,7 +8,6 @@ from marginals.auditing.audits import audit as audit
 from marginals.bundle.imprint import Imprint as Imprint
 from marginals.config.release_toml import read_config as read_config
 from marginals.config.release_toml import read_hierarchy as read_hierarchy
-from marginals.errors import AssumptionWarning as AssumptionWarning
 from marginals.errors import InputError as InputError
 from marginals.published_values import Part as Part
 from marginals.publishing.frontier import frontier as frontier
@@ -16,15 +15,16 @@ from marginals.publishing.policy import Policy as Policy
 from marginals.publishing.population import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
-from marginals.publishing.single_tables import assess as assess
 from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
 from marginals.results import plain as plain
 from marginals.selection import select as select
+from marginals.steward import StewardReport as StewardReport
 from marginals.tables.attribute import Attribute as Attribute
 from marginals.tables.attribute import Role as Role
 from marginals.tables.levels import read_population as read_population
+from marginals.tables.source import TableSource as TableSource
 from marginals.tables.source import read_rows as read_rows
 from marginals.tables.source import read_table as read_table
 from marginals.tables.table import Table as Table
@@ -74,8 +74,8 @@ from models.tables.hierarchy import Hierarchy as Hierarchy
 # no hide any more: marginals.risk.hide
 # no Selection any more: marginals.selection.Selection
 # no fit_model any more: marginals.selection.fit_model
-# no StewardReport any more: marginals.steward.StewardReport
-# no TableSource any more: marginals.tables.source.TableSource
+# no AssumptionWarning any more: marginals.errors.AssumptionWarning
+# no assess any more: marginals.recoding.assess
 # no Rows any more: marginals.tables.table.Rows
 # no ContingencyTable any more: models.ContingencyTable
 # no Domain any more: models.Domain

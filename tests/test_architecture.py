@@ -23,8 +23,8 @@ MOST_NAMES = {"models": 90, "checks": 60, "marginals": 30}
 """Names that the front door of a floor may have."""
 
 PUBLIC_MODULES = {
-    "marginals.auditing", "marginals.criteria", "marginals.errors", "marginals.example", "marginals.recoding", "marginals.risk",
-    "marginals.selection",
+    "marginals.auditing", "marginals.criteria", "marginals.errors", "marginals.example", "marginals.interchange",
+    "marginals.recoding", "marginals.risk", "marginals.selection",
 }  # fmt: skip
 """Modules that a front door offers by name."""
 

@@ -67,7 +67,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
 
     configured = marginals.read_config(config)
     table = configured.read_table()
-    assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
+    assessed = marginals.recoding.assess(table, configured.policy, parse_levels(levels), configured.read_population())
     if as_json:
         print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:

@@ -1,5 +1,6 @@
 # What `marginals.recoding` offers; `__init__.py` reads it.
 
+from marginals.publishing.single_tables import assess as assess
 from marginals.recoding.hilbert_curve import hilbert as hilbert
 from marginals.recoding.recoded_file import verify_recoded as verify_recoded
 from marginals.recoding.sweeping import sweep as sweep

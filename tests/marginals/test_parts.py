@@ -181,8 +181,6 @@ def test_every_engine_reads_the_same_part(tmp_path: Path) -> None:
 
 
 def test_rows_one_by_one_are_refused() -> None:
-    source = marginals.tables.source.TableSource(
-        origin=people(50), attributes=ATTRIBUTES, where=marginals.Part("sex=f")
-    )
+    source = marginals.TableSource(origin=people(50), attributes=ATTRIBUTES, where=marginals.Part("sex=f"))
     with pytest.raises(InputError, match=r"data\.where is for tables of counts"):
         source.rows()

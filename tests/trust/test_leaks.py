@@ -219,7 +219,7 @@ def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp
     spoiled()[name](tmp_path, frame)
     calls: dict[str, Callable[[Any, Any], object]] = {
         "publish": marginals.publish,
-        "assess": marginals.assess,
+        "assess": marginals.recoding.assess,
         "anonymize": marginals.anonymize,
     }
     with warnings.catch_warnings(record=True) as warned:

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from checks import Requirements
-from marginals import Attribute, InputError, Policy, Release, Role, Table, publish, read_table
+from marginals import Attribute, InputError, Policy, Release, Role, StewardReport, Table, publish, read_table
 from marginals.errors import NothingPublishableError
-from marginals.steward import StewardReport
 from models import Collection, ContingencyTable, Domain, Hierarchy, MaximumEntropy
 
 AGES = Hierarchy.from_rows([(str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*") for age in range(20, 60, 5)])

@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 
 import marginals
 from first_configs import init
-from marginals import InputError, Policy, Release, Table, interchange
+from marginals import InputError, Policy, Release, StewardReport, Table, interchange
 from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
-from marginals.steward import StewardReport
 from models import Collection, Margin, possible_table
 from small_release import contents
 
@@ -322,13 +321,13 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
 
 def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: pd.DataFrame, release: Release) -> None:
     assert release.supports(["b", "c", "d"]).assumed == (("b", "c", "d"),)
-    with pytest.warns(marginals.AssumptionWarning, match="b, c and d|tables of fewer"):
+    with pytest.warns(marginals.errors.AssumptionWarning, match="b, c and d|tables of fewer"):
         told = release.table(["b", "c"], "d").value.unstack(fill_value=0)
     fitted = told.groupby("b", observed=True).sum().to_numpy()
     np.testing.assert_allclose(fitted, pd.crosstab(frame["b"], frame["d"]).to_numpy(), rtol=1e-3)
 
 
-@pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
+@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
 def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) -> None:
     for chosen in combinations([*NAMES, "ill"], 3):
         counted = frame.groupby(list(chosen)).size()
@@ -339,7 +338,7 @@ def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) 
     assert estimate.lower <= len(frame.query("b == '1' and c == '2' and d == '0'")) <= estimate.upper
 
 
-@pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
+@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
 def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Release) -> None:
     rows = 200_000
     drawn = release.rows(rows, seed=1)

@@ -18,7 +18,6 @@ from marginals import (
     Release,
     Table,
     anonymize,
-    assess,
     attack,
     open_release,
     publish,
@@ -27,6 +26,7 @@ from marginals import (
     verify,
 )
 from marginals.errors import NothingPublishableError
+from marginals.recoding import assess
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),

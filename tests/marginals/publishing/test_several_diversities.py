@@ -147,7 +147,7 @@ def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
     best = marginals.anonymize(read.read_table(), read.policy).best()
     assert best is not None
     assert best.levels["area"] == 1
-    assessed = marginals.assess(read.read_table(), read.policy)
+    assessed = marginals.recoding.assess(read.read_table(), read.policy)
     assert [check.parameters.get("level", 0) for check in assessed.checks] == [0, 0, 1]
     printed = run("anonymize", path, "--out", folder / "table.csv")
     assert (printed.exit_code, "distinct:2 at level 1 in diagnosis" in printed.output) == (0, True)

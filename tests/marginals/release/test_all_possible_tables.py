@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import marginals
-from marginals import AssumptionWarning, Attribute, InputError, Policy, Release
+from marginals import Attribute, InputError, Policy, Release
+from marginals.errors import AssumptionWarning
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, NotFittedError
 from written_bundles import release_of
 

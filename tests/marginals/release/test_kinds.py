@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marginals
-from marginals import AssumptionWarning, Attribute, InputError, Policy, Release
+from marginals import Attribute, InputError, Policy, Release
+from marginals.errors import AssumptionWarning
 from marginals.example import attributes, frame, release
 from models import Hierarchy
 from shape_releases import release_of

@@ -13,9 +13,8 @@ import pytest
 import marginals
 from command_line import run
 from html_pages import Page, assert_self_contained
-from marginals import InputError, Policy
+from marginals import InputError, Policy, StewardReport
 from marginals.example import frame, publication, release, table
-from marginals.steward import StewardReport
 from small_release import contents, write_config, write_release
 
 

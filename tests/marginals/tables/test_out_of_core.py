@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, InputError, Policy, Table, assess, publish, read_table
+from marginals import Attribute, InputError, Policy, Table, publish, read_table
 from marginals.errors import NothingPublishableError
+from marginals.recoding import assess
 from models import equal_cells
 from table_readers import CELL
 

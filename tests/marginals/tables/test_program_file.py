@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import Attribute, InputError, Role, read_rows, read_table
-from marginals.tables.source import TableSource
+from marginals import Attribute, InputError, Role, TableSource, read_rows, read_table
 from table_readers import run_init, set_limit
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed")

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marginals import Attribute, InputError, Table, read_rows, read_table
-from marginals.tables.source import TableSource
+from marginals import Attribute, InputError, Table, TableSource, read_rows, read_table
 from table_readers import set_limit
 
 ATTRIBUTES: Mapping[str, Attribute | str] = {

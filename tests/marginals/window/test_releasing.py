@@ -365,7 +365,7 @@ def test_risks_are_those_of_the_table_with_the_roles_that_it_has_now(browser: Br
         CONFIG.replace('[attributes.town]\nrole = "quasi-identifier"', '[attributes.town]\nrole = "ignored"')
     )
     config = browser.window.config()
-    expected = marginals.assess(config.read_table(), config.policy, None, config.read_population())
+    expected = marginals.recoding.assess(config.read_table(), config.policy, None, config.read_population())
     assert repr(counting.assessed(60).value) == repr(expected) != repr(before)
 
 
