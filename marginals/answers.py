@@ -70,7 +70,7 @@ class Answer:
 
     value: the maximum-entropy estimate; nan if there is none. unit: what is counted; empty for other numbers. of: the rows
     that a share or a mean is of. unjudged, cut: values of which a condition cannot be judged, and those that its range cuts
-    through. Bounds are worked out when they are first asked for.
+    through. Kind and bounds are worked out when they are first asked for.
 
     >>> from marginals.example import release
     >>> release.mean("age", where="diagnosis=Gout")
@@ -84,7 +84,7 @@ class Answer:
     """
 
     value: float
-    _estimated: Basis
+    _estimated: Basis | Callable[[], Basis]
     _found: Bounds | Callable[[], Bounds]
     _model: MarginalModel | None = None
     _ask: Ask | None = None
@@ -96,7 +96,11 @@ class Answer:
 
     def __reduce__(self) -> tuple[type["Answer"], tuple[Any, ...]]:
         rest = (self.unit, self.of, self.unjudged, self.cut)
-        return Answer, (self.value, self._estimated, self._bounds, None, None, *rest)
+        return Answer, (self.value, self._basis, self._bounds, None, None, *rest)
+
+    @cached_property
+    def _basis(self) -> Basis:
+        return self._estimated if isinstance(self._estimated, Basis) else self._estimated()
 
     @cached_property
     def _bounds(self) -> Bounds:
@@ -107,7 +111,7 @@ class Answer:
     @property
     def basis(self) -> Basis:
         """What it rests on: published counts alone if its bounds leave one number."""
-        return CERTAIN if self._estimated.kind is not Kind.PUBLISHED and self.exact else self._estimated
+        return CERTAIN if self._basis.kind is not Kind.PUBLISHED and self.exact else self._basis
 
     @property
     def kind(self) -> Kind:
@@ -221,15 +225,18 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
         found: CountBounds = rows.bounds(seconds)
         return Bounds(found.lower, found.upper, found.sharp)
 
-    known = None if model.has_closed_form and not rows.is_in_doubt else bounds()
+    in_doubt = rows.is_in_doubt
+    unjudged = rows.unjudged if in_doubt else ()
+    known = None if model.has_closed_form and not in_doubt else bounds()
     value = nan
     if known is not None and known.lower == known.upper:
         value = float(known.lower)
-    elif not rows.unjudged:
+    elif not unjudged:
         with suppress(TimeOverError):
             value = _without_rounding(ask(model))
-    basis = rows.basis({})
-    return Answer(value, basis, known or bounds, model, ask, "rows", unjudged=rows.unjudged, cut=rows.cut)
+    return Answer(
+        value, lambda: rows.basis({}), known or bounds, model, ask, "rows", None, unjudged, rows.cut if in_doubt else ()
+    )
 
 
 COLUMNS = ["value", "lower", "upper", "kind", "sharp"]

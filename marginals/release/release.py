@@ -547,7 +547,7 @@ class Release:
         imprint, identity = self.published.imprint, self._written and self._written.identity
         who = f"{imprint.publisher}{imprint.date and f' ({imprint.date})'}. " if imprint.publisher else ""
         what = f"{len(self.published.everything.margins)} tables of counts of {self.model.total:,} rows"
-        more = [f"sha256 {identity}" if identity else "", imprint.licence]
+        more = [identity or "", imprint.licence]
         return f"{who}{self.published.title}. {'. '.join(filter(None, [what, *more]))}."
 
     @takes('release.write("release", sign="minisign.key")', path=PATH, sign=PATH)

@@ -18,7 +18,7 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables
 from models.inference.u_terms import u_terms
 from models.tables.contingency_table import Cells
-from models.tables.hierarchy import Domain, InducedAttribute, Margin
+from models.tables.hierarchy import Domain, InducedAttribute, Margin, Mask, vertices_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -150,17 +150,22 @@ class MarginalModel:
         return self.collection.interaction_graph.to_networkx()
 
     def independences(self) -> tuple[tuple[tuple[tuple[str, ...], ...], tuple[str, ...]], ...]:
-        """Return groups of attributes that the distribution takes as independent, each with the attributes given.
+        """Return groups of attributes at levels that the distribution takes as independent, each with those given.
 
         Raises NotDecomposableError.
 
         >>> from marginals.example import release
         >>> release.model.independences()
-        (((('age',), ('sex',)), ('diagnosis',)),)
+        (((('age:1',), ('sex:0',)), ('diagnosis:0',)),)
         """
-        margin = self.domain.margin
+        steps = self.domain.induced_attributes
+
+        def names(mask: Mask) -> tuple[str, ...]:
+            finest = {steps[vertex].attribute: steps[vertex].level for vertex in vertices_of(mask)}
+            return tuple(f"{attribute}:{level}" for attribute, level in finest.items())
+
         return tuple(
-            (tuple(tuple(margin(part)) for part in statement.parts), tuple(margin(statement.given)))
+            (tuple(map(names, statement.parts)), names(statement.given))
             for statement in independences(self.collection.junction_tree)
         )
 

@@ -21,6 +21,7 @@ import pandas as pd
 import marginals
 from checks import Distinct, MaxentDiversity, Requirements, parse_claim, parse_diversity
 from marginals import Attribute, Policy, example
+from marginals.criteria import *  # noqa: F403
 from marginals.errors import *  # noqa: F403
 from marginals.interchange import rows_writer
 from marginals.selection import Selection, fit_model
