@@ -21,6 +21,12 @@ def path_of(value: object) -> Path:
     """
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"files and folders are named by a text or a pathlib.Path, not by {kind_of(value)}")
+    try:
+        is_name = b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise InputError("a path has a NUL or a half of a surrogate pair, which no file has in its name")
     return Path(value)
 
 

@@ -40,6 +40,10 @@ def table(
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
     margin, meant = {**down, **across}, Rows.of(model, where)
+    if not margin:
+        raise InputError(
+            'a table is of attributes, such as release.table("age", "sex"); release.count() counts all rows'
+        )
     is_judged = not (bounds and meant.unjudged)
     cells = cells_of(model, margin, meant) if is_judged else _possible(meant, margin)
     codes = {a: cells.column(a) for a in margin if a in cells.margin}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
@@ -102,7 +103,16 @@ _PROBABILITIES = Taken(
     lambda value: all(map(number(0, 1).test, value if isinstance(value, list | tuple | np.ndarray) else [value])),
 )
 _LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
-_TEXTS = Taken("a list", lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes))
+
+
+def _list_of(kind: type | UnionType, words: str) -> Taken:
+    return Taken(
+        f"a list of {words}",
+        lambda value: isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value),
+    )
+
+
+_CLAIMS, _RULES = _list_of(str | Claim, "claims"), _list_of(str | NamedRule, "names of rules")
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,7 +399,7 @@ class Release:
         "poisson". An attribute whose labels are numbers enters as a number; a logistic regression is of the last of the
         two values of its outcome. Raises InputError if a pair of attributes that it needs is assumed.
         """
-        return drawn_tables.fit(self.model, formula, family, level, tables, seed)
+        return drawn_tables.fit(self.model, formula, family, float(level), int(tables), int(seed))
 
     @takes(
         'release.estimate(lambda rows: rows["age_number"].std())',
@@ -414,7 +424,7 @@ class Release:
         Female   23.0  23.0  23.0
         Male     25.0  25.0  25.0
         """
-        return drawn_tables.estimate(self.model, function, level, tables, seed)
+        return drawn_tables.estimate(self.model, function, float(level), int(tables), int(seed))
 
     @takes(
         "release.rows(1000, seed=1)", n=whole(0, MOST_ROWS), seed=_SEED, exact=FLAG, base_values=FLAG, seconds=_SECONDS
@@ -500,7 +510,7 @@ class Release:
         """
         return converted(self.published, form, path)
 
-    @takes('release.verify(["k-link=20"])', claims=_TEXTS, rules=_TEXTS)
+    @takes('release.verify(["k-link=20"])', claims=_CLAIMS, rules=_RULES)
     def verify(
         self, claims: Sequence[str | Claim] | None = None, *, rules: Sequence[str | NamedRule] = ()
     ) -> Verification:
@@ -627,7 +637,7 @@ def write_release(
     """Write a release as a bundle, as `Release.write` does. entering: notes in a ledger that it is out."""
     from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
 
-    key = None if sign is None else secret_key(sign)
+    key = None if sign is None else secret_key(path_of(sign))
     return replace(
         release, _written=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
     )
