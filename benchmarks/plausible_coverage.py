@@ -28,8 +28,8 @@ import numpy as np
 from measurement import circumstances, options, say, skipped
 
 from marginals import MarginalsError, publish, read_config
+from marginals.answers import interval_of
 from marginals.config.first_config import initial_config
-from marginals.plausible import interval_of
 from models import Collection, FrechetBounds, PlausibleTables
 
 KEPT = Path(__file__).parent / "results" / "plausible_coverage.jsonl"
@@ -145,11 +145,11 @@ def judged(truth: Truth) -> dict[str, Any]:
     for _, asked in zip(range(QUESTIONS), truth.asked(rng)):
         numbers = [asked.numbers(table) for table in drawn]
         for kind, true in asked.numbers(truth.rows).items():
-            interval = interval_of([number[kind] for number in numbers], LEVEL)
-            held[kind].append(interval.lower - 1e-9 <= true <= interval.upper + 1e-9)
+            low, _, high = interval_of([number[kind] for number in numbers], LEVEL)
+            held[kind].append(low - 1e-9 <= true <= high + 1e-9)
             if kind == "count":
                 certain = bounds.of_box(base_values(truth.collection, asked)).bounds()
-                widths.append((interval.upper - interval.lower) / max(certain.upper - certain.lower, 1))
+                widths.append((high - low) / max(certain.upper - certain.lower, 1))
     return {
         "questions": len(widths),
         "held": {kind: round(float(np.mean(answers)), 3) for kind, answers in held.items()},

@@ -55,9 +55,11 @@ from scipy.stats import norm
 from similarity_foreground import TABLES, Sensitive
 from sklearn.tree import DecisionTreeClassifier
 
-from marginals import Attribute, NothingPublishableError, Policy, Table, anonymize, publish, read_table, sweep
+from marginals import Attribute, Policy, Table, anonymize, publish, read_table
 from marginals.bundle.content import model_of
-from marginals.recoding.hilbert import eligible_l, hilbert_groups, spread_groups
+from marginals.errors import NothingPublishableError
+from marginals.recoding import sweep
+from marginals.recoding.hilbert_curve import eligible_l, hilbert_groups, spread_groups
 from marginals.recoding.local_recoding import LocalRecoding
 from models import Collection
 

@@ -104,7 +104,7 @@ def release(place: Place) -> Iterator[Line]:
     sets = [rng.choice(names, number, replace=False).tolist() for number in rng.integers(2, 4, 100)]
     (place.folder / "asked.json").write_text(json.dumps(sets))
     yield {
-        "typed": "release.counts(names), 100 times",
+        "typed": "release.table(names, bounds=True), 100 times",
         "size": f"{size}; sets of two or three attributes",
         **place.program(_COUNTS),
         "result": two_way,
@@ -112,7 +112,7 @@ def release(place: Place) -> Iterator[Line]:
         "measures": "two-way total variation",
     }
     yield {
-        "typed": "release.sample(1_000_000)",
+        "typed": "release.rows(1_000_000)",
         "size": size,
         **place.program(_SAMPLE),
         **place.other("pyAgrum, that network", "sample", "adult.csv", 1_000_000),
@@ -125,7 +125,7 @@ warnings.simplefilter("ignore")  # of tables that no published one shows
 release, sets = marginals.open_release("release"), json.load(open("asked.json"))
 begin = time.process_time()
 for names in sets:
-    release.counts(names)
+    release.table(names, bounds=True)
 print(json.dumps({"seconds": time.process_time() - begin}))
 """
 
@@ -134,7 +134,7 @@ import json, time, warnings, marginals
 warnings.simplefilter("ignore")  # of tables that no published one shows
 release = marginals.open_release("release")
 begin = time.process_time()
-release.sample(1_000_000)
+release.rows(1_000_000)
 print(json.dumps({"seconds": time.process_time() - begin}))
 """
 

@@ -32,7 +32,7 @@ class DisclosureRuleError(MarginalsError, ValueError):
 
     >>> import marginals
     >>> from marginals.example import attributes, frame
-    >>> marginals.disclose(marginals.read_rows(frame, attributes), [marginals.DisclosureRule("age", level=9)])
+    >>> marginals.risk.disclose(marginals.read_rows(frame, attributes), [marginals.risk.DisclosureRule("age", level=9)])
     Traceback (most recent call last):
     checks.errors.DisclosureRuleError: 'age' has the levels 0 to 3, not 9
     """

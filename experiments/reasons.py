@@ -26,7 +26,8 @@ from sweep_tz09 import REQUIREMENTS, least_excessive, mapped_tables, nursery, re
 from checks import Functional, Records, consistent_counts
 from checks.diversity.criteria import excessive_protections
 from checks.risk.harm import risk
-from marginals import Table, sweep
+from marginals import Table
+from marginals.recoding import sweep
 from marginals.recoding.lattice import minimal_tables
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.usefulness import tree_accuracy

@@ -26,8 +26,10 @@ from figures import Figure
 
 from checks import Functional, Recursive, Requirements, spelled
 from checks.diversity.criteria import excessive_protection
-from marginals import Attribute, NothingPublishableError, Role, Table, read_hierarchy, read_table, sweep
-from marginals.recoding.hilbert import hilbert_groups
+from marginals import Attribute, Role, Table, read_hierarchy, read_table
+from marginals.errors import NothingPublishableError
+from marginals.recoding import sweep
+from marginals.recoding.hilbert_curve import hilbert_groups
 from marginals.recoding.lattice import minimal_tables
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.usefulness import tree_accuracy

@@ -1,52 +1,24 @@
 # What `import marginals` offers: the only list of it, one name a line. Type checkers read it, and `__init__.py` does.
 
-from checks.criterion_laws import check_criterion as check_criterion
-from checks.diversity.criterion import Diversity as Diversity
-from checks.diversity.implications import implies as implies
-from checks.diversity.registry import register_diversity as register_diversity
-from checks.diversity.registry import unregister_diversity as unregister_diversity
-from checks.errors import CriterionError as CriterionError
-from checks.errors import DisclosureRuleError as DisclosureRuleError
-from checks.errors import SensitivityError as SensitivityError
 from marginals import example as example
-from marginals import interchange as interchange
 from marginals.accuracy import compare as compare
+from marginals.answers import Answer as Answer
 from marginals.attacks import attack as attack
-from marginals.auditing.audits import Audit as Audit
 from marginals.auditing.audits import audit as audit
 from marginals.bundle.imprint import Imprint as Imprint
-from marginals.config.release_toml import disclosure_risk as disclosure_risk
 from marginals.config.release_toml import read_config as read_config
 from marginals.config.release_toml import read_hierarchy as read_hierarchy
-from marginals.errors import AssumptionWarning as AssumptionWarning
-from marginals.errors import BundleError as BundleError
-from marginals.errors import DataWarning as DataWarning
-from marginals.errors import IncompatibleReleasesError as IncompatibleReleasesError
 from marginals.errors import InputError as InputError
-from marginals.errors import NothingPublishableError as NothingPublishableError
-from marginals.errors import TooLittleMemoryError as TooLittleMemoryError
-from marginals.errors import WorkerLostError as WorkerLostError
 from marginals.published_values import Part as Part
 from marginals.publishing.frontier import frontier as frontier
 from marginals.publishing.policy import Policy as Policy
 from marginals.publishing.population import Population as Population
 from marginals.publishing.publishing import publish as publish
 from marginals.publishing.single_tables import anonymize as anonymize
-from marginals.publishing.single_tables import assess as assess
-from marginals.recoding.hilbert import hilbert as hilbert
-from marginals.recoding.recoded_file import verify_recoded as verify_recoded
-from marginals.recoding.sweep import sweep as sweep
 from marginals.release.release import Release as Release
 from marginals.release.release import open_release as open_release
 from marginals.release.verification import verify as verify
 from marginals.results import plain as plain
-from marginals.risk.assessment import RiskAssessment as RiskAssessment
-from marginals.risk.rules import DisclosureRule as DisclosureRule
-from marginals.risk.rules import disclose as disclose
-from marginals.risk.rules import generalize as generalize
-from marginals.risk.rules import hide as hide
-from marginals.selection import Selection as Selection
-from marginals.selection import fit_model as fit_model
 from marginals.selection import select as select
 from marginals.steward import StewardReport as StewardReport
 from marginals.tables.attribute import Attribute as Attribute
@@ -55,28 +27,58 @@ from marginals.tables.levels import read_population as read_population
 from marginals.tables.source import TableSource as TableSource
 from marginals.tables.source import read_rows as read_rows
 from marginals.tables.source import read_table as read_table
-from marginals.tables.table import Rows as Rows
 from marginals.tables.table import Table as Table
-from marginals.usefulness import prediction_accuracy as prediction_accuracy
-from marginals.usefulness import query_error as query_error
-from models.errors import ContradictionError as ContradictionError
-from models.errors import DomainMismatchError as DomainMismatchError
-from models.errors import ExtensionError as ExtensionError
-from models.errors import HierarchyError as HierarchyError
 from models.errors import MarginalsError as MarginalsError
-from models.errors import NotDecomposableError as NotDecomposableError
-from models.errors import NotFittedError as NotFittedError
-from models.errors import NothingAllowedError as NothingAllowedError
-from models.errors import SelectionError as SelectionError
-from models.errors import TimeOverError as TimeOverError
-from models.errors import TooManyCellsError as TooManyCellsError
-from models.tables.contingency_table import ContingencyTable as ContingencyTable
-from models.tables.hierarchy import Domain as Domain
 from models.tables.hierarchy import Hierarchy as Hierarchy
 
 # no plot_frontier any more: frame.pivot_table("kl_divergence", "k", ["diversity", "strategy"]).plot(logx=True)
 # no thin any more: anonymize(table, policy, suppression=...) shows the rows of failing classes with * instead
 # no mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
 # no Mixture any more: marginals.verify(*folders) judges several releases together; their expected counts can be averaged
+
+# no Audit any more: marginals.auditing.Audit
+# no Diversity any more: marginals.criteria.Diversity
+# no check_criterion any more: marginals.criteria.check_criterion
+# no implies any more: marginals.criteria.implies
+# no register_diversity any more: marginals.criteria.register_diversity
+# no unregister_diversity any more: marginals.criteria.unregister_diversity
+# no BundleError any more: marginals.errors.BundleError
+# no ContradictionError any more: marginals.errors.ContradictionError
+# no CriterionError any more: marginals.errors.CriterionError
+# no DataWarning any more: marginals.errors.DataWarning
+# no DisclosureRuleError any more: marginals.errors.DisclosureRuleError
+# no DomainMismatchError any more: marginals.errors.DomainMismatchError
+# no ExtensionError any more: marginals.errors.ExtensionError
+# no HierarchyError any more: marginals.errors.HierarchyError
+# no IncompatibleReleasesError any more: marginals.errors.IncompatibleReleasesError
+# no NotDecomposableError any more: marginals.errors.NotDecomposableError
+# no NotFittedError any more: marginals.errors.NotFittedError
+# no NothingAllowedError any more: marginals.errors.NothingAllowedError
+# no NothingPublishableError any more: marginals.errors.NothingPublishableError
+# no SelectionError any more: marginals.errors.SelectionError
+# no SensitivityError any more: marginals.errors.SensitivityError
+# no TimeOverError any more: marginals.errors.TimeOverError
+# no TooLittleMemoryError any more: marginals.errors.TooLittleMemoryError
+# no TooManyCellsError any more: marginals.errors.TooManyCellsError
+# no WorkerLostError any more: marginals.errors.WorkerLostError
+# no hilbert any more: marginals.recoding.hilbert
+# no prediction_accuracy any more: marginals.recoding.prediction_accuracy
+# no query_error any more: marginals.recoding.query_error
+# no sweep any more: marginals.recoding.sweep
+# no verify_recoded any more: marginals.recoding.verify_recoded
+# no DisclosureRule any more: marginals.risk.DisclosureRule
+# no RiskAssessment any more: marginals.risk.RiskAssessment
+# no disclose any more: marginals.risk.disclose
+# no disclosure_risk any more: marginals.risk.disclosure_risk
+# no generalize any more: marginals.risk.generalize
+# no hide any more: marginals.risk.hide
+# no Selection any more: marginals.selection.Selection
+# no fit_model any more: marginals.selection.fit_model
+# no AssumptionWarning any more: marginals.errors.AssumptionWarning
+# no assess any more: marginals.recoding.assess
+# no Rows any more: marginals.tables.table.Rows
+# no ContingencyTable any more: models.ContingencyTable
+# no Domain any more: models.Domain
+# no interchange any more: release.to("polars"), release.tables
 
 __version__: str

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marginals.arguments import require, require_release
-from marginals.bundle.content import Published
+from marginals.arguments import published_of, require
+from marginals.bundle.content import Published, Released
 from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
@@ -315,7 +315,7 @@ _CELLS = 1 << 20
 _ALL_CELLS = 1 << 26
 
 
-def compare(release: Published, table: Table) -> Comparison:
+def compare(release: Published | Released, table: Table) -> Comparison:
     """Compare a release with the table that it was made of, beside one-way tables. Not for publication.
 
     Raises InputError for another table than the one that the release was made of.
@@ -324,9 +324,9 @@ def compare(release: Published, table: Table) -> Comparison:
     >>> compare(release, table).release.two_way.worst
     ('age', 'sex')
     """
-    require_release(release, "release")
+    published = published_of(release, "release")
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    over, named = over_table(release, table)
+    over, named = over_table(published, table)
     return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel.of(named.cube)})
 
 

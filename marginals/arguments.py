@@ -1,12 +1,14 @@
 """What Python hands to the public functions: a value of another type is one sentence that says what to give instead."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
 from math import inf
 from numbers import Real
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar, cast
 
 from marginals.errors import InputError
 
@@ -19,6 +21,12 @@ def path_of(value: object) -> Path:
     """
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"files and folders are named by a text or a pathlib.Path, not by {kind_of(value)}")
+    try:
+        is_name = b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise InputError("a path has a NUL or a half of a surrogate pair, which no file has in its name")
     return Path(value)
 
 
@@ -51,10 +59,12 @@ def require_whole_number(value: object, name: str, least: int, most: int | None 
         raise InputError(f"{name} is a whole number from {least:,} {upwards}, not {kind_of(value)}")
 
 
-def require_release(value: object, name: str) -> None:
-    """Raise InputError unless a value has published margins, as a release and the content of a bundle have."""
-    if not hasattr(type(value), "everything"):
+def published_of(value: Any, name: str) -> Any:
+    """Return the published marginals of a release, or of the content of a bundle. Raises InputError for what has none."""
+    published = getattr(value, "published", value)
+    if not hasattr(type(published), "everything"):
         raise InputError(f"{name} cannot be {kind_of(value)}; give what marginals.open_release(folder) returns")
+    return published
 
 
 def require_share(value: object, name: str) -> None:
@@ -75,3 +85,93 @@ def kind_of(value: object) -> str:
         return repr(value)
     name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+class Taken(NamedTuple):
+    """What an argument takes. words: after "is". test: whether a value is one."""
+
+    words: str
+    test: Callable[[Any], bool]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def whole(least: int, most: int | None = None) -> Taken:
+    """Whole numbers of Python or of NumPy, from `least` on."""
+
+    def test(value: Any) -> bool:
+        is_whole = hasattr(value, "__index__") and not isinstance(value, bool) and not getattr(value, "shape", ())
+        return is_whole and least <= value.__index__() and (most is None or value.__index__() <= most)
+
+    return Taken(f"a whole number from {least:,} {'on' if most is None else f'to {most:,}'}", test)
+
+
+def number(least: float, most: float = inf, *, inside: bool = False) -> Taken:
+    """Numbers from `least` to `most`; inside: without these ends."""
+    test = (
+        (lambda v: _is_number(v) and least < v < most) if inside else (lambda v: _is_number(v) and least <= v <= most)
+    )
+    words = "a number of at least 0" if most == inf else f"a number {'between' if inside else 'from'} {least:g} "
+    return Taken(words if most == inf else words + f"{'and' if inside else 'to'} {most:g}", test)
+
+
+def one_of(*texts: str) -> Taken:
+    """One of some texts."""
+    return Taken(" or ".join(map(repr, texts)), lambda value: isinstance(value, str) and value in texts)
+
+
+def instance(kind: type | UnionType, words: str) -> Taken:
+    """Instances of a type."""
+    return Taken(words, lambda value: isinstance(value, kind))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, bytes) and all(isinstance(each, str) for each in value)
+
+
+NAME = instance(str, "the name of an attribute")
+ATTRIBUTES = Taken(
+    "the name of an attribute, a list of names, or a level for each", lambda v: isinstance(v, Mapping) or _are_texts(v)
+)
+CONDITION = Taken(
+    "a condition: a text, a list of texts, or labels by attribute", lambda v: isinstance(v, Mapping) or _are_texts(v)
+)
+FLAG, FUNCTION = instance(bool, "True or False"), Taken("a function of a frame", callable)
+PATH = instance(str | os.PathLike, "the path of a file, as a text or a pathlib.Path")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
+    """Return a decorator by which a function refuses arguments of another kind than stated. example: a right call.
+
+    A default is taken as it is. The refusal is an InputError, which shows the right call.
+
+    >>> @takes("draw(3)", rows=whole(0))
+    ... def draw(rows: int) -> int:
+    ...     return rows
+    >>> draw(-1)
+    Traceback (most recent call last):
+        ...
+    marginals.errors.InputError: rows is a whole number from 0 on, not -1; write draw(3)
+    """
+
+    def checked(function: Function) -> Function:
+        declared = signature(function)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                given = declared.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise InputError(f"{function.__name__}: {error}; write {example}") from None
+            for name, value in given.items():
+                if name in taken and value is not declared.parameters[name].default and not taken[name].test(value):
+                    raise InputError(f"{name} is {taken[name].words}, not {kind_of(value)}; write {example}")
+            return function(*args, **kwargs)
+
+        return cast(Function, call)
+
+    return checked

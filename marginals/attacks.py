@@ -440,6 +440,14 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     return latest(attacks_so_far(folders, truth, within(seconds)))
 
 
+def attack_on(published: BundleContent, truth: Table | None, deadline: Deadline) -> Attacks:
+    """Measure attacks on the content of a bundle, as `attack` does of its folder."""
+    if truth is not None:
+        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
+    published = replace(published, deadline=deadline)
+    return latest(_attacks([("release", published)], published, truth))
+
+
 def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Attacks:
     """Return the last result before TimeOverError or another exception stops the work. Raises it if there is none."""
     result = next(attacks)

@@ -7,17 +7,19 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
-from math import inf, prod
+from math import inf, nan, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from marginals.answers import Answer, Bounds, Of, answer, frame_of
 from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
+from marginals.cross_tables import index
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Certain, Quantity, Rows, as_margin, axis, basis_in, marked, weakest
+from marginals.estimates import Attributes, Rows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import LabelNumbers
@@ -223,13 +225,12 @@ class Amounts:
                 first = middle + 1
         return float(candidates[first])
 
-    @cached_property
-    def estimated(self) -> "Estimated":
-        """The numbers as the model estimates them.
+    def estimated(self, model: MarginalModel) -> "Estimated":
+        """The numbers as the model, or a drawn table, estimates them.
 
         Raises InputError if no row with a number is expected, or if rows are whose label cannot be read as numbers.
         """
-        expected = self.model.expected_within({self.attribute: 0}, self.rows.estimated)
+        expected = model.expected_within({self.attribute: 0}, self.rows.estimated)
         points = self.numbers.points
         spans = self.numbers.high - self.numbers.low
         spread = self.numbers.whole & (spans > 0) & np.isfinite(spans)
@@ -305,92 +306,78 @@ def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -
     return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
 
 
-def _quantity(amounts: Amounts, estimate: float, bounds: Callable[[], Range | None]) -> Quantity:
+def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], Range | None]) -> Answer:
     """An estimate with bounds, of which it is never outside: numbers that were given for labels may lie elsewhere."""
 
-    def certain() -> Certain:
-        ends = bounds()
-        assert ends is not None, "where nothing is possible nothing is expected"
-        return Certain(ends, amounts.is_sharp or ends.is_known, amounts.open_labels)
+    def bounds() -> Bounds:
+        found = ends()
+        assert found is not None, "where nothing is possible nothing is expected"
+        return Bounds(*found, amounts.is_sharp or found.is_known, amounts.open_labels)
 
-    if amounts.scale == Scale():
-        return Quantity(estimate, amounts.basis, certain)
-    known = certain()
-    return Quantity(min(max(estimate, known.bounds.lower), known.bounds.upper), amounts.basis, lambda: known)
+    model, rows = amounts.model, amounts.rows
+    counted = float(amounts.estimated(model).rows.sum())
+    of = Of(counted, max(model.expected_in(rows.estimated) - counted, 0.0))
+    clips = amounts.scale != Scale()
+    return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
-    """The mean over the rows that a condition means. Raises InputError where none with a number is possible."""
+def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+    """Return the mean over the rows that a condition means. Raises InputError where none with a number is possible."""
     amounts = _amounts(model, attribute, where, scale)
-    return _quantity(amounts, amounts.estimated.mean, amounts.mean_range)
+    return _answer(amounts, lambda estimated: estimated.mean, amounts.mean_range)
 
 
-def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Quantity:
-    """The sum over the rows that a condition means; 0 where none is possible."""
+def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+    """Return the sum over the rows that a condition means; 0 where none is possible."""
     amounts = _amounts(model, attribute, where, scale)
-    bounds = amounts.total_range()
-    return _quantity(amounts, 0.0 if bounds == (0, 0) else amounts.estimated.total, lambda: bounds)
+    if (bounds := amounts.total_range()) == (0, 0):
+        return Answer(0.0, amounts.basis, Bounds(0.0, 0.0, sharp=True))
+    return _answer(amounts, lambda estimated: estimated.total, lambda: bounds)
 
 
 def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":
-    """The mean of each group of rows with the same values of some attributes: columns mean, lower, upper, sharp.
-
-    nan for groups in which no row with a number is possible.
-    """
-    import pandas as pd
-
+    """Return the mean of each group of rows with the same values of some attributes, nan where no number is possible."""
     whole, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
-    told, bases = [], []
-    for codes in product(*(range(hierarchies[a].size(level)) for a, level in margin.items())):
+    groups, answers = list(product(*(range(hierarchies[a].size(level)) for a, level in margin.items()))), []
+    for codes in groups:
         group = {
             a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
             for (a, level), code in zip(margin.items(), codes)
         }
         amounts = replace(whole, rows=whole.rows.and_of(group))
-        if (bounds := amounts.mean_range()) is None:
-            told.append((np.nan, np.nan, np.nan, True))
-            continue
-        number = _quantity(amounts, amounts.estimated.mean, partial(Range, *bounds))
-        told.append((float(number), number.lower, number.upper, number.sharp))
-        bases.append(number.basis)
-    frame = pd.DataFrame(told, index=axis(model, margin), columns=["mean", "lower", "upper", "sharp"])
-    return marked(frame, weakest(bases) if bases else CERTAIN)
+        if amounts.mean_range() is None:
+            answers.append(Answer(nan, CERTAIN, Bounds(nan, nan, sharp=True)))
+        else:
+            answers.append(_answer(amounts, lambda estimated: estimated.mean, amounts.mean_range))
+    labels = index(model.domain, margin, dict(zip(margin, np.array(groups).T)))
+    return frame_of(answers, labels)
 
 
-def quantiles(
-    model: MarginalModel, attribute: str, probabilities: object, where: Where, scale: Scale
-) -> "pd.Series[float]":
-    """Estimated quantiles by probability. Raises InputError if no row is possible."""
-    import pandas as pd
+def quantile(
+    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: Scale
+) -> "Answer | pd.DataFrame":
+    """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
+    amounts = _amounts(model, attribute, where, scale)
+    if not isinstance(probability, Sequence | np.ndarray):
+        return _quantile(amounts, _probabilities([probability])[0])
+    probabilities = _probabilities(probability)
+    return frame_of([_quantile(amounts, each) for each in probabilities], probabilities)
 
-    amounts, index = _amounts(model, attribute, where, scale), _probabilities(probabilities)
-    values = [amounts.estimated.quantile(probability) for probability in index]
-    return marked(pd.Series(values, index, np.float64, name=attribute), amounts.basis)
 
-
-def quantile_bounds(
-    model: MarginalModel, attribute: str, probabilities: object, where: Where, scale: Scale
-) -> "pd.DataFrame":
-    """Bounds of quantiles by probability: columns lower, upper. Raises InputError if no row is possible."""
-    import pandas as pd
-
-    amounts, index = _amounts(model, attribute, where, scale), _probabilities(probabilities)
-    bounds = [amounts.quantile_range(probability) for probability in index]
-    if None in bounds:
-        raise InputError("no row with these values is possible, so there is nothing to average")
-    frame = pd.DataFrame(bounds, index=index, columns=["lower", "upper"], dtype=np.float64)
-    frame.attrs["sharp"] = amounts.is_sharp
-    return frame
+def _quantile(amounts: Amounts, probability: float) -> Answer:
+    return _answer(
+        amounts, lambda estimated: estimated.quantile(probability), lambda: amounts.quantile_range(probability)
+    )
 
 
 def _probabilities(probabilities: object) -> "pd.Index[float]":
     import pandas as pd
 
-    if isinstance(probabilities, str | bytes | float | int) or not isinstance(probabilities, Sequence | np.ndarray):
-        raise InputError("quantiles are asked for by a list of probabilities, such as [0.5]")
+    if isinstance(probabilities, str | bytes) or not isinstance(probabilities, Sequence | np.ndarray):
+        raise InputError("quantiles are asked for by a probability or a list of them, such as [0.5]")
     if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in probabilities):
         raise InputError("a quantile is asked for with a probability from 0 to 1")
     return pd.Index(list(map(float, probabilities)), name="probability")

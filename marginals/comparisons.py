@@ -4,39 +4,30 @@ Each is a number of four counts, of those who are in a group or not and have an 
 its ends over all four counts within their bounds (`models.inference.two_by_two`; design 4.21).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from marginals.answers import Answer, Bounds, Of, answer, frame_of, weakest
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import (
-    Attributes,
-    Certain,
-    Quantity,
-    Rows,
-    axis,
-    basis_in,
-    summed_over,
-    two_margins,
-    weakest,
-)
+from marginals.estimates import Rows, basis_in
 from marginals.published_values import meanings
 from marginals.tables.attribute import MISSING
 from marginals.tables.intervals import names_missing
-from models.arrays import CountArray, FloatArray
+from models.arrays import FloatArray
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import (
     ODDS_RATIO,
+    RISK_DIFFERENCE,
+    RISK_RATIO,
     Comparison,
     are_sums_known,
     extremes,
     ratio,
-    shares,
     tighten,
 )
 from models.programs.nested_counts import Range
@@ -95,8 +86,8 @@ class _Groups:
         both = split(self.rows, anything) if self.against is None else (anything, anything, anything)
         return np.array([first, second, both], dtype=np.float64)
 
-    def expected(self) -> list[float]:
-        model, counts = self.rows.model, []
+    def expected(self, model: MarginalModel) -> list[float]:
+        counts: list[float] = []
         for rows in (self.first, self.second):
             all_rows, with_outcome = (model.expected_in(part.estimated) for part in (rows, rows.and_of(self.outcome)))
             counts += [with_outcome, max(all_rows - with_outcome, 0.0)]
@@ -173,44 +164,32 @@ def _range(rows: Rows | None, otherwise: Range | None = None) -> Range:
     return Range(bounds.lower, bounds.upper)
 
 
-def _compared(groups: _Groups, comparison: Comparison) -> tuple[float, Basis, Callable[[], Certain]]:
+def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "pd.DataFrame":
+    """Return how a group differs from another one, by default everybody else, in an outcome: three answers."""
+    import pandas as pd
 
-    def certain() -> Certain:
-        bounds = groups.bounds()
-        ends = extremes(bounds, comparison)
-        return Certain(ends, ends.is_known or (ends != comparison.within and groups.is_sharp(bounds)))
-
-    expected = comparison.of(*groups.expected())
-    if isnan(expected):
-        known = certain()
-        return expected, groups.basis(), lambda: known
-    return expected, groups.basis(), certain
+    groups = _Groups.of(model, outcome, group, against, where)
+    basis, names = groups.basis(), ["odds ratio", "risk ratio", "risk difference"]
+    answers = [_compared(groups, basis, by) for by in (ODDS_RATIO, RISK_RATIO, RISK_DIFFERENCE)]
+    return frame_of(answers, pd.Index(names))
 
 
-def odds_ratio(model: MarginalModel, first: Where, second: Where, where: Where) -> Quantity:
-    """The odds ratio of two conditions, each on one attribute, among the rows that are meant."""
-    if any(len(meanings(model.domain, model.finest_levels, condition)) != 1 for condition in (first, second)):
-        raise InputError("an odds ratio is about two conditions, each on one attribute")
-    groups = _Groups.of(model, second, first, None, where)
-    (one,), (other,) = groups.group, groups.outcome
-    if one == other:
-        raise InputError(f"an odds ratio is about two attributes, not {one!r} twice")
-    if (rest := groups.without(groups.rows)) is not None:
-        _require_possible(rest, "without the outcome")
-    return Quantity(*_compared(groups, ODDS_RATIO))
+def _compared(groups: _Groups, basis: Basis, comparison: Comparison) -> Answer:
+    def bounds() -> Bounds:
+        found = groups.bounds()
+        ends = extremes(found, comparison)
+        return Bounds(*ends, ends.is_known or (ends != comparison.within and groups.is_sharp(found)))
+
+    return answer(groups.rows.model, lambda table: comparison.of(*groups.expected(table)), basis, bounds)
 
 
-def compared_shares(
-    model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where, by: Comparison
-) -> Quantity:
-    """The share of a group with an outcome beside that of another group, by default of everybody else."""
-    return Quantity(*_compared(_Groups.of(model, outcome, group, against, where), by))
-
-
-def share(model: MarginalModel, part: Where, where: Where) -> Quantity:
-    """The share of the rows of one condition that another one holds for, too. Raises InputError where there are none."""
+def share(model: MarginalModel, part: Where, where: Where) -> Answer:
+    """Return the share of the rows of one condition that another one holds for. Raises InputError where there are none."""
     meant = meanings(model.domain, model.finest_levels, part)
-    rows = Rows.of(model, where).and_of(known := _known(model, meant))
+    if not meant:
+        raise InputError('a share is that of the rows with some values, such as "diagnosis=Flu"')
+    all_rows = Rows.of(model, where)
+    rows = all_rows.and_of(known := _known(model, meant))
     inside = rows.and_of(meant)
     whole, within = _range(rows), _range(inside)
     if not whole.upper:
@@ -220,69 +199,20 @@ def share(model: MarginalModel, part: Where, where: Where) -> Quantity:
     most_inside, least_inside = min(within.upper, whole.upper), max(within.lower, whole.lower - rest.upper)
     rest = Range(max(rest.lower, whole.lower - most_inside), min(rest.upper, whole.upper - least_inside))
     ends = Range(_part(least_inside, rest.upper, 1.0), _part(most_inside, rest.lower, 0.0))
-    expected = ratio(model.expected_in(inside.estimated), model.expected_in(rows.estimated))
-    if not isnan(expected):
-        expected = min(max(expected, ends.lower), ends.upper)
+
+    def ask(table: MarginalModel) -> float:
+        return ratio(table.expected_in(inside.estimated), table.expected_in(rows.estimated))
+
+    expected = model.expected_in(rows.estimated)
+    of = Of(expected, model.expected_in(all_rows.estimated) - expected if known else 0.0)
     if ends.is_known:
-        return Quantity(expected, CERTAIN, lambda: Certain(ends, sharp=True))
+        return answer(model, ask, CERTAIN, lambda: Bounds(*ends, True), of=of, clips=True)
     is_told = not (known and rows.is_in_doubt)
     is_sharp = is_told and (_are_shown(rows, inside) or (whole.is_known and inside.bounds().sharp))
     basis = weakest([inside.basis({}), rows.basis({})]) if known else inside.basis({})
-    return Quantity(expected, basis, lambda: Certain(ends, is_sharp))
+    return answer(model, ask, basis, lambda: Bounds(*ends, is_sharp), of=of, clips=True)
 
 
 def _part(count: float, rest: float, otherwise: float) -> float:
     """The share of a count; where both are 0, that of the tables in which another count is not."""
     return count / (count + rest) if count + rest > 0 else otherwise
-
-
-class TableBounds(NamedTuple):
-    """Between which numbers each cell of a cross table lies for certain, as two frames of its shape.
-
-    sharp: whether each bound is proven to be attained by some table with the published marginals.
-    """
-
-    lower: "pd.DataFrame"
-    upper: "pd.DataFrame"
-    sharp: bool
-
-
-def crosstab_bounds(
-    model: MarginalModel, rows: Attributes, columns: Attributes, where: Where, normalize: str | None
-) -> TableBounds:
-    """Bounds of all combinations of the rows that a condition means: counts, or shares of rows, of columns or of all."""
-    import pandas as pd
-
-    down, across = two_margins(model, rows, columns)
-    meant = Rows.of(model, where)
-    bounds = meant.by({**down, **across})
-    index, labels = axis(model, down), axis(model, across)
-    shape = (len(index), len(labels))
-    cells = lower, upper = bounds.lower.reshape(shape), bounds.upper.reshape(shape)
-    if normalize is None:
-        return TableBounds(pd.DataFrame(lower, index, labels), pd.DataFrame(upper, index, labels), bounds.sharp)
-    ends, is_known = _share_bounds(meant, down, across, normalize, cells)
-    is_sharp = (bounds.sharp and is_known) or bool(np.array_equal(*ends, equal_nan=True))
-    return TableBounds(pd.DataFrame(ends[0], index, labels), pd.DataFrame(ends[1], index, labels), is_sharp)
-
-
-def _share_bounds(
-    meant: Rows,
-    down: Mapping[str, int],
-    across: Mapping[str, int],
-    normalize: str,
-    cells: tuple[CountArray, CountArray],
-) -> tuple[tuple[FloatArray, FloatArray], bool]:
-    summed = summed_over(normalize)
-    lower, upper = cells
-    if summed is None:
-        total = meant.bounds()
-        whole = np.array(total.lower), np.array(total.upper)
-    else:
-        bounds = meant.by(down if summed else across)
-        whole = np.expand_dims(bounds.lower.ravel(), summed), np.expand_dims(bounds.upper.ravel(), summed)
-    others = [end.sum(axis=summed, keepdims=True) - end for end in (lower, upper)]
-    upper = np.minimum(upper, np.maximum(whole[1] - others[0], 0))
-    lower = np.maximum(lower, whole[0] - others[1])
-    rest = np.maximum(others[0], whole[0] - upper), np.minimum(others[1], whole[1] - lower)
-    return shares((lower, upper), rest), bool(np.array_equal(*whole))

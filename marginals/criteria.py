@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
+from checks.criterion_laws import check_criterion as check_criterion
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
-from checks.diversity.criterion import Diversity
+from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.derived import LeavingOut, OfPeople
+from checks.diversity.implications import implies as implies
+from checks.diversity.registry import register_diversity as register_diversity
+from checks.diversity.registry import unregister_diversity as unregister_diversity
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,

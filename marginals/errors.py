@@ -1,7 +1,20 @@
 """What the front door refuses; each message is one sentence for the person at it, without any value from the data."""
 
+from checks.errors import CriterionError as CriterionError
+from checks.errors import DisclosureRuleError as DisclosureRuleError
+from checks.errors import SensitivityError as SensitivityError
 from marginals.messages import printable
-from models.errors import MarginalsError
+from models.errors import ContradictionError as ContradictionError
+from models.errors import DomainMismatchError as DomainMismatchError
+from models.errors import ExtensionError as ExtensionError
+from models.errors import HierarchyError as HierarchyError
+from models.errors import MarginalsError as MarginalsError
+from models.errors import NotDecomposableError as NotDecomposableError
+from models.errors import NotFittedError as NotFittedError
+from models.errors import NothingAllowedError as NothingAllowedError
+from models.errors import SelectionError as SelectionError
+from models.errors import TimeOverError as TimeOverError
+from models.errors import TooManyCellsError as TooManyCellsError
 
 
 class InputError(MarginalsError, ValueError):
@@ -24,7 +37,7 @@ class AssumptionWarning(UserWarning):
     >>> import warnings
     >>> from marginals.example import release
     >>> with warnings.catch_warnings(record=True, action="always") as caught:
-    ...     table = release.crosstab("age", "sex")
+    ...     table = release.table("age", "sex")
     >>> print(str(caught[0].message).partition(",")[0])
     no published table shows what is asked of age and sex together
     """

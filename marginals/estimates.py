@@ -1,31 +1,29 @@
-"""Estimates from a model as pandas objects: what the published marginals say of a margin, and how surely."""
+"""Questions to a model: which rows a condition means, what an answer about them rests on, cells, and synthetic rows."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isclose
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
-from warnings import warn
 
 import numpy as np
 
-from marginals.arguments import elements_of, kind_of, require_whole_number
+from marginals.arguments import elements_of, require_whole_number
 from marginals.conditions import Meaning, Where
-from marginals.errors import AssumptionWarning, InputError
+from marginals.errors import InputError
 from marginals.published_values import known_attribute, meanings, unjudged_error, values_meant
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray
+from marginals.tables.intervals import numbers_at
+from models.arrays import BoolArray, CodeArray
 from models.deadline import Deadline
 from models.errors import TimeOverError
 from models.graphs import junction_tree
-from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction, Kind, bases_of_pairs, basis_of
+from models.graphs.basis import NO_LEVEL, NOT_ASKED, Basis, Distinction, bases_of_pairs, basis_of
 from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves
 from models.inference.frechet_bounds import Box, MarginBounds
-from models.inference.marginal_model import MarginalModel, mutual_information
+from models.inference.marginal_model import MarginalModel
 from models.inference.possible_tables import possible_table
 from models.programs.cell_bounds import CountBounds
-from models.programs.nested_counts import UNBOUNDED, Range
-from models.tables.hierarchy import Margin
+from models.tables.contingency_table import Cells
+from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,92 +33,6 @@ _NAMED = 5
 """Groups of attributes that a warning names."""
 
 Frame = TypeVar("Frame", bound="pd.DataFrame | pd.Series[Any]")
-Answer = TypeVar("Answer", bound="pd.DataFrame | pd.Series[Any] | Quantity | Estimate")
-
-
-class Certain(NamedTuple):
-    """What is certain of a number: its bounds, whether both are attained or approached, and labels without an end."""
-
-    bounds: Range
-    sharp: bool
-    open_labels: tuple[str, ...] = ()
-
-
-_UNBOUNDED = Certain(UNBOUNDED, sharp=False)
-
-
-class Quantity(float):
-    """A number with its kind of answer, and its certain bounds: whatever the data are, lower <= number <= upper.
-
-    Bounds are worked out when they are first asked for, because they take longer than the number; those of an expected
-    count and of mutual information are infinite, because nothing is certain.
-
-    >>> from marginals.example import release
-    >>> release.mean("age", where="diagnosis=Gout"), release.mean("age", where="diagnosis=Gout").kind
-    (43.39 (38.89 to 47.89; supported), 'supported')
-    """
-
-    _estimated: Basis
-    _source: "Certain | Callable[[], Certain]"
-
-    def __new__(cls, value: float, basis: Basis, certain: "Certain | Callable[[], Certain]" = _UNBOUNDED) -> "Quantity":
-        """The number, what it rests on unless it is certain, and its bounds, or what works them out."""
-        quantity = super().__new__(cls, value)
-        quantity._estimated, quantity._source = basis, certain
-        return quantity
-
-    def __reduce__(self) -> tuple[type["Quantity"], tuple[float, Basis, Certain]]:
-        return Quantity, (float(self), self._estimated, self._certain)
-
-    @property
-    def _certain(self) -> Certain:
-        if not isinstance(self._source, Certain):
-            self._source = self._source()
-        return self._source
-
-    @property
-    def basis(self) -> Basis:
-        """What it rests on: published counts alone if its bounds leave one number."""
-        return CERTAIN if self.exact else self._estimated
-
-    @property
-    def kind(self) -> Kind:
-        """How far published tables back it."""
-        return self.basis.kind
-
-    @property
-    def lower(self) -> float:
-        """The certain lower bound."""
-        return self._within(self._certain.bounds.lower, min)
-
-    @property
-    def upper(self) -> float:
-        """The certain upper bound."""
-        return self._within(self._certain.bounds.upper, max)
-
-    def _within(self, end: float, outer: Callable[[float, float], float]) -> float:
-        passed = outer(end, float(self))
-        return passed if isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
-
-    @property
-    def sharp(self) -> bool:
-        """Whether both bounds are proven to be attained, or approached, in tables with the published marginals."""
-        return self._certain.sharp
-
-    @property
-    def open_labels(self) -> tuple[str, ...]:
-        """Published values whose numbers have no end, because of which a bound is infinite or wide."""
-        return self._certain.open_labels
-
-    @property
-    def exact(self) -> bool:
-        """Whether the published marginals leave one number only."""
-        return self._certain.bounds.is_known
-
-    def __repr__(self) -> str:
-        if self._source is _UNBOUNDED:
-            return repr(float(self))
-        return f"{float(self):.4g} ({self.lower:.4g} to {self.upper:.4g}; {self.kind.value})"
 
 
 def distinctions(
@@ -154,13 +66,6 @@ def basis_in(model: MarginalModel, asked: Mapping[str, Distinction]) -> Basis:
 def pairs_in(model: MarginalModel, levels: Mapping[str, int]) -> Iterator[tuple[tuple[str, str], Basis]]:
     """For each two attributes that levels are given of what a cross table of them rests on."""
     return bases_of_pairs(model.collection.margins, distinctions(model, levels))
-
-
-def weakest(bases: Sequence[Basis]) -> Basis:
-    """What an answer rests on that is made of several: on all that one of them takes for granted, else on the weakest."""
-    if assumed := tuple(dict.fromkeys(group for basis in bases for group in basis.assumed)):
-        return Basis(Kind.ASSUMED, (), assumed)
-    return next((basis for basis in bases if basis.kind is Kind.SUPPORTED), bases[0])
 
 
 def marked(frame: Frame, basis: Basis) -> Frame:
@@ -202,18 +107,6 @@ def listed(names: Sequence[str], between: str = ", ") -> str:
     return between.join(names[:_NAMED]) + (f"{between}{rest} more" if rest > 0 else "")
 
 
-def told(answer: Answer) -> Answer:
-    """The same answer; of one that rests on an assumption, the line is warned that asked the method which calls this."""
-    import pandas as pd
-
-    if isinstance(answer, Quantity) and not answer._estimated.assumed:
-        return answer
-    assumed = answer.attrs["assumed"] if isinstance(answer, pd.DataFrame | pd.Series) else answer.basis.assumed
-    if assumed:
-        warn(f"{assumption(assumed)}: that is no finding about the data", AssumptionWarning, stacklevel=3)
-    return answer
-
-
 Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
 """One attribute or several at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
 
@@ -224,48 +117,6 @@ class Unjudged(NamedTuple):
     attribute: str
     values: tuple[str, ...]
     rows: int
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number of rows: its expectation in the maxent distribution, and lower <= number <= upper for certain.
-
-    expected: None if the time was over, or if rows may have a value of `unjudged`, of which the condition cannot be judged.
-    sharp: whether tables with the published marginals are proven to attain both bounds. cut: published values that a range
-    cuts through, such as `age 30-39`. basis: what the expectation rests on.
-    """
-
-    expected: float | None
-    lower: int
-    upper: int
-    sharp: bool
-    basis: Basis
-    unjudged: tuple[Unjudged, ...] = field(default=(), repr=False)
-    cut: tuple[str, ...] = field(default=(), repr=False)
-
-    @property
-    def kind(self) -> Kind:
-        """How far published tables back the expectation; the bounds hold whatever it is."""
-        return self.basis.kind
-
-    @property
-    def exact(self) -> bool:
-        """Whether the published marginals leave one number only."""
-        return self.lower == self.upper
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Cells of a margin: codes by attribute, and counts that are whole numbers where the margin is published."""
-
-    margin: Margin
-    codes: Mapping[str, CodeArray]
-    counts: CountArray | FloatArray
-
-    @property
-    def are_counted(self) -> bool:
-        """Whether the margin is published, by itself or as sums of a finer one."""
-        return self.counts.dtype.kind != "f"
 
 
 def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
@@ -379,35 +230,19 @@ class Rows:
         return basis_in(self.model, self.distinctions(levels))
 
 
-def cells_of(model: MarginalModel, margin: Mapping[str, int]) -> Cells:
-    """The cells that can be occupied, counted where the margin is published and expected where not."""
+def cells_of(model: MarginalModel, margin: Mapping[str, int], rows: "Rows") -> Cells:
+    """The cells of a margin that some rows can be in: counted where a table shows them, otherwise expected."""
     domain, cube = model.domain, model.collection.cube
     published = domain.margin(mask := domain.mask(margin))
-    if cube.holds(mask):
-        table = cube.table(mask)
-        return Cells(published, dict(zip(table.attributes, table.codes)), table.counts)
-    if domain.size(published) > CELL_LIMIT and model.collection.is_decomposable:
-        sparse = model.expected_cells(published, CELL_LIMIT)
-        return Cells(published, dict(zip(sparse.attributes, sparse.codes)), sparse.counts)
-    order = [a for a in domain.attributes if a in published]
-    dense = model.expected({a: published[a] for a in order})
-    places = np.nonzero(dense)
-    return Cells(published, dict(zip(order, places)), dense[places])
-
-
-def labelled(model: MarginalModel, cells: Cells, order: Iterable[str], values: Mapping[str, Any]) -> "pd.DataFrame":
-    """Values of cells by their labels, in the order of the hierarchies; an index level for each attribute in `order`."""
-    import pandas as pd
-
-    named = [a for a in order if a in cells.codes]
-    if not named:
-        return pd.DataFrame(values)
-    ranks = np.lexsort([cells.codes[a] for a in reversed(named)])
-    labels = [model.domain.hierarchy(a).labels[cells.margin[a]] for a in named]
-    columns = [np.array(known, dtype=object)[cells.codes[a][ranks]] for a, known in zip(named, labels)]
-    index = pd.MultiIndex.from_arrays(columns, names=named)
-    ordered = {name: np.asarray(value)[ranks] for name, value in values.items()}
-    return pd.DataFrame(ordered, index=index if len(named) > 1 else pd.Index(columns[0], name=named[0]))
+    if not rows.meanings:
+        if cube.holds(mask):
+            return cube.table(mask)
+        if domain.size(published) > CELL_LIMIT and model.collection.is_decomposable:
+            return model.expected_cells(published, CELL_LIMIT)
+    order = {a: published[a] for a in domain.attributes if a in published}
+    dense = model.expected_within(order, rows.estimated) if rows.meanings else model.expected(order)
+    places = np.nonzero(dense) if order else ()
+    return Cells.of(domain, order, dict(zip(order, places)), np.atleast_1d(dense[places]))
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -417,190 +252,25 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def marginal(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Series[Any]":
-    """Counts of the cells of a margin, or expected counts."""
-    cells = cells_of(model, margin)
-    name = free_name("count" if cells.are_counted else "expected_count", margin)
-    basis = CERTAIN if cells.are_counted else basis_by(model, margin)
-    return marked(labelled(model, cells, margin, {name: cells.counts})[name], basis)
-
-
-def weighted_cells(model: MarginalModel, attributes: Attributes | None) -> "pd.DataFrame":
-    """Cells as columns of labels, with their counts as `weight`; of all published attributes where none are named."""
-    if attributes is None:
-        attributes = [a for a, level in model.finest_levels.items() if level < model.domain.hierarchy(a).height]
-    margin = as_margin(model, attributes)
-    cells = cells_of(model, margin)
-    name = free_name("weight", margin)
-    frame = labelled(model, cells, margin, {name: cells.counts}).reset_index(drop=not cells.codes)
-    return marked(frame, CERTAIN if cells.are_counted else basis_by(model, margin))
-
-
-def counts(model: MarginalModel, attributes: Attributes) -> "pd.DataFrame":
-    """The cells of a margin with the columns expected, lower, upper, exact; `attrs["sharp"]` as in Estimate.
-
-    Where all are exact, their kind is published, whatever table they follow from.
-    """
-    cells = cells_of(model, margin := as_margin(model, attributes))
-    expected = lower = upper = cells.counts
-    sharp = True
-    if not cells.are_counted:
-        bounds = model.frechet_bounds.of_margin({a: cells.margin[a] for a in cells.codes})
-        places = tuple(cells.codes.values())
-        lower, upper, sharp = bounds.lower[places], bounds.upper[places], bounds.sharp
-        expected = (
-            lower if np.array_equal(lower, upper) else np.where(lower == upper, lower, expected).astype(np.float64)
-        )
-    exact = np.asarray(lower == upper)
-    frame = labelled(model, cells, margin, {"expected": expected, "lower": lower, "upper": upper, "exact": exact})
-    frame.attrs["sharp"] = sharp
-    return marked(frame, CERTAIN if exact.all() else basis_by(model, margin))
-
-
-def count(model: MarginalModel, where: Where, seconds: float) -> Estimate:
-    """The number of rows that a condition means. seconds: budget of programs where bounds are not proven to be sharp."""
-    rows = Rows.of(model, where)
-    bounds = rows.bounds(seconds)
-    is_known = bounds.lower == bounds.upper
-    expected = float(bounds.lower) if is_known else None
-    if not is_known and not rows.unjudged:
-        with suppress(TimeOverError):
-            expected = model.expected_in(rows.estimated)
-    basis = CERTAIN if is_known else rows.basis({})
-    return Estimate(expected, bounds.lower, bounds.upper, bounds.sharp, basis, rows.unjudged, rows.cut)
-
-
-def expected_count(model: MarginalModel, where: Where) -> Quantity:
-    """The expected number of rows that a condition means."""
-    box = model.box(values_meant(model.domain, model.finest_levels, where))
-    return Quantity(model.expected_in(box), basis_by(model, {}, where))
-
-
 def basis_by(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
     """What an answer by the values of a margin rests on, among the rows that a condition means."""
     return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
 
 
-def crosstab(
-    model: MarginalModel,
-    rows: Attributes,
-    columns: Attributes,
-    where: Where,
-    normalize: str | None = None,
-    *,
-    margins: bool = False,
-) -> "pd.DataFrame":
-    """Expected counts of all combinations, empty ones included, of the rows that a condition means; or shares of them.
-
-    margins: with their sums as a last row and column, called `All`.
-    """
+def categories(domain: Domain, attribute: str, level: int, codes: CodeArray) -> "pd.Categorical[str]":
+    """Return labels of a level as categories, which are ordered if they are numbers."""
     import pandas as pd
 
-    down, across = two_margins(model, rows, columns)
-    levels = {**down, **across}
-    dense = model.expected_within(levels, model.box(values_meant(model.domain, model.finest_levels, where)))
-    axes = [axis(model, margin) for margin in (down, across)]
-    counts = dense.reshape([len(labels) for labels in axes])
-    counts = np.vstack([np.hstack([counts, counts.sum(axis=1)[:, None]]), [*counts.sum(axis=0), counts.sum()]])
-    if normalize is not None:
-        whole = {0: counts[-1:], 1: counts[:, -1:], None: counts[-1:, -1:]}[summed_over(normalize)]
-        shares: FloatArray = np.full(counts.shape, np.nan)
-        counts = np.divide(counts, whole, out=shares, where=np.broadcast_to(whole > 0, counts.shape))
-    if margins:
-        axes = [labels.append(_all_of(labels)).set_names(labels.names) for labels in axes]
-    else:
-        counts = counts[:-1, :-1]
-    frame = pd.DataFrame(counts, index=axes[0], columns=axes[1])
-    basis = basis_by(model, levels, where)
-    if covered := covered_by(model, levels, basis):
-        frame.attrs["covered_by"] = covered
-    return marked(frame, basis)
+    hierarchy = domain.hierarchy(attribute)
+    labels = pd.Index(hierarchy.labels[level])
+    return pd.Categorical.from_codes(codes, labels, ordered=numbers_at(hierarchy, level) is not None)
 
 
-def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) -> dict[str, dict[str, str]]:
-    """By attribute the values of a level that one published group covers with others, each with that group.
-
-    The group is that of the finest table of all attributes together: the model says the same of all values in it.
-
-    >>> from marginals.example import release
-    >>> levels = {"age": 0, "diagnosis": 0}
-    >>> covered_by(release.model, levels, release.supports(levels))["age"]["22"]
-    '20-29'
-    """
-    covered = {}
-    for attribute, level in levels.items():
-        level_shown = min((margin[attribute] for margin in basis.margins if attribute in margin), default=level)
-        if basis.kind is Kind.SUPPORTED and level_shown > level:
-            hierarchy = model.domain.hierarchy(attribute)
-            parents = hierarchy.lift(level, level_shown)
-            several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
-            covered[attribute] = {
-                label: hierarchy.labels[level_shown][parent]
-                for label, parent in zip(hierarchy.labels[level], parents.tolist())
-                if several[parent]
-            }
-    return covered
-
-
-def _all_of(labels: "pd.Index[Any]") -> "pd.Index[Any]":
+def rows_frame(domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
+    """Return rows of labels as categories in the order of the hierarchies."""
     import pandas as pd
 
-    if labels.nlevels == 1:
-        return pd.Index(["All"], name=labels.name)
-    return pd.MultiIndex.from_tuples([("All", *[""] * (labels.nlevels - 1))], names=labels.names)
-
-
-NORMALIZED = {"rows": 1, "index": 1, "columns": 0, "all": None}
-"""Of what the cells of a cross table are shares, with the axis that is summed over."""
-
-
-def summed_over(normalize: object) -> int | None:
-    """The axis that shares sum to 1 along; None for both. Raises InputError for what is none of `NORMALIZED`."""
-    if not isinstance(normalize, str) or normalize not in NORMALIZED:
-        raise InputError(f'normalize is "rows", "columns" or "all", not {kind_of(normalize)}')
-    return NORMALIZED[normalize]
-
-
-def two_margins(model: MarginalModel, rows: Attributes, columns: Attributes) -> tuple[dict[str, int], dict[str, int]]:
-    """The attributes of the rows and of the columns of a cross table. Raises InputError where it has none."""
-    down, across = as_margin(model, rows), as_margin(model, columns)
-    if not down or not across:
-        instead = 'name them: crosstab("age", "sex")'
-        raise InputError(f"a cross table has attributes in its rows and in its columns; {instead}")
-    if shared := [a for a in down if a in across]:
-        raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
-    return down, across
-
-
-def axis(model: MarginalModel, margin: Mapping[str, int]) -> "pd.Index[Any]":
-    """The labels of all cells of a margin, an index level for each attribute."""
-    import pandas as pd
-
-    labels = [model.domain.hierarchy(a).labels[level] for a, level in margin.items()]
-    if len(labels) == 1:
-        return pd.Index(labels[0], name=next(iter(margin)))
-    return pd.MultiIndex.from_product(labels, names=list(margin))
-
-
-def association(model: MarginalModel, first: Attributes, second: Attributes, given: Attributes) -> Quantity:
-    """Mutual information in nats of two groups of attributes, given a third."""
-    groups = [as_margin(model, group) for group in (first, second, given)]
-    margin = {a: level for group in groups for a, level in group.items()}
-    if len(margin) < sum(map(len, groups)):
-        raise InputError("an attribute is named twice")
-    shared = mutual_information(model.expected(margin).reshape([model.domain.size(group) for group in groups]))
-    return Quantity(shared, basis_by(model, margin))
-
-
-def rows_frame(model: MarginalModel, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
-    """Rows of labels, as categories in the order of the hierarchies."""
-    import pandas as pd
-
-    columns = {
-        a: pd.Categorical.from_codes(codes[a], categories=pd.Index(model.domain.hierarchy(a).labels[levels[a]]))
-        for a in model.domain.attributes
-        if a in codes
-    }
+    columns = {a: categories(domain, a, levels[a], codes[a]) for a in domain.attributes if a in codes}
     return pd.DataFrame(columns, copy=False)
 
 
@@ -646,4 +316,4 @@ def _rows(
     if base_values:
         levels = dict.fromkeys(model.domain.attributes, 0)
         codes = drawn_leaves(model.domain, model.finest_levels, codes, rows, rng)
-    return marked(rows_frame(model, levels, codes), basis_by(model, levels))
+    return marked(rows_frame(model.domain, levels, codes), basis_by(model, levels))

@@ -29,12 +29,13 @@ import numpy as np
 import pandas as pd
 
 from marginals.arguments import path_of
+from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import output_file
+from marginals.cross_tables import numbers
 from marginals.errors import InputError
-from marginals.estimates import free_name
+from marginals.estimates import categories, free_name
 from marginals.files import replace_file
 from marginals.messages import installing, printable
-from marginals.release.release import Release
 from marginals.tables.intervals import interval
 from marginals.tables.values import number_in
 from models.arrays import FloatArray
@@ -151,37 +152,40 @@ def _print_csv(frame: pd.DataFrame) -> None:
     click.echo(lines, nl=False)
 
 
-def published_frames(release: Release) -> dict[str, pd.DataFrame]:
+def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     """Every published table as a frame: a row for each cell with rows, labels as categories in their order, then `count`.
+
+    Beside labels that are numbers, or ranges of them, stands their middle, as `age_number`.
 
     Its name is that of its file in a bundle.
 
     >>> from marginals.example import release
-    >>> frames = published_frames(release)
+    >>> frames = published_frames(release.published)
     >>> list(frames), frames["diagnosis.0-sex.0"].head(2).values.tolist()
     (['age.1-diagnosis.0', 'diagnosis.0-sex.0'], [['Female', 'Asthma', 9], ['Female', 'Flu', 12]])
     """
     frames = {}
-    for table in release.everything.tables:
-        columns: dict[str, Any] = {}
-        for attribute, codes in zip(table.attributes, table.codes):
-            labels = release.domain.hierarchy(attribute).labels[table.margin[attribute]]
-            columns[attribute] = pd.Categorical.from_codes(codes, categories=pd.Index(labels))
+    for table in published.everything.tables:
+        codes = dict(zip(table.attributes, table.codes))
+        columns: dict[str, Any] = {
+            a: categories(published.domain, a, table.margin[a], column) for a, column in codes.items()
+        }
+        columns |= numbers(published.domain, table.margin, codes)
         name = "-".join(f"{attribute}.{level}" for attribute, level in table.margin.items())
-        frames[name] = pd.DataFrame(columns | {free_name("count", release.domain.attributes): table.counts})
+        frames[name] = pd.DataFrame(columns | {free_name("count", published.domain.attributes): table.counts})
     return dict(sorted(frames.items()))
 
 
-def to_polars(release: Release) -> "dict[str, polars.DataFrame]":
+def to_polars(published: BundleContent) -> "dict[str, polars.DataFrame]":
     """Every published table as a frame of polars, by its name in the bundle."""
     try:
         import polars
     except ImportError:
         raise InputError(f"polars is not installed: {installing('polars')}") from None
-    return {name: polars.from_pandas(frame) for name, frame in published_frames(release).items()}
+    return {name: polars.from_pandas(frame) for name, frame in published_frames(published).items()}
 
 
-def to_duckdb(release: Release, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
+def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
     """A DuckDB database with a table for each published one, and one of the levels of each attribute.
 
     `levels of NAME` has a row for each base value of a hierarchy, columns level0, level1, ..., so that tables of different
@@ -194,9 +198,9 @@ def to_duckdb(release: Release, database: str | Path = ":memory:") -> "duckdb.Du
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
     connection = duckdb.connect(str(database))
-    frames = published_frames(release) | {
+    frames = published_frames(published) | {
         f"levels of {name}": pd.DataFrame(hierarchy.rows()).add_prefix("level")
-        for name, hierarchy in release.domain.items()
+        for name, hierarchy in published.domain.items()
     }
     for name, frame in frames.items():
         texts = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="number"), str))
@@ -227,7 +231,7 @@ def uai_text(network: LabelledFactors) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_uai(release: Release, path: str | Path) -> dict[str, tuple[str, ...]]:
+def write_uai(release: Modelled, path: str | Path) -> dict[str, tuple[str, ...]]:
     """Write the maxent distribution of a release; return the variables in the order of their numbers, with their labels.
 
     Raises InputError if it cannot be written, or if nothing is published that could be.
@@ -237,36 +241,6 @@ def write_uai(release: Release, path: str | Path) -> dict[str, tuple[str, ...]]:
         raise InputError("every attribute of the release is suppressed, so there is no network to write")
     replace_file(path_of(path), uai_text(network).encode())
     return dict(network.labels)
-
-
-__all__ = [
-    "Factor",
-    "LabelledFactors",
-    "factors",
-    "published_frames",
-    "rows_writer",
-    "to_duckdb",
-    "to_pgmpy",
-    "to_polars",
-    "uai_text",
-    "write_uai",
-]
-
-
-_TAKEN_OUT = {
-    "write_arx_hierarchies": "the folder hierarchies of a bundle has them, for ARX with the separator ,",
-    "write_interaction_graph": "networkx.write_graphml(networkx.relabel_nodes(release.interaction_graph(), str), path)",
-    "write_junction_tree": "release.junction_tree() is a graph of networkx, which writes it in many formats",
-    "write_rows": "rows_writer(path)(release.sample(rows, seed))",
-}
-"""What does the work of a function that is no more."""
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
 
 
 def to_pgmpy(release: Modelled) -> Any:
@@ -286,3 +260,22 @@ def to_pgmpy(release: Modelled) -> Any:
         model.add_edges_from((a, b) for i, a in enumerate(factor.variables) for b in factor.variables[i + 1 :])
         model.add_factors(DiscreteFactor(list(factor.variables), factor.values.shape, factor.values, state_names=names))
     return model
+
+
+FORMATS: Mapping[str, Callable[..., Any]] = {
+    "pandas": published_frames,
+    "polars": to_polars,
+    "duckdb": to_duckdb,
+    "pgmpy": to_pgmpy,
+    "uai": write_uai,
+}
+"""What a release is given to other programs as."""
+
+
+def converted(published: BundleContent, form: str, path: str | Path | None) -> Any:
+    """Return what is published in the form of another program. Raises InputError for a form that has no file."""
+    if (path is not None) != (form == "uai") and form != "duckdb":
+        raise InputError(
+            f"{form!r} {'is written to a file: give path=' if path is None else 'is not written to a file'}"
+        )
+    return FORMATS[form](published, *(() if path is None else (path_of(path),)))

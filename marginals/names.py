@@ -217,7 +217,7 @@ def assumed_independences(collection: Collection) -> tuple[str, ...]:
     the distribution is a product of functions of the cliques, or a limit of such, but need not be all that are.
 
     >>> from marginals.example import release
-    >>> assumed_independences(release.collection)
+    >>> assumed_independences(release.published.collection)
     ('Given diagnosis, age in 10-year bands is independent of sex.',)
     """
     return independences_in_words(

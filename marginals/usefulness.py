@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from marginals.arguments import require, require_release, require_whole_number
-from marginals.bundle.content import Published
+from marginals.arguments import published_of, require, require_whole_number
+from marginals.bundle.content import BundleContent, Published, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.estimates import drawn
@@ -50,7 +50,11 @@ class PredictionAccuracy:
 
 
 def query_error(
-    anonymized: Published | LocalRecoding, table: Table, conditions: int = 2, queries: int = 1000, seed: int = 0
+    anonymized: Published | Released | LocalRecoding,
+    table: Table,
+    conditions: int = 2,
+    queries: int = 1000,
+    seed: int = 0,
 ) -> float:
     """Mean relative error of random counts with so many conditions each (TZ11 section 5.3.3). Not for publication.
 
@@ -63,14 +67,14 @@ def query_error(
     >>> round(query_error(release, table, conditions=1), 3), round(query_error(release, table, conditions=2), 3)
     (0.11, 0.241)
     """
-    _require_both(anonymized, table, seed)
+    published = _required(anonymized, table, seed)
     require_whole_number(conditions, "conditions", 1, len(table.domain.attributes))
     require_whole_number(queries, "queries", 1, 10**6)
     rng = np.random.default_rng(seed)
-    if isinstance(anonymized, LocalRecoding):
+    if isinstance(published, LocalRecoding):
         asked = random_count_queries(table.base_counts, conditions, queries, rng)
-        return average_relative_error(table.base_counts, anonymized.cells, asked)
-    over, named = over_table(anonymized, table)
+        return average_relative_error(table.base_counts, published.cells, asked)
+    over, named = over_table(published, table)
     asked = random_count_queries(named.base_counts, conditions, queries, rng)
     true = answers(GeneralizedCells.of(named.base_counts), asked)
     estimated = _estimated(over.model, named.domain, asked)
@@ -78,7 +82,7 @@ def query_error(
 
 
 def prediction_accuracy(
-    anonymized: Published | LocalRecoding, table: Table, target: str, seed: int = 0
+    anonymized: Published | Released | LocalRecoding, table: Table, target: str, seed: int = 0
 ) -> PredictionAccuracy:
     """How well a decision tree predicts one attribute that has learnt from what was published. Not for publication.
 
@@ -91,13 +95,13 @@ def prediction_accuracy(
     >>> prediction_accuracy(release, table, "sex").commonest
     0.5208333333333334
     """
-    _require_both(anonymized, table, seed)
+    published = _required(anonymized, table, seed)
     if target not in table.domain.attributes:
         raise InputError(f"{target!r} is no attribute of the table; these are {', '.join(table.domain.attributes)}")
-    if isinstance(anonymized, LocalRecoding):
-        cells, rows = anonymized.cells, table.base_counts
+    if isinstance(published, LocalRecoding):
+        cells, rows = published.cells, table.base_counts
     else:
-        over, named = over_table(anonymized, table)
+        over, named = over_table(published, table)
         rows = named.base_counts
         sampled = drawn(over.model, rows.total, np.random.default_rng(seed), base_values=True)
         cells = GeneralizedCells.of(_coded(rows, sampled))
@@ -109,11 +113,10 @@ def prediction_accuracy(
     return PredictionAccuracy(target, learnt, from_rows, commonest)
 
 
-def _require_both(anonymized: object, table: object, seed: object) -> None:
-    if not isinstance(anonymized, LocalRecoding):
-        require_release(anonymized, "anonymized")
+def _required(anonymized: Any, table: object, seed: object) -> BundleContent | LocalRecoding:
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     require_whole_number(seed, "seed", 0)
+    return anonymized if isinstance(anonymized, LocalRecoding) else published_of(anonymized, "anonymized")
 
 
 def _estimated(model: MarginalModel, domain: Domain, queries: IndexArray) -> FloatArray:

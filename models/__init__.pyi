@@ -35,12 +35,12 @@ from models.graphs.junction_tree import JunctionTree as JunctionTree
 from models.graphs.junction_tree import Support as Support
 from models.inference.frechet_bounds import FrechetBounds as FrechetBounds
 from models.inference.iterative_fitting import iterative_fit as iterative_fit
-from models.inference.log_linear import u_terms as u_terms
 from models.inference.marginal_model import MarginalModel as MarginalModel
 from models.inference.marginal_model import mutual_information as mutual_information
 from models.inference.maximum_entropy import MaximumEntropy as MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables as PlausibleTables
 from models.inference.possible_tables import possible_table as possible_table
+from models.inference.u_terms import u_terms as u_terms
 from models.intervals.linked_tables import Classification as Classification
 from models.intervals.linked_tables import IntervalTable as IntervalTable
 from models.intervals.linked_tables import LinkedTables as LinkedTables

@@ -136,8 +136,8 @@ class Diversity:
     A new criterion is a frozen dataclass with this base. Merging must keep it: the sum of two passing classes must
     pass, because searches and checks rely on that. It has `slack`, `reached` and `decide`; a criterion that names
     values, or compares a class with the whole table, has `among` instead. Its text comes from `name` and `grammar`, or
-    from `__str__`, `parameters` and `parsed`. `marginals.register_diversity` makes it known. Every other method has a
-    default that is right for any criterion.
+    from `__str__`, `parameters` and `parsed`. `marginals.criteria.register_diversity` makes it known. Every other method
+    has a default that is right for any criterion.
 
     Labels name values of any level, the finest first. A general value may be disclosed if all values under it may be.
 

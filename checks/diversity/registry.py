@@ -84,7 +84,7 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
 
     >>> import marginals
     >>> from fractions import Fraction
-    >>> @marginals.register_diversity
+    >>> @marginals.criteria.register_diversity
     ... class NoMajority(Simple):
     ...     '''No sensitive value has more than half of the rows.'''
     ...
@@ -97,7 +97,7 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
     ...     def parsed(cls, text: str) -> "NoMajority | None":
     ...         return None if text else cls(Fraction(2))
     >>> policy = marginals.Policy(k_link=4, diversity="no-majority")
-    >>> marginals.unregister_diversity("no-majority")
+    >>> marginals.criteria.unregister_diversity("no-majority")
     """
     require_kind(criterion)
     name = criterion.name
@@ -112,14 +112,16 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
 def require_kind(criterion: object) -> None:
     """Raise CriterionError unless an object is a class of criteria."""
     if not (isinstance(criterion, type) and issubclass(criterion, Diversity)):
-        raise CriterionError("a criterion is a class with the base marginals.Diversity and a name, such as Entropy")
+        raise CriterionError(
+            "a criterion is a class with the base marginals.criteria.Diversity and a name, such as Entropy"
+        )
 
 
 def unregister_diversity(name: str) -> None:
     """Remove a registered criterion. Raises CriterionError if it is not registered.
 
     >>> import marginals
-    >>> marginals.unregister_diversity("entropy")
+    >>> marginals.criteria.unregister_diversity("entropy")
     Traceback (most recent call last):
         ...
     checks.errors.CriterionError: no diversity 'entropy' was registered
@@ -199,7 +201,7 @@ class Uninstalled(Diversity):
         name = self.text.partition(":")[0].strip()
         return (
             f"the criterion {name!r} is not installed here: install the package that declares it (entry points "
-            f"{CRITERIA}), or register its class with marginals.register_diversity"
+            f"{CRITERIA}), or register its class with marginals.criteria.register_diversity"
         )
 
 
@@ -221,7 +223,7 @@ def _refusal(text: str) -> CriterionError:
     if _NAME.fullmatch(name) and _kind(name) is None:
         sentence += (
             f"; if {name!r} is a criterion of somebody's own, register its class first, with "
-            "marginals.register_diversity, or install the package that declares it"
+            "marginals.criteria.register_diversity, or install the package that declares it"
         )
     return CriterionError(sentence).helped_by(form={})
 
@@ -232,7 +234,7 @@ def _kind(name: str) -> type[Diversity] | None:
         return kind
     result = installed(CRITERIA, name)
     if result is not None and not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
-        raise refusal(CRITERIA, name, f"a class with the base marginals.Diversity and the name {name!r}")
+        raise refusal(CRITERIA, name, f"a class with the base marginals.criteria.Diversity and the name {name!r}")
     return result
 
 

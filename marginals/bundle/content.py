@@ -372,3 +372,11 @@ class Published(Protocol):
     @property
     def least_count(self) -> int:
         """The largest count of rows that is claimed of anything; 1 where none is."""
+
+
+class Released(Protocol):
+    """What has published marginals: a release."""
+
+    @property
+    def published(self) -> BundleContent:
+        """The content of its bundle."""

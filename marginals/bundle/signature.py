@@ -85,9 +85,9 @@ def secret_key_at(path: str | Path) -> SecretKey:
     _program()
     try:
         path = resolved(Path(path))
+        key = _decoded(_second_line(path))
     except OSError as error:
         raise InputError(printable(f"{path} cannot be read: {system_reason(error)}")) from None
-    key = _decoded(_second_line(path))
     if len(key) != 158 or key[:2] != b"Ed":
         raise InputError(printable(f"{path} is no secret key of minisign; minisign -G makes one"))
     return SecretKey(path, key[2:4] != b"\0\0")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import marginals
+import marginals.recoding
 from marginals.commands.options import (
     CONFIG,
     ENDING,
@@ -215,7 +216,7 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
         "errors": steward.comparison,
         "suggestions": steward.suggestions,
         "dropped": {"rows": steward.dropped, "by_column": steward.dropped_in},
-        "margins": release.margins,
+        "margins": release.published.everything.margins,
         "unpublished": steward.unpublished,
         "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
         "checks": verification.checks,
@@ -350,7 +351,7 @@ def _write_report(verification: "Verification", folder: Path, path: Path, deadli
         release = marginals.Release(published) if published else marginals.open_release(folder, deadline)
     except BundleError:  # the verification has said why
         return False
-    release.write_report(path)
+    release.report(path)
     return True
 
 
@@ -381,7 +382,7 @@ def _verified_table(
         claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
         for claim in claims
     ]
-    return Verification(marginals.verify_recoded(files[0], attributes, claims))
+    return Verification(marginals.recoding.verify_recoded(files[0], attributes, claims))
 
 
 @click.command()
@@ -403,19 +404,19 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.estimates import count
-    from marginals.say.answers import codebook_lines, estimate_lines
+    from marginals.answers import count
+    from marginals.say.answers import answer_lines, codebook_lines
 
     release = marginals.open_release(folder, deadline)
-    estimate = count(release.model, conditions, seconds=inf)
+    answer = count(release.model, conditions, seconds=inf)
     if as_json:
-        told = {name: getattr(estimate, name) for name in ("expected", "lower", "upper", "sharp", "exact")}
-        more = {"unjudged": estimate.unjudged, "cut": estimate.cut, "where": release.published.where}
-        print_json(told | {name: each for name, each in more.items() if each} | plain(estimate.basis))
+        more = {"unjudged": answer.unjudged, "cut": answer.cut, "where": release.published.where}
+        more = {name: each for name, each in more.items() if each}
+        print_json(plain(answer) | more | plain(answer.basis) | {"kind": answer.kind})
     else:
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")
-        print_lines(estimate_lines(estimate, release.domain, release.published.rows_per_person))
+        print_lines(answer_lines(answer, release.domain, release.published.rows_per_person))
         print_lines(codebook_lines(release.published.codebook, conditions))
 
 
@@ -472,10 +473,11 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     import pandas as pd
 
     from marginals.estimates import drawn, exact_rows, pairs_in
+    from marginals.interchange import rows_writer
     from marginals.names import number_of
     from marginals.say.answers import pair_rows, synthetic_lines
 
-    write = marginals.interchange.rows_writer(target.path)
+    write = rows_writer(target.path)
     file = target.opened()
     has_pairs = file is not None and not file.is_device
     beside = Target(file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force)
@@ -484,7 +486,7 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     if isinstance(rows, int):
         frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
     else:
-        frame = exact_rows(release.model, release.everything, seed, within(_SECONDS), base_values=base_values)
+        frame = exact_rows(release.model, release.published.everything, seed, within(_SECONDS), base_values=base_values)
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
     listed = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))

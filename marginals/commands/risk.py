@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import marginals
+import marginals.risk
 from marginals.commands.options import (
     CONFIG,
     FILE,
@@ -112,7 +113,7 @@ def risk(
     rows_file, page_file = (each.opened(configured.reads, PRIVATE) for each in targets)
     if rows_file is not None and page_file is not None and resolved(rows_file.path) == resolved(page_file.path):
         raise InputError("--out and --report must name files of their own")
-    assessment = replace(marginals.disclosure_risk(configured, parse_levels(levels)), minimax=chosen["minimax"])
+    assessment = replace(marginals.risk.disclosure_risk(configured, parse_levels(levels)), minimax=chosen["minimax"])
     edge = best = mean = None
     on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not as_json) as progress:

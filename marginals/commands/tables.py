@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 import marginals
+import marginals.recoding
 from checks.errors import CriterionError
 from marginals.commands.options import (
     CONFIG,
@@ -66,7 +67,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
 
     configured = marginals.read_config(config)
     table = configured.read_table()
-    assessed = marginals.assess(table, configured.policy, parse_levels(levels), configured.read_population())
+    assessed = marginals.recoding.assess(table, configured.policy, parse_levels(levels), configured.read_population())
     if as_json:
         print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:
@@ -215,7 +216,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
             f"the method {method} keeps one diversity of all sensitive attributes, at level 0; demand one alone, or use the "
             "method lattice"
         ) from None
-    recode = marginals.sweep if method == "sweep" else marginals.hilbert
+    recode = marginals.recoding.sweep if method == "sweep" else marginals.recoding.hilbert
     recoded = recode(table, diversity, k=requirements.class_size or 1)
     kl_divergence = recoded.kl_divergence(table)
     lines = [

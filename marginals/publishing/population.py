@@ -45,7 +45,7 @@ class Population:
     >>> import marginals
     >>> from marginals.example import table
     >>> everybody = Population(table, k_map=4, delta_presence=(0.0, 0.5))  # all of them are in the table
-    >>> assessed = marginals.assess(table, marginals.Policy(), {"age": 2}, everybody)
+    >>> assessed = marginals.recoding.assess(table, marginals.Policy(), {"age": 2}, everybody)
     >>> [(check.criterion, check.holds) for check in assessed.checks]
     [('k-map', True), ('delta-presence', False)]
     """

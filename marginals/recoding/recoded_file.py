@@ -166,7 +166,7 @@ def verify_recoded(
     >>> claims = marginals.Policy(k_link=4, diversity="functional:0.5,2").requirements(("diagnosis",)).claims
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "swept.csv")
-    ...     marginals.sweep(table, "functional:0.5,2", k=4).frame().to_csv(file, index=False)
+    ...     marginals.recoding.sweep(table, "functional:0.5,2", k=4).frame().to_csv(file, index=False)
     ...     findings = verify_recoded(file, {**attributes, "diagnosis": diagnosis}, claims)
     >>> [(finding.criterion, finding.holds) for finding in findings]
     [('k-anonymity', True), ('l-diversity', True)]

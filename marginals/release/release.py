@@ -1,61 +1,129 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 
 from checks.claims import Claim
-from marginals import averages, comparisons, estimates, plausible
-from marginals.arguments import kind_of, path_of, require, require_whole_number
+from marginals import answers, averages, comparisons, cross_tables, drawn_tables, estimates
+from marginals.answers import LEAST_TABLES, USUAL_TABLES, Answer
+from marginals.arguments import (
+    ATTRIBUTES,
+    CONDITION,
+    FLAG,
+    FUNCTION,
+    NAME,
+    PATH,
+    Taken,
+    instance,
+    number,
+    one_of,
+    path_of,
+    takes,
+    whole,
+)
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
-from marginals.comparisons import TableBounds
 from marginals.conditions import Where
+from marginals.cross_tables import NORMALIZED
 from marginals.deadline import Seconds, within
-from marginals.errors import InputError
-from marginals.estimates import MOST_ROWS, Attributes, Estimate, Quantity, free_name, told
+from marginals.drawn_tables import FAMILIES, Statistic
+from marginals.errors import AssumptionWarning, InputError
+from marginals.estimates import MOST_ROWS, Attributes, assumption
+from marginals.interchange import FORMATS, converted, published_frames
 from marginals.named_rules import NamedRule, rules_of
-from marginals.names import assumed_independences
-from models.arrays import smallest_code_dtype
+from marginals.published_values import known_attribute
+from marginals.tables.intervals import numbers_at
+from models.deadline import Deadline
 from models.graphs.basis import Basis
-from models.graphs.junction_tree import Collection
-from models.inference.log_linear import u_terms
 from models.inference.marginal_model import MarginalModel
-from models.inference.two_by_two import RISK_DIFFERENCE, RISK_RATIO
-from models.tables.hierarchy import Domain, InducedAttribute, Margin
+from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
-    import networkx as nx
     import pandas as pd
 
+    from marginals.attacks import Attacks
     from marginals.bundle.writing import Entering
+    from marginals.tables.table import Table
 
 
 _TAKEN_OUT = {
-    "conditional": 'crosstab(given, attributes, normalize="rows")',
-    "sample_base_values": "sample(rows, seed, base_values=True)",
+    "cells": "table(attributes).reset_index()",
+    "collection": "published.collection",
+    "conditional": 'table(given, attributes, normalize="rows")',
+    "counts": "table(attributes, bounds=True)",
+    "crosstab": 'table(rows, columns).value.unstack("column")',
+    "crosstab_bounds": "table(rows, columns, bounds=True)",
+    "everything": "published.everything",
+    "exact_rows": "rows(exact=True)",
+    "expected_count": "count(where).value",
+    "further": "published.further",
+    "independences": "model.independences()",
+    "information": "model.information",
+    "interaction_graph": "model.interaction_graph()",
+    "junction_tree": "model.junction_tree()",
+    "least_count": "published.least_count",
+    "marginal": "table(levels)",
+    "margins": "published.everything.margins",
+    "means": "mean(attribute, by=attributes)",
+    "mutual_information": "model.mutual_information(first, second)",
+    "odds_ratio": 'effect(outcome, group).loc["odds ratio"]',
+    "plausible_interval": "estimate(function), or the interval() of an answer",
+    "plausible_tables": "estimate(function)",
+    "quantile_bounds": "quantile(attribute, probabilities)",
+    "risk_difference": 'effect(outcome, group).loc["risk difference"]',
+    "risk_ratio": 'effect(outcome, group).loc["risk ratio"]',
+    "sample": "rows(n, seed=seed)",
+    "sample_base_values": "rows(n, seed=seed, base_values=True)",
+    "u_terms": "model.u_terms(prior_rows)",
+    "write_report": "report(path)",
 }
-"""What does the work of a method that is no more."""
+"""What does the work of a member that is no more."""
+
+_SECONDS = Taken(
+    "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
+)
+_SEED = Taken(
+    "a whole number from 0 on",
+    lambda value: isinstance(value, np.random.Generator) or whole(0).test(value),
+)
+_VALUES = instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}')
+_TABLES = whole(LEAST_TABLES, 10_000)
+_PROBABILITIES = Taken(
+    "a probability, or a list of them",
+    lambda value: all(map(number(0, 1).test, value if isinstance(value, list | tuple | np.ndarray) else [value])),
+)
+_LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
+
+
+def _list_of(kind: type | UnionType, words: str) -> Taken:
+    return Taken(
+        f"a list of {words}",
+        lambda value: isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value),
+    )
+
+
+_CLAIMS, _RULES = _list_of(str | Claim, "claims"), _list_of(str | NamedRule, "names of rules")
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
     """Marginals that are published together, ready to be analysed.
 
-    published: the content. source: the bundle that it was read from or written to. The examples of the methods ask
-    `marginals.example.release`, a release of 48 people.
+    published: the content of its bundle. The examples of the methods ask `marginals.example.release`, of 48 people.
 
-    Each answer says which kind it is, as `kind` and `basis`, or in `attrs` of what is pandas: "published" if it is made of
-    counts of one published table, "supported" if a published table shows the same attributes, but coarser than asked, and
-    "assumed" if none does. The last warns, with `AssumptionWarning`.
+    Each number is an `Answer`, or a row of a frame: value, lower and upper bound, and kind. The kind is "published" if it is
+    made of counts of one published table, "supported" if a published table shows the same attributes, but coarser than
+    asked, "assumed" if none does, and "none" without an estimate. Bounds hold whatever the kind.
 
     >>> import marginals
     >>> import pandas as pd
@@ -69,7 +137,7 @@ class Release:
     """
 
     published: BundleContent
-    source: WrittenBundle | None = None
+    _written: WrittenBundle | None = field(default=None, repr=False)
 
     if not TYPE_CHECKING:  # types know the methods that there are
 
@@ -81,7 +149,8 @@ class Release:
         stated = self.published.information
         information = "" if stated is None else f", information {stated:.4g} nats"
         where = f" where {self.published.where}" if self.published.where else ""
-        return f"Release({self.rows} rows{where}{information}; {'; '.join(map(str, self.margins))})"
+        tables = "; ".join(map(str, self.published.everything.margins))
+        return f"Release({self.model.total} rows{where}{information}; {tables})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: who published what, and the published tables with their cells and smallest counts."""
@@ -89,73 +158,72 @@ class Release:
         told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
         rows = "".join(
             f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
-            for table in self.everything.tables
+            for table in published.everything.tables
             for least in [min(table.counts.tolist(), default=0)]
         )
         return (
-            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.rows:,} rows"
+            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.model.total:,} rows"
             f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
         )
 
-    def marginal(self, margin: Mapping[str, int]) -> "pd.Series[Any]":
-        """Counts over any attributes at any levels, indexed by label, without cells of (expected) count 0.
-
-        The series is `count`, of whole numbers, if a published marginal shows it; otherwise `expected_count`.
+    @property
+    def attributes(self) -> "pd.DataFrame":
+        """The attributes: role, type, number of published values, range of numbers, open ends, and description.
 
         >>> from marginals.example import release
-        >>> release.marginal({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
-        age    sex
-        20-39  Female    16.309703
-               Male      13.690297
-        40-59  Female     6.690297
-               Male      11.309703
-        Name: expected_count, dtype: float64
-        >>> release.marginal({"sex": 0, "diagnosis": 0})["Male"].to_dict()
-        {'Asthma': 4, 'Flu': 5, 'Gout': 16}
+        >>> release.attributes[["role", "type", "values", "range"]]
+                               role      type  values     range
+        age        quasi-identifier    number       4  20 to 59
+        sex        quasi-identifier  category       2
+        diagnosis         sensitive  category       3
         """
-        require(margin, Mapping, "margin", 'a level for each attribute, such as {"age": 1}')
-        return told(estimates.marginal(self.model, margin))
+        import pandas as pd
 
-    def supports(self, attributes: Attributes) -> Basis:
-        """How far published tables back a cross table of some attributes; false if it is assumed.
+        rows = []
+        for a, hierarchy in self.domain.items():
+            finest, told = self.model.finest_levels[a], numbers_at(hierarchy, 0)
+            ends, is_open = "", np.zeros(hierarchy.size(0), dtype=np.bool_)
+            if told is not None:
+                known = np.concatenate([told.low, told.high])[np.isfinite([*told.low, *told.high])]
+                ends = f"{known.min():g} to {known.max():g}"
+                is_open = (np.isinf(told.low) ^ np.isinf(told.high)) & told.may_count
+            rows.append(
+                {
+                    "role": self.published.roles[a].value,
+                    "type": "category" if told is None else "number",
+                    "values": hierarchy.size(finest) if finest < hierarchy.height else 0,
+                    "range": ends,
+                    "open ends": ", ".join(np.array(hierarchy.labels[0], dtype=object)[is_open]),
+                    "description": self.published.codebook.description(a),
+                }
+            )
+        return pd.DataFrame(rows, index=pd.Index(self.domain.attributes))
 
-        attributes: names, at their finest published levels, or a level for each. `shown` are the finest margins that show
-        them together, and `assumed` the smallest groups of them that none shows, mostly pairs.
+    @takes('release.supports("age", "diagnosis")')
+    def supports(self, *attributes: Attributes) -> Basis:
+        """Return how far published tables back a cross table of some attributes; false if it is assumed.
+
+        attributes: names, at their finest published levels, or one mapping with a level for each. `margins` are the finest
+        margins that show them together, and `assumed` the smallest groups of them that none shows, mostly pairs.
 
         >>> from marginals.example import release
-        >>> release.supports(["age", "diagnosis"])
+        >>> release.supports("age", "diagnosis")
         Basis(published; age:1, diagnosis:0)
         >>> release.supports({"age": 0, "diagnosis": 0})
         Basis(supported; age:1, diagnosis:0)
-        >>> if not release.supports(["age", "sex", "diagnosis"]):
-        ...     print(release.supports(["age", "sex", "diagnosis"]).assumed)
+        >>> if not release.supports("age", "sex", "diagnosis"):
+        ...     print(release.supports("age", "sex", "diagnosis").assumed)
         (('age', 'sex'),)
         """
-        return estimates.basis_by(self.model, estimates.as_margin(self.model, attributes))
+        asked: Attributes = attributes[0] if len(attributes) == 1 else attributes  # type: ignore[assignment]
+        return estimates.basis_by(self.model, estimates.as_margin(self.model, asked))
 
-    def counts(self, attributes: Attributes) -> "pd.DataFrame":
-        """The possible cells of a margin: columns expected, lower, upper, exact.
+    @takes('release.count("age=20-29 and sex=Female", seconds=5)', where=CONDITION, seconds=number(0))
+    def count(self, where: Where = (), *, seconds: float = 0.0) -> Answer:
+        """Return the rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `"age in 20-39"`.
 
-        attributes: names, at their finest published levels, or a level for each. If `exact`, the published marginals leave
-        one number only. `attrs["sharp"]` says whether all bounds are proven to be attained.
-
-        >>> from marginals.example import release
-        >>> release.counts({"age": 2, "sex": 0})  # doctest: +NORMALIZE_WHITESPACE
-                       expected  lower  upper  exact
-        age   sex
-        20-39 Female  16.309703     13     22  False
-              Male    13.690297      8     17  False
-        40-59 Female   6.690297      1     10  False
-              Male    11.309703      8     17  False
-        """
-        return told(estimates.counts(self.model, attributes))
-
-    def count(self, where: Where, seconds: float = 0.0) -> Estimate:
-        """Rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `["age in 20-39", "sex=Female"]`.
-
-        The bounds hold for certain, and `sharp` says whether they are proven to be the best. If not, integer programming
-        may improve them for so many seconds, without the expected count then. Raises InputError for an unknown attribute
-        or label.
+        A list of conditions means the rows that meet all. seconds: of integer programs, if the bounds are not proven to be
+        the best. Raises InputError for an unknown attribute or label.
 
         >>> from marginals.example import release
         >>> release.count({"age": "20-29", "sex": "Female"}).lower
@@ -163,115 +231,38 @@ class Release:
         >>> release.count({"age": "22", "diagnosis": "Flu"}).kind
         'supported'
         >>> release.count(["age in 20-39", "diagnosis=Asthma|Flu"])
-        Estimate(expected=22.0, lower=22, upper=22, sharp=True, basis=Basis(published))
+        22 (22 to 22; published)
         """
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-            raise InputError(
-                f"seconds is a number of at least 0, not {kind_of(seconds)}; give several conditions as one, such as "
-                'count(["age in 20-39", "sex=Female"])'
-            )
-        return told(estimates.count(self.model, where, seconds))
+        return answers.count(self.model, where, seconds)
 
-    def expected_count(self, where: Where) -> Quantity:
-        """Expected number of rows that a condition means; labels may be of any level: `{"age": "30-34"}`.
+    @takes('release.share("diagnosis=Flu", where="sex=Female")', part=CONDITION, where=CONDITION)
+    def share(self, part: Where, *, where: Where = ()) -> Answer:
+        """Return the share of the rows of a condition, by default of all, that another one holds for.
 
-        >>> from marginals.example import release
-        >>> release.expected_count({"age": "20-39", "diagnosis": "Gout"})
-        8.0
-        """
-        return told(estimates.expected_count(self.model, where))
-
-    def crosstab(
-        self,
-        rows: Attributes = (),
-        columns: Attributes = (),
-        where: Where = (),
-        *,
-        normalize: str | None = None,
-        margins: bool = False,
-    ) -> "pd.DataFrame":
-        """Expected counts of all combinations, ready for `scipy.stats.contingency`; of some rows only, if told which.
-
-        normalize: "rows", "columns" or "all" for shares of these. margins: with sums as a last row and column, `All`.
-        `attrs["covered_by"]` names, by attribute, values that are alike since one published group covers several of them.
-
-        >>> from marginals.example import release
-        >>> release.crosstab("sex", "diagnosis", where="age>=40").round(1)  # doctest: +NORMALIZE_WHITESPACE
-        diagnosis  Asthma  Flu  Gout
-        sex
-        Female        3.5  2.1   1.1
-        Male          1.5  0.9   8.9
-        >>> release.crosstab("sex", "diagnosis", normalize="rows", margins=True).round(2)  # doctest: +NORMALIZE_WHITESPACE
-        diagnosis  Asthma   Flu  Gout  All
-        sex
-        Female       0.39  0.52  0.09  1.0
-        Male         0.16  0.20  0.64  1.0
-        All          0.27  0.35  0.38  1.0
-        """
-        return told(estimates.crosstab(self.model, rows, columns, where, normalize, margins=margins))
-
-    def crosstab_bounds(
-        self, rows: Attributes = (), columns: Attributes = (), where: Where = (), *, normalize: str | None = None
-    ) -> TableBounds:
-        """Certain bounds of the cells of a cross table, or of shares: two frames, `lower` and `upper`, and `sharp`.
-
-        A share is nan where its row, column or table is empty for certain.
-
-        >>> from marginals.example import release
-        >>> release.crosstab_bounds("sex", "diagnosis", where="age>=40").upper  # doctest: +NORMALIZE_WHITESPACE
-        diagnosis  Asthma  Flu  Gout
-        sex
-        Female          5    3     2
-        Male            4    3    10
-        """
-        return comparisons.crosstab_bounds(self.model, rows, columns, where, normalize)
-
-    def share(self, part: Where, where: Where = ()) -> Quantity:
-        """The share of the rows of a condition, by default of all, that another one holds for, too, with certain bounds.
-
-        Rows without a value of an attribute of `part` are left out, unless it means them.
+        Rows without a value of an attribute of `part` are left out, unless it means them; `of` says how many.
 
         >>> from marginals.example import release
         >>> release.share("diagnosis=Flu", where="sex=Female")
         0.5217 (0.5217 to 0.5217; published)
-        >>> release.share("diagnosis=Flu", where="age=20-39")
-        0.4667 (0.4667 to 0.4667; published)
+        >>> release.share("diagnosis=Flu", where="sex=Female").denominator
+        23.0
         """
-        return told(comparisons.share(self.model, part, where))
+        return comparisons.share(self.model, part, where)
 
-    def risk_ratio(self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None) -> Quantity:
-        """The share of a group that has an outcome over that of another group, by default of everybody else, with bounds.
-
-        Rows without a value of the outcome, or of a group that is compared with everybody else, are left out.
-
-        >>> from marginals.example import release
-        >>> release.risk_ratio("diagnosis=Gout", "sex=Male")
-        7.36 (7.36 to 7.36; published)
-        >>> release.risk_ratio("diagnosis=Gout", "age=50-59", against="age=20-29").lower
-        inf
-        """
-        return told(comparisons.compared_shares(self.model, outcome, group, against, where, RISK_RATIO))
-
-    def risk_difference(
-        self, outcome: Where, group: Where, where: Where = (), *, against: Where | None = None
-    ) -> Quantity:
-        """The share of a group that has an outcome less that of another group, as `risk_ratio` compares them.
-
-        >>> from marginals.example import release
-        >>> release.risk_difference("diagnosis=Gout", "sex=Male", where="age>=40").sharp
-        False
-        """
-        return told(comparisons.compared_shares(self.model, outcome, group, against, where, RISK_DIFFERENCE))
-
+    @takes(
+        'release.mean("age", where="sex=Female")',
+        attribute=NAME, where=CONDITION, by=ATTRIBUTES, values=_VALUES, limits=_LIMITS,
+    )  # fmt: skip
     def mean(
         self,
         attribute: str,
-        where: Where = (),
-        values: Mapping[str, float] | None = None,
         *,
+        where: Where = (),
+        by: Attributes = (),
+        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
-    ) -> Quantity:
-        """The mean over the rows that a condition means, with the bounds between which it certainly lies.
+    ) -> "Answer | pd.DataFrame":
+        """Return the mean over the rows that a condition means; a frame of the mean of each group of `by`.
 
         Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: bounds hold whatever
         they are; the estimate takes whole numbers as equally likely, or the middle. A label without an end, `95 and over`,
@@ -283,288 +274,215 @@ class Release:
         >>> from marginals.example import release
         >>> release.mean("age", where="diagnosis=Gout")
         43.39 (38.89 to 47.89; supported)
-        >>> round(release.mean("sex", values={"Female": 0, "Male": 1}), 3)
+        >>> release.mean("sex", values={"Female": 0, "Male": 1}).value.__round__(3)
         0.521
-        """
-        return told(averages.mean(self.model, attribute, where, Scale(values, limits)))
-
-    def means(
-        self,
-        attribute: str,
-        by: Attributes,
-        where: Where = (),
-        values: Mapping[str, float] | None = None,
-        *,
-        limits: Limits | None = None,
-    ) -> "pd.DataFrame":
-        """The mean of each group of rows with the same values of some attributes: columns mean, lower, upper, sharp.
-
-        values, limits: as for `mean`. nan where no row is possible.
-
-        >>> from marginals.example import release
-        >>> release.means("age", by="diagnosis").round(1)  # doctest: +NORMALIZE_WHITESPACE
-                   mean  lower  upper  sharp
+        >>> release.mean("age", by="diagnosis")[["value", "lower", "upper"]].round(1)  # doctest: +NORMALIZE_WHITESPACE
+                   value  lower  upper
         diagnosis
-        Asthma     33.7   29.2   38.2   True
-        Flu        33.3   28.8   37.8   True
-        Gout       43.4   38.9   47.9   True
+        Asthma      33.7   29.2   38.2
+        Flu         33.3   28.8   37.8
+        Gout        43.4   38.9   47.9
         """
-        return told(averages.means(self.model, attribute, by, where, Scale(values, limits)))
+        scale = Scale(values, limits)
+        if not by:
+            return averages.mean(self.model, attribute, where, scale)
+        return _warned(averages.means(self.model, attribute, by, where, scale))
 
+    @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(
         self,
         attribute: str,
+        *,
         where: Where = (),
         values: Mapping[str, float] | None = None,
-        *,
         limits: Limits | None = None,
-    ) -> Quantity:
-        """The sum over the rows that a condition means, with certain bounds; as `mean`, of which it has the parameters.
+    ) -> Answer:
+        """Return the sum over the rows that a condition means; as `mean`, of which it has the parameters.
 
         >>> from marginals.example import release
         >>> release.total("age", where="diagnosis=Gout")
         781 (700 to 862; supported)
         """
-        return told(averages.total(self.model, attribute, where, Scale(values, limits)))
+        return averages.total(self.model, attribute, where, Scale(values, limits))
 
+    @takes(
+        'release.quantile("age", 0.5, where="sex=Female")',
+        attribute=NAME, q=_PROBABILITIES, where=CONDITION, values=_VALUES, limits=_LIMITS,
+    )  # fmt: skip
     def quantile(
         self,
         attribute: str,
-        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
+        q: float | Sequence[float] = (0.25, 0.5, 0.75),
+        *,
         where: Where = (),
         values: Mapping[str, float] | None = None,
-        *,
         limits: Limits | None = None,
-    ) -> "pd.Series[float]":
-        """For each probability the least value that at least so many of the rows do not exceed; as `mean` otherwise.
+    ) -> "Answer | pd.DataFrame":
+        """Return the least value that a share `q` of the rows do not exceed; a frame for several. Otherwise as `mean`.
 
         >>> from marginals.example import release
-        >>> release.quantile("age", [0.1, 0.5, 0.9]).to_dict()
+        >>> release.quantile("age", 0.5)
+        36 (30 to 39; supported)
+        >>> release.quantile("age", [0.1, 0.5, 0.9])["value"].to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        return told(averages.quantiles(self.model, attribute, probabilities, where, Scale(values, limits)))
+        found = averages.quantile(self.model, attribute, q, where, Scale(values, limits))
+        return found if isinstance(found, Answer) else _warned(found)
 
-    def quantile_bounds(
-        self,
-        attribute: str,
-        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
-        where: Where = (),
-        values: Mapping[str, float] | None = None,
-        *,
-        limits: Limits | None = None,
+    @takes(
+        'release.effect("diagnosis=Gout", "sex=Male", against="sex=Female")',
+        outcome=CONDITION, group=CONDITION, against=CONDITION, where=CONDITION,
+    )  # fmt: skip
+    def effect(
+        self, outcome: Where, group: Where, *, against: Where | None = None, where: Where = ()
     ) -> "pd.DataFrame":
-        """Certain bounds of each quantile: columns lower, upper; `attrs["sharp"]` as in `Quantity`.
+        """Return how often a group has an outcome beside another group: odds ratio, risk ratio and risk difference.
+
+        against: the other group; by default everybody else. Rows without a value of the outcome, or of a group that is
+        compared with everybody else, are left out.
 
         >>> from marginals.example import release
-        >>> release.quantile_bounds("age", [0.1, 0.5, 0.9])  # doctest: +NORMALIZE_WHITESPACE
-                     lower  upper
-        probability
-        0.1           20.0   29.0
-        0.5           30.0   39.0
-        0.9           50.0   59.0
+        >>> release.effect("diagnosis=Gout", "sex=Male")[["value", "kind"]].round(3)
+                          value       kind
+        odds ratio       18.667  published
+        risk ratio        7.360  published
+        risk difference   0.553  published
         """
-        return averages.quantile_bounds(self.model, attribute, probabilities, where, Scale(values, limits))
+        return _warned(comparisons.effect(self.model, outcome, group, against, where))
 
-    def odds_ratio(self, first: Where, second: Where, where: Where = ()) -> Quantity:
-        """The odds ratio of two conditions, each on one attribute: `release.odds_ratio("sex=Male", "income=>50K")`.
+    @takes(
+        'release.table("sex", "diagnosis", normalize="rows", bounds=True)',
+        rows=ATTRIBUTES, columns=ATTRIBUTES, where=CONDITION, normalize=one_of(*NORMALIZED), bounds=FLAG,
+    )  # fmt: skip
+    def table(
+        self,
+        rows: Attributes,
+        columns: Attributes = (),
+        *,
+        where: Where = (),
+        normalize: str | None = None,
+        bounds: bool = False,
+    ) -> "pd.DataFrame":
+        """Return a row for each cell that can be occupied: value and kind, with `bounds` also lower and upper.
+
+        rows, columns: names, at their finest published levels, or a level for each. normalize: "rows", "columns" or "all"
+        for shares of these. `.value.unstack()` makes a cross table of it. Beside labels that are numbers, or ranges of them,
+        stands their middle, `age_number`. `alike` names the published group that a row shares with others, if it does.
 
         >>> from marginals.example import release
-        >>> release.odds_ratio("sex=Male", "diagnosis=Flu")
-        0.2292 (0.2292 to 0.2292; published)
+        >>> release.table("sex", "diagnosis", normalize="rows").value.unstack().round(2)  # doctest: +NORMALIZE_WHITESPACE
+        diagnosis  Asthma   Flu  Gout
+        sex
+        Female       0.39  0.52  0.09
+        Male         0.16  0.20  0.64
+        >>> release.table({"age": 2}, "sex", bounds=True).round(1)  # doctest: +NORMALIZE_WHITESPACE
+                      age_number  value  lower  upper     kind
+        age   sex
+        20-39 Female        29.5   16.3     13     22  assumed
+              Male          29.5   13.7      8     17  assumed
+        40-59 Female        49.5    6.7      1     10  assumed
+              Male          49.5   11.3      8     17  assumed
         """
-        return told(comparisons.odds_ratio(self.model, first, second, where))
+        return _warned(cross_tables.table(self.model, rows, columns, where, normalize, bounds=bounds))
 
-    def mutual_information(self, first: Attributes, second: Attributes, given: Attributes = ()) -> Quantity:
-        """Mutual information in nats under the maxent distribution, at the finest published or the given levels.
+    @takes(
+        'release.fit("diagnosis ~ age", "logit")',
+        formula=instance(str, "a formula of attributes"), family=one_of(*FAMILIES), level=number(0, 1, inside=True),
+        tables=_TABLES, seed=whole(0),
+    )  # fmt: skip
+    def fit(
+        self, formula: str, family: str = "ols", *, level: float = 0.95, tables: int = LEAST_TABLES, seed: int = 0
+    ) -> "pd.DataFrame":
+        """Return the coefficients of a regression: value, std_error, low, high, and kind. Needs statsmodels.
 
-        >>> from marginals.example import release
-        >>> round(release.mutual_information("sex", "diagnosis"), 3)
-        0.18
-        >>> round(release.mutual_information("age", "sex", given="diagnosis"), 3)
-        0.0
+        It is fitted to drawn tables with every published count, and pooled by Rubin's rules. family: "ols", "logit" or
+        "poisson". An attribute whose labels are numbers enters as a number; a logistic regression is of the last of the
+        two values of its outcome. Raises InputError if a pair of attributes that it needs is assumed.
         """
-        return told(estimates.association(self.model, first, second, given))
+        return drawn_tables.fit(self.model, formula, family, float(level), int(tables), int(seed))
 
-    def u_terms(self, prior_rows: float = 0.0) -> "pd.DataFrame":
-        """The u-terms of the log-linear model: columns `term`, a label for each attribute in it, and `u`.
+    @takes(
+        'release.estimate(lambda rows: rows["age_number"].std())',
+        function=FUNCTION, level=number(0, 1, inside=True), tables=_TABLES, seed=whole(0),
+    )  # fmt: skip
+    def estimate(
+        self, function: Statistic, *, level: float = 0.95, tables: int = USUAL_TABLES, seed: int = 0
+    ) -> "Answer | pd.DataFrame":
+        """Return any function of a table: a number as an Answer, with `interval()`, a Series or a frame as a frame.
 
-        The terms of a cell sum to the logarithm of its expected count; each term sums to 0 over the values of each of its
-        attributes. prior_rows: so many rows are counted in addition, spread evenly over all cells. Raises
-        NotDecomposableError without a junction tree, NotFittedError for an empty published cell without prior rows.
+        function: of a frame with a row for each person, a column for each published attribute, and `age_number` beside
+        labels that are numbers. It is asked of drawn tables with every published count, in which what no table shows is as
+        strong as what one shows. level: the share of cases in which the truth is meant to lie from `low` to `high`.
 
         >>> from marginals.example import release
-        >>> terms = release.u_terms(prior_rows=1)
-        >>> list(terms["term"].unique())
-        ['', 'age', 'sex', 'diagnosis', 'age, diagnosis', 'sex, diagnosis']
-        >>> terms[terms["term"] == "sex, diagnosis"].round(2).tail(3)
-                      term age   sex diagnosis     u
-        25  sex, diagnosis      Male    Asthma -0.46
-        26  sex, diagnosis      Male       Flu -0.49
-        27  sex, diagnosis      Male      Gout  0.94
+        >>> both = lambda rows: ((rows.age == "20-29") & (rows.sex == "Female")).sum()
+        >>> release.estimate(both).interval()
+        Interval(low=6.0, high=14.0)
+        >>> release.estimate(lambda rows: rows.groupby("sex", observed=True).size())[["value", "low", "high"]]
+                value   low  high
+        sex
+        Female   23.0  23.0  23.0
+        Male     25.0  25.0  25.0
         """
-        require(prior_rows, int | float | np.number, "prior_rows", "a number, such as 1.0")
-        return terms_of(self.model, float(prior_rows))
+        return drawn_tables.estimate(self.model, function, float(level), int(tables), int(seed))
 
-    def independences(self) -> tuple[str, ...]:
-        """What the maxent distribution takes as independent, a sentence for each separator of the junction tree.
+    @takes(
+        "release.rows(1000, seed=1)", n=whole(0, MOST_ROWS), seed=_SEED, exact=FLAG, base_values=FLAG, seconds=_SECONDS
+    )
+    def rows(
+        self,
+        n: int | None = None,
+        *,
+        seed: "int | np.random.Generator" = 0,
+        exact: bool = False,
+        base_values: bool = False,
+        seconds: Seconds = 100.0,
+    ) -> "pd.DataFrame":
+        """Return synthetic rows, for programs that need rows: as many as were counted unless `n` says otherwise.
 
-        The published tables say nothing to the contrary. Without a junction tree the list need not be complete.
-
-        >>> from marginals.example import release
-        >>> release.independences()
-        ('Given diagnosis, age in 10-year bands is independent of sex.',)
-        """
-        return assumed_independences(self.model.collection)
-
-    def cells(self, attributes: Attributes | None = None) -> "pd.DataFrame":
-        """Cells that are possible, as columns of labels, and their counts as `weight`, for weighted regressions.
-
-        Of all published attributes by default. Raises TooManyCellsError where these are too many to be laid out.
-
-        >>> from marginals.example import release
-        >>> release.cells({"age": 2, "sex": 0})
-             age     sex     weight
-        0  20-39  Female  16.309703
-        1  20-39    Male  13.690297
-        2  40-59  Female   6.690297
-        3  40-59    Male  11.309703
-        """
-        return told(estimates.weighted_cells(self.model, attributes))
-
-    def sample(self, rows: int, seed: "int | np.random.Generator" = 0, *, base_values: bool = False) -> "pd.DataFrame":
-        """Independent synthetic rows of the maxent distribution: the published attributes at their finest levels.
-
-        base_values: all attributes at base values, drawn evenly among those under the published value. Raises InputError
-        for fewer than no rows, DomainMismatchError where the release counts no rows at all.
+        They are independent draws of the maximum-entropy distribution. exact: rows in which every published count is exact;
+        many then look like real rows, which is coincidence. Pairs of columns that no table shows rest on nothing.
+        base_values: all attributes at base values, drawn evenly among those under the published value. Beside labels that
+        are numbers stands a number, `age_number`. Raises TimeOverError if no exact rows are found in time.
 
         >>> from marginals.example import release
-        >>> release.sample(2, seed=0)
+        >>> release.rows(2)[["age", "sex", "diagnosis"]]
              age     sex diagnosis
         0  40-49  Female    Asthma
         1  30-39  Female       Flu
+        >>> int((release.rows(exact=True).sex == "Female").sum())
+        23
         """
-        return told(estimates.drawn(self.model, rows, _generator(rows, seed), base_values=base_values))
-
-    def exact_rows(self, seed: int = 0, seconds: Seconds = 100.0, *, base_values: bool = False) -> "pd.DataFrame":
-        """Synthetic rows, as many as were counted, in which every published count is exact: for programs that need rows.
-
-        They are made from the published counts alone, so they tell no more than these. Many look like real rows, which is
-        coincidence. Pairs of columns that no table shows rest on nothing, as in `sample`. base_values: all attributes at
-        base values, drawn evenly among those under the published value. Raises TimeOverError if none are found in time.
-
-        >>> from marginals.example import release
-        >>> rows = release.exact_rows()
-        >>> len(rows), (rows.sex == "Female").sum() == release.count({"sex": "Female"}).expected
-        (48, np.True_)
-        """
-        require_whole_number(seed, "seed", 0)
-        return told(estimates.exact_rows(self.model, self.everything, seed, within(seconds), base_values=base_values))
+        published = self.published
+        if exact and n not in (None, self.model.total):
+            raise InputError(f"exact rows are as many as were counted, {self.model.total:,}; leave out n")
+        rng = np.random.default_rng(seed)
+        if exact:
+            if isinstance(seed, np.random.Generator):
+                raise InputError(
+                    "exact rows have a seed that is a whole number; write release.rows(exact=True, seed=1)"
+                )
+            found = estimates.exact_rows(
+                self.model, published.everything, int(seed), within(seconds), base_values=base_values
+            )
+        else:
+            found = estimates.drawn(self.model, self.model.total if n is None else int(n), rng, base_values=base_values)
+        levels = dict.fromkeys(self.domain.attributes, 0) if base_values else self.model.finest_levels
+        return _warned(drawn_tables.with_numbers(self.domain, levels, found, rng))
 
     @property
-    def path(self) -> Path | None:
-        """The folder that the release was read from or written to; None for one that is in no folder yet.
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """The published tables as frames, by the names of their files: a row for each cell with rows, then `count`.
 
         >>> from marginals.example import release
-        >>> print(release.path)
-        None
+        >>> release.tables["diagnosis.0-sex.0"].head(2).values.tolist()
+        [['Female', 'Asthma', 9], ['Female', 'Flu', 12]]
         """
-        return None if self.source is None else self.source.folder
+        return published_frames(self.published)
 
     @property
-    def least_count(self) -> int:
-        """The largest count of rows that is claimed of anything; 1 if none is.
-
-        >>> from marginals.example import release
-        >>> release.least_count
-        4
-        """
-        return self.published.least_count
-
-    @property
-    def collection(self) -> Collection:
-        """The published marginals; where the release has further tables, its core, which has a junction tree.
-
-        >>> from marginals.example import release
-        >>> release.collection.is_decomposable
-        True
-        """
-        return self.published.collection
-
-    @property
-    def everything(self) -> Collection:
-        """All published marginals, further tables too.
-
-        >>> from marginals.example import release
-        >>> release.everything
-        Collection(age:1, diagnosis:0; diagnosis:0, sex:0)
-        """
-        return self.published.everything
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their hierarchies.
-
-        >>> from marginals.example import release
-        >>> release.domain.attributes
-        ('age', 'sex', 'diagnosis')
-        """
-        return self.published.domain
-
-    @property
-    def rows(self) -> int:
-        """Number of rows that every marginal counts.
-
-        >>> from marginals.example import release
-        >>> release.rows
-        48
-        """
-        return self.collection.cube.total
-
-    @property
-    def margins(self) -> tuple[Margin, ...]:
-        """The published margins: for each its attributes with their levels.
-
-        >>> from marginals.example import release
-        >>> [str(margin) for margin in release.margins]
-        ['age:1, diagnosis:0', 'diagnosis:0, sex:0']
-        """
-        return self.everything.margins
-
-    @property
-    def further(self) -> tuple[Margin, ...]:
-        """The margins of further tables, of nonsensitive attributes, beside those that have a junction tree.
-
-        >>> from marginals.example import release
-        >>> release.further
-        ()
-        """
-        return tuple(map(self.domain.margin, self.published.further))
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """What is claimed of the release's privacy.
-
-        >>> from marginals.example import release
-        >>> [str(claim) for claim in release.claims]
-        ['KLink(k=4)', "MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)"]
-        """
-        return self.published.claims
-
-    @property
-    def information(self) -> float:
-        """The KL divergence in nats from the maxent distribution to independence of all attributes, without further tables.
-
-        Without a junction tree it is fitted; raises NotFittedError or TooManyCellsError if that is not possible.
-
-        >>> from marginals.example import release
-        >>> round(release.information, 3)
-        0.497
-        """
-        return self.model.information
-
-    @cached_property
     def model(self) -> MarginalModel:
-        """The maxent distribution as arrays; with further tables that of the core, fitted to them for each answer.
+        """The maximum-entropy distribution as arrays, its graphs, and what it takes as independent.
 
         >>> from marginals.example import release
         >>> release.model.finest_levels
@@ -572,62 +490,29 @@ class Release:
         """
         return self.published.model
 
-    def plausible_tables(self, count: int = 20, seed: int = 0) -> "Iterator[pd.DataFrame]":
-        """So many whole tables with every published count, one after the other: a row for each person.
+    @takes('release.plot("diagnosis", by="sex")', attribute=NAME, by=ATTRIBUTES, where=CONDITION)
+    def plot(self, attribute: str, *, by: Attributes = (), where: Where = ()) -> Any:
+        """Return matplotlib's axes: bars of an attribute's counts, or of its shares in each group, with certain bounds."""
+        from marginals.plots import plot
 
-        What no published table shows is drawn as strong as what one shows, so the release does not decide a number that
-        differs between them. No row is somebody's. Raises InputError with further tables, or without a junction tree.
+        return plot(self.model, known_attribute(self.domain, attribute), by, where)
 
-        >>> from marginals.example import release
-        >>> tables = release.plausible_tables(3, seed=1)
-        >>> [int(((table.age == "20-29") & (table.sex == "Female")).sum()) for table in tables]
-        [10, 8, 11]
-        """
-        self._require_no_further_tables()
-        return plausible.drawn_tables(self.model, count, seed)
+    @takes('release.to("polars")', form=one_of(*FORMATS), path=PATH)
+    def to(self, form: str, path: str | Path | None = None) -> Any:
+        """Return the release as another program takes it.
 
-    def plausible_interval(
-        self, statistic: plausible.Statistic | Where, level: float = 0.95, count: int = 50, seed: int = 0
-    ) -> plausible.PlausibleInterval:
-        """The interval of a statistic over tables with every published count; only bounds hold for certain.
-
-        statistic: a function of a frame with a row for each person, or a condition whose rows are counted. Assumptions and
-        errors as of `plausible_tables`.
+        form: "pandas" or "polars" for the tables by name, "duckdb" for a connection, with `path` to a new database, "pgmpy"
+        for the Markov network of the model, or "uai" for its file `path`, which returns the variables with their labels.
 
         >>> from marginals.example import release
-        >>> print(release.plausible_interval("age=20-29 and sex=Female"))
-        6 to 14 (about 12; 95%, by 50 tables in which what no table shows is as strong as what is shown)
+        >>> list(release.to("pandas"))
+        ['age.1-diagnosis.0', 'diagnosis.0-sex.0']
         """
-        self._require_no_further_tables()
-        return plausible.plausible_interval(self.model, statistic, level, count, seed)
+        return converted(self.published, form, path)
 
-    def _require_no_further_tables(self) -> None:
-        if self.further:
-            raise InputError(
-                f"plausible tables do not keep to further tables, and this release has {len(self.further)}; "
-                "bounds hold all the same: release.count(...)"
-            )
-
-    def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
-        """Which steps of generalization are published together, as a networkx graph.
-
-        >>> from marginals.example import release
-        >>> sorted(f"{step.attribute}:{step.level}" for step in release.interaction_graph())
-        ['age:1', 'age:2', 'diagnosis:0', 'sex:0']
-        """
-        return self.everything.interaction_graph.to_networkx()
-
-    def junction_tree(self) -> "nx.Graph[Margin]":
-        """How the margins hang together: nodes are margins, edges carry their `separator`. Further tables are not in it.
-
-        >>> from marginals.example import release
-        >>> [(str(a), str(b), str(s)) for a, b, s in release.junction_tree().edges(data="separator")]
-        [('age:1, diagnosis:0', 'diagnosis:0, sex:0', 'diagnosis:0')]
-        """
-        return self.collection.junction_tree.graph()
-
+    @takes('release.verify(["k-link=20"])', claims=_CLAIMS, rules=_RULES)
     def verify(
-        self, claims: Sequence[str | Claim] | None = None, rules: Sequence[str | NamedRule] = ()
+        self, claims: Sequence[str | Claim] | None = None, *, rules: Sequence[str | NamedRule] = ()
     ) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.
 
@@ -650,7 +535,33 @@ class Release:
 
         return demanded(self.published, claims or (), rules_of(rules))
 
-    def write(self, path: str | Path, sign: str | Path | None = None) -> "Release":
+    @takes("release.attack(truth=table, seconds=20)", seconds=_SECONDS)
+    def attack(self, *, truth: "Table | None" = None, seconds: Seconds = None) -> "Attacks":
+        """Measure what readers of the release can conclude, as `marginals.attack` does of a folder.
+
+        >>> from marginals.example import release, table
+        >>> release.attack(truth=table).certain["diagnosis"].determined
+        18
+        """
+        from marginals.attacks import attack_on  # slow to import, and few need it
+
+        return attack_on(self.published, truth, within(seconds))
+
+    def cite(self) -> str:
+        """Return how to cite the release: publisher, date, title, what it is, and the fingerprint of its files.
+
+        >>> from marginals.example import release
+        >>> release.cite()
+        'Anonymized marginals. 2 tables of counts of 48 rows.'
+        """
+        imprint, identity = self.published.imprint, self._written and self._written.identity
+        who = f"{imprint.publisher}{imprint.date and f' ({imprint.date})'}. " if imprint.publisher else ""
+        what = f"{len(self.published.everything.margins)} tables of counts of {self.model.total:,} rows"
+        more = [identity or "", imprint.licence]
+        return f"{who}{self.published.title}. {'. '.join(filter(None, [what, *more]))}."
+
+    @takes('release.write("release", sign="minisign.key")', path=PATH, sign=PATH)
+    def write(self, path: str | Path, *, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
         sign: file of a secret key of minisign, which then signs the bundle; a key with a password needs a terminal. Raises
@@ -665,14 +576,15 @@ class Release:
         """
         return write_release(self, path, sign)
 
-    def write_report(self, path: str | Path) -> None:
+    @takes('release.report("report.html")', path=PATH)
+    def report(self, path: str | Path) -> None:
         """Write the report, one HTML page, to a file. Raises InputError where it cannot be written, or lies in a bundle.
 
         >>> from marginals.example import release
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
-        ...     release.write_report(f"{folder}/report.html")
+        ...     release.report(f"{folder}/report.html")
         ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """
@@ -681,13 +593,42 @@ class Release:
         file = output_file(path_of(path))
         file.write(_report(self.published))
 
+    @property
+    def path(self) -> Path | None:
+        """The folder that the release was read from or written to; None for one that is in no folder yet.
 
-def _generator(rows: object, seed: "int | np.random.Generator") -> "np.random.Generator":
-    """Random numbers for so many rows. Raises InputError for what is no number of rows, or no seed."""
-    require_whole_number(rows, "rows", 0, MOST_ROWS)
-    if not isinstance(seed, np.random.Generator):
-        require_whole_number(seed, "seed", 0)
-    return np.random.default_rng(seed)
+        >>> from marginals.example import release
+        >>> print(release.path)
+        None
+        """
+        return None if self._written is None else self._written.folder
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes with their hierarchies.
+
+        >>> from marginals.example import release
+        >>> release.domain.attributes
+        ('age', 'sex', 'diagnosis')
+        """
+        return self.published.domain
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What is claimed of the release's privacy.
+
+        >>> from marginals.example import release
+        >>> [str(claim) for claim in release.claims]
+        ['KLink(k=4)', "MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)"]
+        """
+        return self.published.claims
+
+
+def _warned(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the same frame; of one that rests on an assumption, the line is warned that asked the release."""
+    if assumed := frame.attrs.get("assumed"):
+        warn(f"{assumption(assumed)}: that is no finding about the data", AssumptionWarning, stacklevel=4)
+    return frame
 
 
 def write_release(
@@ -696,9 +637,9 @@ def write_release(
     """Write a release as a bundle, as `Release.write` does. entering: notes in a ledger that it is out."""
     from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
 
-    key = None if sign is None else secret_key(sign)
+    key = None if sign is None else secret_key(path_of(sign))
     return replace(
-        release, source=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
+        release, _written=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
     )
 
 
@@ -718,34 +659,10 @@ def open_release(path: str | Path, seconds: Seconds = None) -> Release:
     >>> import marginals.example
     >>> with TemporaryDirectory() as folder:
     ...     _ = marginals.example.release.write(f"{folder}/release")
-    ...     open_release(f"{folder}/release").rows
+    ...     open_release(f"{folder}/release").count().lower
     48
     """
     folder = path_of(path)
     deadline = within(seconds)
     snapshot = Snapshot.of(folder)
     return Release(content_of(snapshot, deadline), WrittenBundle(folder, snapshot.descriptor.identity))
-
-
-def terms_of(model: MarginalModel, prior_rows: float = 0.0) -> "pd.DataFrame":
-    """One row a value of a term: its name, the labels of its attributes, "" for all others, and `u`. Raises as `u_terms`."""
-    import pandas as pd
-
-    terms = u_terms(model.closed_form, prior_rows)
-    begins = np.cumsum([0, *(values.size for values in terms.values())])
-    published = [a for a in model.domain.attributes if model.finest_levels[a] < model.domain.hierarchy(a).height]
-    level_labels = {a: model.domain.hierarchy(a).labels[model.finest_levels[a]] for a in published}
-    labels = {a: pd.Index([free_name("", level), *level], dtype=str) for a, level in level_labels.items()}
-    codes = {a: np.zeros(begins[-1], dtype=smallest_code_dtype(len(labels[a]))) for a in published}
-    for begin, (attributes, values) in zip(begins, terms.items()):
-        for attribute, column in zip(attributes, np.indices(values.shape).reshape(len(attributes), values.size)):
-            codes[attribute][begin : begin + values.size] = column + 1
-    names = [", ".join(attributes) for attributes in terms]
-    columns = {
-        free_name("term", published): pd.Categorical.from_codes(
-            np.repeat(np.arange(len(names)), np.diff(begins)), pd.Index(names, dtype=str)
-        ),
-        **{a: pd.Categorical.from_codes(codes[a], labels[a]) for a in published},
-        free_name("u", published): np.concatenate([values.ravel() for values in terms.values()]),
-    }
-    return pd.DataFrame(columns, copy=False)

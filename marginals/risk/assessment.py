@@ -45,7 +45,8 @@ from checks.risk.harm import (
     release_risk,
     weighted_mean,
 )
-from marginals.bundle.content import Published
+from marginals.arguments import published_of
+from marginals.bundle.content import Published, Released
 from marginals.bundle.together import recoded
 from marginals.errors import InputError
 from marginals.published_values import matched_levels
@@ -522,19 +523,20 @@ class RiskAssessment:
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)
 
-    def of_release(self, release: Published, name: str) -> BundleRisk:
+    def of_release(self, release: Published | Released, name: str) -> BundleRisk:
         """The risk of a release for the people of the dictionaries, expected over these. name: shown for the release.
 
         Raises InputError for attackers or a harm that have no meaning for a release, or if hierarchies differ.
         """
+        published: Published = published_of(release, "release")
         if self.harm.missed:
             raise InputError("risk.missed has no meaning for a release; leave it out")
-        if release.everything is not release.collection:
+        if published.everything is not published.collection:
             raise InputError(
                 f"{name} has further tables, and the risk of a release is that of tables with a junction tree; publish "
                 'without (further_tables = "none" under [search])'
             )
-        collection = _over_hierarchies_of(self.table.rows, release.collection)
+        collection = _over_hierarchies_of(self.table.rows, published.collection)
         space, dictionaries = RecordSpace(collection.domain), self.attackers.dictionaries
         try:
             risks = [

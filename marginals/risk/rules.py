@@ -98,7 +98,7 @@ def generalize(table: DisclosedTable, attribute: str, condition: Condition, leve
     >>> sorted(table.frame()["age"].unique())
     ['22', '27', '34', '38', '40-59', '45']
     """
-    require(table, DisclosedTable, "table", "what marginals.disclose(rows, rules) returns")
+    require(table, DisclosedTable, "table", "what marginals.risk.disclose(rows, rules) returns")
     level = table.rows.domain.hierarchy(attribute).height if level is None else level
     rows = selected(table, condition)
     return replace(table, disclosure=generalize_records(table.disclosure, attribute, rows, level))
@@ -116,7 +116,7 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     """
     require(rows, Rows, "rows", "what marginals.read_rows(source, attributes) returns")
     table = DisclosedTable(rows, Disclosure.of(Records.from_codes(RecordSpace(rows.domain), rows.codes)))
-    for rule in elements_of(rules, "rules", "a list of marginals.DisclosureRule"):
+    for rule in elements_of(rules, "rules", "a list of marginals.risk.DisclosureRule"):
         table = generalize(table, rule.attribute, rule.condition, rule.level)
     return table
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marginals.estimates import assumption, listed
 from marginals.messages import first_few
@@ -13,14 +13,13 @@ from models.graphs.basis import Basis, Kind
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
-    from marginals.estimates import Estimate
     from marginals.tables.attribute import Codebook
 
 _LISTED = 3
 """Tables that a line names at most."""
 
 
-def basis_line(basis: Basis, domain: Domain) -> str:
+def basis_line(basis: Basis, domain: Domain | None) -> str:
     """Return the kind of an answer, and what that means for it.
 
     >>> from marginals.example import release
@@ -38,8 +37,8 @@ given what its tables share; that is no finding about the data'
     )
 
 
-def _shown(basis: Basis, domain: Domain) -> str:
-    margins = [margin_in_words(margin, domain) for margin in basis.margins]
+def _shown(basis: Basis, domain: Domain | None) -> str:
+    margins = [margin_in_words(margin, domain) if domain else str(margin) for margin in basis.margins]
     rest = len(margins) - _LISTED
     return "; or ".join(margins[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
 
@@ -83,29 +82,38 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
-def estimate_lines(estimate: "Estimate", domain: Domain, rows_per_person: RowsPerPerson = None) -> Iterator[str]:
-    """Yield a number of rows, or of people, as the model estimates it, its bounds, and what it rests on."""
-    counted = "people" if rows_per_person == 1 else "rows"
-    if estimate.exact:
-        exactly = rows_in_words(estimate.lower, 1 if rows_per_person == 1 else None)
+def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPerson = None) -> Iterator[str]:
+    """Yield a number, its bounds, and what it rests on. answer: a `marginals.answers.Answer`, which imports this file.
+
+    domain: names the levels of tables.
+    """
+    counted = answer.unit and ("people" if rows_per_person == 1 else answer.unit)
+    if answer.exact:
+        exactly = f"{answer.lower:,.6g}"
+        if counted:
+            exactly = rows_in_words(int(answer.lower), 1 if rows_per_person == 1 else None)
         yield f"{exactly}, exactly: the published marginals leave no other number."
-        yield basis_line(estimate.basis, domain)
-        return
-    best = "no closer bounds are possible" if estimate.sharp else "closer bounds may be possible"
-    if estimate.unjudged:
-        yield "no estimate: it would leave out rows that the condition may hold for"
-    elif estimate.expected is None:
-        yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
     else:
-        yield f"about {estimate.expected:,.6g} {counted} expected (maximum entropy; not published as such)"
-    yield f"between {estimate.lower:,} and {estimate.upper:,} for certain; {best}"
-    for attribute, values, rows in estimate.unjudged:
+        best = "no closer bounds are possible" if answer.sharp else "closer bounds may be possible"
+        if answer.unjudged:
+            yield "no estimate: it would leave out rows that the condition may hold for"
+        elif answer.kind is Kind.NONE and counted:
+            yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
+        elif answer.kind is Kind.NONE:
+            yield "no estimate: rows that it would be of are not expected"
+        else:
+            yield f"about {answer.value:,.6g}{counted and f' {counted}'} expected (maximum entropy; not published as such)"
+        yield f"between {answer.lower:,.6g} and {answer.upper:,.6g} for certain; {best}"
+    if answer.of is not None and answer.of.missing >= 0.5:
+        every = answer.of.rows + answer.of.missing
+        yield f"of {answer.of.rows:,.6g} rows; {100 * answer.of.missing / every:.3g} percent of {every:,.6g} lack a value"
+    for attribute, values, rows in answer.unjudged:
         yield (
             f"not judged: up to {rows:,} {counted}, whose value of {attribute} cannot be read as a number "
             f"({first_few(list(map(repr, values)))}); they are in the upper bound only. Name these values with | to leave "
             "them out or count them in"
         )
-    if estimate.cut:
-        yield f"cut through by a range, and in the upper bound only: {first_few(estimate.cut)}"
-    if estimate.expected is not None:
-        yield basis_line(estimate.basis, domain)
+    if answer.cut:
+        yield f"cut through by a range, and in the upper bound only: {first_few(answer.cut)}"
+    if answer.kind is not Kind.NONE:
+        yield basis_line(answer.basis, domain)

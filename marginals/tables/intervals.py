@@ -511,6 +511,20 @@ class LabelNumbers:
         return np.where(np.isinf(middle) | ~self.may_count, np.nan, middle)
 
 
+@lru_cache(256)
+def numbers_at(hierarchy: Hierarchy, level: int) -> LabelNumbers | None:
+    """Return which numbers the labels of a level stand for; None if no base value is a number."""
+    if not any(base_numbers(hierarchy)):
+        return None
+    numbers, places = LabelNumbers.of("", hierarchy), hierarchy.lift(0, level)
+    low, high = np.full(hierarchy.size(level), np.inf), np.full(hierarchy.size(level), -np.inf)
+    np.minimum.at(low, places[numbers.may_count], numbers.low[numbers.may_count])
+    np.maximum.at(high, places[numbers.may_count], numbers.high[numbers.may_count])
+    flags = (numbers.may_count, numbers.may_miss, numbers.whole)
+    may_count, may_miss, whole = (np.bincount(places, flag, len(low)) > 0 for flag in flags)
+    return LabelNumbers(low, high, may_count, may_miss, whole)
+
+
 def _finite(attribute: str, label: str, number: object) -> float:
     if not isinstance(number, int | float | np.number) or not isfinite(number):
         raise InputError(f"values must give {label!r} of {attribute!r} a number, such as 1.0, not {kind_of(number)}")

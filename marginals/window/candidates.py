@@ -48,7 +48,7 @@ def preview(release: Release, answer: Mapping[str, Any]) -> dict[str, Any]:
     domain, sensitive = release.domain, release.published.sensitive
     reasons = answer.get("unpublished") or {}
     lacking = {name: reasons.get(name, "") for name in release.published.unpublished}
-    pairs = pairs_shown(release.everything).of_kind("assumed")
+    pairs = pairs_shown(release.published.everything).of_kind("assumed")
     apart = [" and ".join(pair.names) for pair in pairs if not {*pair.names} & {*lacking}]
     return {
         "identity": identity_of(release.published),
@@ -56,10 +56,10 @@ def preview(release: Release, answer: Mapping[str, Any]) -> dict[str, Any]:
             {
                 "in_words": margin_in_words(table.margin, domain),
                 "counted": len(table),
-                "smallest": int(table.counts.min(initial=release.rows)),
+                "smallest": int(table.counts.min(initial=release.model.total)),
                 "sensitive": [name for name in table.margin if name in sensitive],
             }
-            for table in release.everything.tables
+            for table in release.published.everything.tables
         ],
         "guarantees": [(claim_title(claim), claim_meaning(claim)) for claim in release.claims],
         "lacking": lacking,
@@ -112,12 +112,16 @@ class Candidate:
     def tables(self) -> tuple[str, ...]:
         """The published tables, with the names that levels have in the release itself; none where it cannot be read."""
         release = self._release
-        return () if release is None else tuple(margin_in_words(margin, release.domain) for margin in release.margins)
+        return (
+            ()
+            if release is None
+            else tuple(margin_in_words(margin, release.domain) for margin in release.published.everything.margins)
+        )
 
     @cached_property
     def pairs(self) -> PairsShown | None:
         """The kinds of all pairs of attributes; None if the release cannot be read."""
-        return None if self._release is None else pairs_shown(self._release.collection)
+        return None if self._release is None else pairs_shown(self._release.published.collection)
 
     @cached_property
     def preview(self) -> dict[str, Any] | None:

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 from werkzeug.wrappers import Request, Response
 
 from marginals.charts import lengths
+from marginals.cross_tables import table
 from marginals.errors import InputError
-from marginals.estimates import counts
 from marginals.names import level_names, shown_at
 from marginals.release.release import Release, open_release
 from marginals.say.answers import basis_line
@@ -95,7 +95,7 @@ def show(window: Window, request: Request) -> Response:
         views=[(view, _VIEWS[view]) for view in views],
         python=python(name, margin),
         query=_query(name, margin),
-        tables=[(_query(name, m), _words(release, m)) for m in release.margins],
+        tables=[(_query(name, m), _words(release, m)) for m in release.published.everything.margins],
     )
 
 
@@ -147,8 +147,9 @@ def _margin(request: Request, release: Release, finest: Mapping[str, int]) -> di
 
 
 def _first(release: Release) -> dict[str, int]:
-    two = next((margin for margin in release.margins if len(margin) == 2), None)
-    return dict(two or next(iter(release.margins), {}))
+    margins = release.published.everything.margins
+    two = next((margin for margin in margins if len(margin) == 2), None)
+    return dict(two or next(iter(margins), {}))
 
 
 def _words(release: Release, margin: Mapping[str, int]) -> str:
@@ -167,7 +168,7 @@ def answered(release: Release, margin: Mapping[str, int]) -> CrossTabAnswer:
         )
     try:
         basis = release.supports(dict(margin))
-        frame = counts(release.model, dict(margin))
+        frame = table(release.model, dict(margin), (), (), None, bounds=True)
     except MarginalsError as error:
         return CrossTabAnswer(margin, sentence=f"{error}.")
     return CrossTabAnswer(margin, frame, basis.kind.value, basis_line(basis, domain))
@@ -178,8 +179,9 @@ def cells(asked: CrossTabAnswer) -> list[tuple[tuple[str, ...], float, int, int,
     if asked.frame is None:
         return []
     listed = asked.frame.head(_SHOWN)
-    longest = lengths([float(asked.frame["expected"].max()) if len(listed) else 0.0, *listed["expected"].tolist()])[1:]
-    columns = (listed[column].tolist() for column in ("expected", "lower", "upper", "exact"))
+    longest = lengths([float(asked.frame["value"].max()) if len(listed) else 0.0, *listed["value"].tolist()])[1:]
+    exact = (listed["lower"] == listed["upper"]).tolist()
+    columns = (*(listed[column].tolist() for column in ("value", "lower", "upper")), exact)
     labels = (label if isinstance(label, tuple) else (label,) for label in listed.index)
     return list(zip(labels, *columns, longest))
 
@@ -192,7 +194,7 @@ def cross_table(asked: CrossTabAnswer) -> dict[str, Any] | None:
     if asked.frame is None or len(asked.margin) != 2:
         return None
     frame = asked.frame
-    result = dict(zip(frame.index, zip(frame["expected"].tolist(), frame["exact"].tolist())))
+    result = dict(zip(frame.index, zip(frame["value"].tolist(), (frame["lower"] == frame["upper"]).tolist())))
     rows, columns = (list(dict.fromkeys(labels)) for labels in zip(*result)) if result else ([], [])
     if len(columns) > len(rows):
         rows, columns = columns, rows
@@ -210,7 +212,8 @@ def cross_table(asked: CrossTabAnswer) -> dict[str, Any] | None:
 
 def python(name: str, margin: Mapping[str, int]) -> str:
     """The same question in Python."""
-    return f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})\nrelease.counts({dict(margin)!r})"
+    opening = f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})"
+    return f"{opening}\nrelease.table({dict(margin)!r}, bounds=True)"
 
 
 def download(window: Window, request: Request) -> Response:
@@ -221,9 +224,8 @@ def download(window: Window, request: Request) -> Response:
     if asked.frame is None:
         raise InputError(asked.sentence.rstrip("."))
     frame = asked.frame.reset_index()
-    frame["kind"] = asked.kind
     for attribute in asked.margin:
-        frame[attribute] = frame[attribute].map(harmless)
+        frame[attribute] = frame[attribute].astype(str).map(harmless)
     text = frame.rename(columns=harmless).to_csv(index=False, lineterminator="\n")
     headers = {"Content-Disposition": 'attachment; filename="table.csv"'}
     return Response(text.encode(), mimetype="text/csv", headers=headers)

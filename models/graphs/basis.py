@@ -43,6 +43,8 @@ class Kind(StrEnum):
     PUBLISHED = "published"
     SUPPORTED = "supported"
     ASSUMED = "assumed"
+    NONE = "none"
+    """Of an answer without an estimate: only its bounds hold."""
 
     def __repr__(self) -> str:
         return repr(self.value)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
 from operator import or_
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +26,10 @@ from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
 from models.programs.fitting import Sums, Target, fit, missed_rows
 from models.tables.contingency_table import Cells, ContingencyTable
-from models.tables.hierarchy import Domain, Mask
+from models.tables.hierarchy import Domain, Margin, Mask
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 CELLS = 1 << 25
 """Largest number of cells that is laid out to fit all attributes together."""
@@ -147,6 +151,11 @@ class ModelBesideCore(MarginalModel):
         return MarginalModel(self.core, self.deadline)
 
     @property
+    def has_closed_form(self) -> bool:
+        """Whether expected counts need no fit: those of the core and of further tables together do."""
+        return False
+
+    @property
     def tree(self) -> CalibratedTree:
         """Distribution of the core along its junction tree."""
         return self.of_core.tree
@@ -160,6 +169,10 @@ class ModelBesideCore(MarginalModel):
     def total_information(self) -> float:
         """Total information of the core, nats: a lower bound on that of all tables."""
         return self.of_core.total_information
+
+    def junction_tree(self) -> "nx.Graph[Margin]":
+        """Return that of the core."""
+        return self.of_core.junction_tree()
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Return expected counts over a margin, one axis per attribute in the order given; read-only.

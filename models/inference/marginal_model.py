@@ -1,24 +1,33 @@
 """The model of a collection: its maximum-entropy distribution, decomposable or not, and certain bounds."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import NotFittedError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree, collapsed
+from models.graphs.junction_tree import Collection, JunctionTree, collapsed, independences
 from models.inference.calibrated_tree import CalibratedTree, views
 from models.inference.frechet_bounds import Box, FrechetBounds
 from models.inference.maximum_entropy import MaximumEntropy
+from models.inference.plausible_tables import PlausibleTables
+from models.inference.u_terms import u_terms
 from models.tables.contingency_table import Cells
-from models.tables.hierarchy import Domain
+from models.tables.hierarchy import Domain, InducedAttribute, Margin, Mask, vertices_of
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MISFIT = 1e-6
 """Largest share of a published count by which a fitted distribution may miss it."""
+
+_KEPT = 1 << 28
+"""Values of drawn tables, at most, that are kept; further tables are drawn anew each time."""
 
 _LOOKED_UP = 1 << 14
 """Most cells of a margin that is laid out to answer for a box."""
@@ -93,10 +102,95 @@ class MarginalModel:
         masks = (self.domain.mask({attribute: level}) for attribute, level in self.finest_levels.items())
         return list(map(self.collection.cube.entropy, masks))
 
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether expected counts follow from the published ones without fitting."""
+        return self.collection.is_decomposable
+
+    @cached_property
+    def _drawing(self) -> "dict[int, tuple[Iterator[dict[str, CodeArray]], list[DrawnTable]]]":
+        return {}
+
+    def drawn_tables(self, count: int, seed: int = 0) -> "Iterator[DrawnTable]":
+        """Yield so many whole tables with every published count; they are drawn once for each seed.
+
+        Raises NotDecomposableError without a junction tree.
+        """
+        start = PlausibleTables(self.collection).drawn(np.random.default_rng(seed))
+        further, kept = self._drawing.setdefault(seed, (start, []))
+        yield from kept[:count]
+        for number in range(len(kept), count):
+            table = DrawnTable(self.collection, self.deadline, next(further), (seed, number))
+            if (len(kept) + 1) * self.total * len(table.codes) <= _KEPT:
+                kept.append(table)
+            yield table
+        if count > len(kept):
+            del self._drawing[seed]
+
     @cached_property
     def frechet_bounds(self) -> FrechetBounds:
         """Certain bounds that follow from the marginals."""
         return FrechetBounds(self.collection, self.deadline)
+
+    def junction_tree(self) -> "nx.Graph[Margin]":
+        """Return how the margins hang together: edges carry their `separator`. Raises NotDecomposableError.
+
+        >>> from marginals.example import release
+        >>> [(str(a), str(b), str(s)) for a, b, s in release.model.junction_tree().edges(data="separator")]
+        [('age:1, diagnosis:0', 'diagnosis:0, sex:0', 'diagnosis:0')]
+        """
+        return self.collection.junction_tree.graph()
+
+    def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
+        """Return which steps of generalization are published together.
+
+        >>> from marginals.example import release
+        >>> sorted(f"{step.attribute}:{step.level}" for step in release.model.interaction_graph())
+        ['age:1', 'age:2', 'diagnosis:0', 'sex:0']
+        """
+        return self.collection.interaction_graph.to_networkx()
+
+    def independences(self) -> tuple[tuple[tuple[tuple[str, ...], ...], tuple[str, ...]], ...]:
+        """Return groups of attributes at levels that the distribution takes as independent, each with those given.
+
+        Raises NotDecomposableError.
+
+        >>> from marginals.example import release
+        >>> release.model.independences()
+        (((('age:1',), ('sex:0',)), ('diagnosis:0',)),)
+        """
+        steps = self.domain.induced_attributes
+
+        def names(mask: Mask) -> tuple[str, ...]:
+            finest = {steps[vertex].attribute: steps[vertex].level for vertex in vertices_of(mask)}
+            return tuple(f"{attribute}:{level}" for attribute, level in finest.items())
+
+        return tuple(
+            (tuple(map(names, statement.parts)), names(statement.condition))
+            for statement in independences(self.collection.junction_tree)
+        )
+
+    def u_terms(self, prior_rows: float = 0.0) -> dict[tuple[str, ...], FloatArray]:
+        """Return the terms of the log-linear model, as `models.u_terms` does.
+
+        >>> from marginals.example import release
+        >>> [*release.model.u_terms(prior_rows=1)]
+        [(), ('age',), ('sex',), ('diagnosis',), ('age', 'diagnosis'), ('sex', 'diagnosis')]
+        """
+        return u_terms(self.closed_form, prior_rows)
+
+    def mutual_information(
+        self, first: Mapping[str, int], second: Mapping[str, int], given: Mapping[str, int] | None = None
+    ) -> float:
+        """Return the mutual information of two margins, given a third one, in nats.
+
+        >>> from marginals.example import release
+        >>> round(release.model.mutual_information({"sex": 0}, {"diagnosis": 0}), 3)
+        0.18
+        """
+        groups = [first, second, given or {}]
+        expected = self.expected({a: level for group in groups for a, level in group.items()})
+        return mutual_information(expected.reshape(list(map(self.domain.size, groups))))
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Draw independent rows: for each published attribute its codes at its finest published level, shape (rows,).
@@ -176,6 +270,44 @@ class MarginalModel:
         margin_order = [a for a in levels if a in margin]
         counts = counts.reshape([self.domain.hierarchy(a).size(margin[a]) for a in margin_order])
         return counts.transpose([margin_order.index(a) for a in margin])
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTable(MarginalModel):
+    """A whole table with every published count, which answers as the model does, by its own rows.
+
+    codes: the value of each row, by attribute, at its finest published level, shape (rows,). origin: the seed, and which of
+    its tables.
+    """
+
+    codes: Mapping[str, CodeArray] = field(default_factory=dict)
+    origin: tuple[int, int] = (0, 0)
+
+    def expected(self, margin: Mapping[str, int]) -> FloatArray:
+        """Return the counts over a margin; values finer than any published share the rows of their group equally."""
+        domain, finest = self.domain, self.finest_levels
+        shown = {a: max(level, finest[a]) for a, level in margin.items()}
+        keys = np.zeros(self.total, dtype=np.intp)
+        for a, level in shown.items():
+            hierarchy = domain.hierarchy(a)
+            keys = keys * hierarchy.size(level) + (
+                hierarchy.lift(finest[a], level)[self.codes[a]] if a in self.codes else 0
+            )
+        counts = np.bincount(keys, minlength=domain.size(shown)).astype(np.float64)
+        counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in shown.items()])
+        for axis, (a, level) in enumerate(margin.items()):
+            parents = domain.hierarchy(a).lift(level, shown[a])
+            shares = 1 / np.bincount(parents)[parents]
+            counts = counts.take(parents, axis) * shares.reshape([-1 if other == a else 1 for other in margin])
+        return counts
+
+    def expected_in(self, box: Box) -> float:
+        """Return the number of rows in a box."""
+        inside = np.ones(self.total)
+        for a in box.inside:
+            share = box.share(a, self.finest_levels[a])
+            inside *= share[self.codes[a]] if a in self.codes else share[0]
+        return float(inside.sum())
 
 
 def _entropy(expected: FloatArray) -> float:

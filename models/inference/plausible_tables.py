@@ -55,7 +55,7 @@ class PlausibleTables:
     collection: decomposable; each table has as many rows as it counts.
 
     >>> from marginals.example import release
-    >>> table = next(PlausibleTables(release.collection).drawn(np.random.default_rng(1)))
+    >>> table = next(PlausibleTables(release.published.collection).drawn(np.random.default_rng(1)))
     >>> {name: codes.shape for name, codes in table.items()}
     {'age': (48,), 'diagnosis': (48,), 'sex': (48,)}
     """
@@ -241,7 +241,7 @@ def canonical_correlation(table: ContingencyTable) -> float:
     For n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n, with r and c values.
 
     >>> from marginals.example import release
-    >>> round(canonical_correlation(release.collection.tables[1]), 3)
+    >>> round(canonical_correlation(release.published.collection.tables[1]), 3)
     0.452
     """
     counts = table.dense().astype(np.float64)

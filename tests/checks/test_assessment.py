@@ -58,7 +58,8 @@ from checks.population import (
 )
 from dice import Dice, Thrown
 from filled_tables import filled, flat_domain, of_labels
-from marginals import Table, implies
+from marginals import Table
+from marginals.criteria import implies
 from models import ContingencyTable, ContradictionError, Domain, Hierarchy
 from privacy_strategies import classes as rows_of_a_class
 from privacy_strategies import dense_tables, diversities, sensitive_domains

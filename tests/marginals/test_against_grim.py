@@ -67,7 +67,9 @@ def test_the_same_model_is_selected(name, criterion, direction, cliques):
     if (name, criterion, direction) != GOES_ON:
         assert frozenset(map(frozenset, selected.cliques)) == cliques_of(cliques)
         return
-    theirs = marginals.fit_model(frame(name), [tuple(clique) for clique in cliques_of(cliques)], counts="Freq")
+    theirs = marginals.selection.fit_model(
+        frame(name), [tuple(clique) for clique in cliques_of(cliques)], counts="Freq"
+    )
     added = {frozenset(edge) for edge in selected.graph.edges} - {frozenset(edge) for edge in theirs.graph.edges}
     assert added == {frozenset(("mental", "protein"))}
     assert selected.compare(theirs).p_value < 0.05

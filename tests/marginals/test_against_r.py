@@ -87,7 +87,7 @@ def classics():
 def test_deviances_and_degrees_of_freedom_are_those_of_r(classics, name):
     frames, figures = classics
     for cliques, deviance, degrees in figures[name]:
-        model = marginals.fit_model(frames[name], cliques, counts="Freq")
+        model = marginals.selection.fit_model(frames[name], cliques, counts="Freq")
         assert model.deviance == pytest.approx(deviance, abs=1e-6)
         assert model.degrees_of_freedom == degrees
 
@@ -156,7 +156,7 @@ def test_a_sample_of_all_models_of_the_autoworkers_has_the_figures_of_loglin():
     models = every[::60]
     fits = [f"f <- loglin(x, {r_cliques(model)}, print = F, eps = 1e-9, iter = 99); {FIGURES}" for model in models]
     for model, line in zip(models, in_r("\n".join([IN_R, *fits])).splitlines()):
-        fit = marginals.fit_model(workers(), model, counts="Freq")
+        fit = marginals.selection.fit_model(workers(), model, counts="Freq")
         deviance, degrees = map(float, line.split())
         assert fit.deviance == pytest.approx(deviance, abs=1e-6)
         assert fit.degrees_of_freedom == degrees

@@ -19,16 +19,16 @@ POLICY = Policy(k_link=2, diversity="none")
 NAN, WITHOUT_END = float("nan"), float("inf")
 
 COUNTS: dict[str, Callable[[Any], object]] = {
-    "k of hilbert": lambda k: marginals.hilbert(table, k=k),
-    "k of hilbert with a requirement": lambda k: marginals.hilbert(table, "functional:0.5,2", k=k),
-    "k of sweep": lambda k: marginals.sweep(table, "functional:0.5,2", k=k),
+    "k of hilbert": lambda k: marginals.recoding.hilbert(table, k=k),
+    "k of hilbert with a requirement": lambda k: marginals.recoding.hilbert(table, "functional:0.5,2", k=k),
+    "k of sweep": lambda k: marginals.recoding.sweep(table, "functional:0.5,2", k=k),
     "k of frontier": lambda k: marginals.frontier(table, POLICY, k=[k], jobs=1),
     "k of read_table": lambda k: marginals.read_table(frame, attributes, k=k),
     "k_map": lambda k: marginals.Population(table, k_map=k),
     "times of bootstrap": lambda times: marginals.select(frame).bootstrap(times),
     "jobs of bootstrap": lambda jobs: marginals.select(frame).bootstrap(3, jobs=jobs),
     "max_attributes": lambda most: marginals.select(frame, max_attributes=most, time_limit=1),
-    "values of implies": lambda values: marginals.implies("simple:3", "simple:2", values),
+    "values of implies": lambda values: marginals.criteria.implies("simple:3", "simple:2", values),
     "small of audit": lambda small: marginals.audit(_tables(), small=small, jobs=1),
     **{
         f"{name} of a policy": lambda number, name=name: Policy(**{"diversity": "none", name: number})  # type: ignore[misc]
@@ -39,7 +39,7 @@ COUNTS: dict[str, Callable[[Any], object]] = {
 
 SHARES: dict[str, Callable[[Any], object]] = {
     "suppression": lambda share: marginals.anonymize(table, POLICY, suppression=share),
-    "population": lambda share: marginals.assess(table, POLICY, population=share),
+    "population": lambda share: marginals.recoding.assess(table, POLICY, population=share),
     "delta_presence": lambda share: marginals.Population(table, delta_presence=(0, share)),
     "bayes_optimal": lambda share: marginals.Population(table, bayes_optimal=(0.1, share)),
 }
@@ -67,9 +67,9 @@ def test_no_share_is_outside_of_0_to_1(name: str, number: object) -> None:
 
 @pytest.mark.parametrize("level", [NAN, -1, 2.5, True, "1"], ids=repr)
 def test_no_level_is_no_whole_number(level: Any) -> None:
-    disclosed = marginals.disclose(marginals.read_rows(frame, attributes), [])
+    disclosed = marginals.risk.disclose(marginals.read_rows(frame, attributes), [])
     with pytest.raises(marginals.MarginalsError, match="has the levels 0 to"):
-        marginals.generalize(disclosed, "age", None, level)
+        marginals.risk.generalize(disclosed, "age", None, level)
 
 
 @pytest.mark.parametrize("protection", [NAN, -1, 2.5, True, "1"], ids=repr)
@@ -81,6 +81,6 @@ def test_no_protection_is_no_whole_number(protection: Any) -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     import numpy as np
 
-    assert len(release.sample(int(np.int64(3)), seed=int(np.int64(1)))) == 3
-    assert release.sample(np.int64(3), seed=np.random.default_rng(1)).shape[0] == 3  # type: ignore[arg-type]
+    assert len(release.rows(int(np.int64(3)), seed=int(np.int64(1)))) == 3
+    assert release.rows(np.int64(3), seed=np.random.default_rng(1)).shape[0] == 3  # type: ignore[arg-type]
     assert Attribute("quasi-identifier", intervals=[np.float64(0.5)]).intervals

@@ -111,7 +111,7 @@ def test_records_are_linked_with_public_ones_first(tmp_path: Path, identified: b
     """
     public = PUBLIC if identified else PUBLIC.drop(columns="id")
     config = project(tmp_path, LINKAGE, public=public)
-    described = marginals.disclosure_risk(marginals.read_config(config), {"age": 2})
+    described = marginals.risk.disclosure_risk(marginals.read_config(config), {"age": 2})
     found = described.of_table()
     assert found.losses[0] == pytest.approx([1 / 3] * 3 + [1] + [1 / 4] * 4)
     assert found.linked is not None
@@ -129,7 +129,7 @@ def test_what_linking_adds_is_looked_up_in_the_dictionary(tmp_path: Path) -> Non
     section = LINKAGE.replace("[risk.linkage]", 'dictionaries = ["cars.csv"]\n[risk.linkage]')
     cars = pd.DataFrame({"town": ["A", "A", "B"], "car": ["Fiat", "Ford", "VW"]})
     public = PUBLIC.iloc[[0]].drop(columns="id")
-    found = marginals.disclosure_risk(marginals.read_config(project(tmp_path, section, cars=cars, public=public)))
+    found = marginals.risk.disclosure_risk(marginals.read_config(project(tmp_path, section, cars=cars, public=public)))
     table = found.of_table()
     assert table.losses[0][0] == pytest.approx(1 / 2)
     assert table.linked is not None
@@ -231,7 +231,7 @@ def test_the_worst_dictionary_of_each_row_can_be_what_counts(tmp_path: Path) -> 
     assert expected["levels"]["age"][0] == 8
     assert worst["levels"]["age"][0] < 8
     assert worst["how"] == "row by row, against the worst dictionary"
-    described = marginals.disclosure_risk(marginals.read_config(config))
+    described = marginals.risk.disclosure_risk(marginals.read_config(config))
     chosen = replace(described, minimax=True).optimum(MostUtility(0.5))
     assert described.of_table(chosen.disclosure.records).losses.max(axis=0) == pytest.approx(chosen.loss)
     assert chosen.loss.max() <= 0.5

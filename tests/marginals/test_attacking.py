@@ -296,7 +296,7 @@ def test_what_likeness_tells_is_not_examined_at_whatever_level_it_merged(tmp_pat
     table = marginals.read_table(frame, roles, k=5)
     policy = marginals.Policy(k_link=5, base="none")
     release = marginals.publish(table, policy).write(tmp_path / "r").release
-    levels = {margin["job"] for margin in release.margins if "job" in margin}
+    levels = {margin["job"] for margin in release.published.everything.margins if "job" in margin}
     (told,) = marginals.attack(tmp_path / "r", truth=table).minimality.ladders or ()
     assert levels == {0, told.level}
     assert "more than how often" in told.note
@@ -321,7 +321,7 @@ def test_what_few_tables_explain_of_a_given_hierarchy_is_certain(
     release = (
         marginals.publish(table, marginals.Policy(k_link=3, min_cell=3, base="none")).write(tmp_path / "r").release
     )
-    assert {label for (label,), _ in release.collection.tables[0].cells()} == shown
+    assert {label for (label,), _ in release.published.collection.tables[0].cells()} == shown
     (told,) = marginals.attack(tmp_path / "r", truth=table).minimality.ladders or ()
     assert {cell.values["job"]: (cell.lower, cell.upper) for cell in told.small} == small
     assert not told.unexamined
@@ -337,7 +337,7 @@ def test_what_is_missing_tells_those_who_know_the_algorithm(both: int, tmp_path:
     marginals.publish(table, policy).write(tmp_path / "out")
     answer = attacked(tmp_path / "out")["minimality"]["refusals"]
     if both in (0, 3):
-        assert len(marginals.open_release(tmp_path / "out").margins) == 1 or answer["small"] == []
+        assert len(marginals.open_release(tmp_path / "out").published.everything.margins) == 1 or answer["small"] == []
         return
     found = {(*cell["values"].values(), cell["lower"], cell["upper"]) for cell in answer["small"]}
     assert found == {("old", "yes", 1, 2), ("young", "yes", 1, 2)}

@@ -33,7 +33,7 @@ def tau(folder: Path, frequency: str = ";{n}") -> Path:
     return folder / "t.tab"
 
 
-def bounds(found: marginals.Audit) -> dict[tuple[str, ...], tuple[int, int]]:
+def bounds(found: marginals.auditing.Audit) -> dict[tuple[str, ...], tuple[int, int]]:
     rows = found.bounds()
     labels = [name for name in rows.columns if name not in ("published", "least", "most", "verdict", "because")]
     return {tuple(row[name] for name in labels): (row["least"], row["most"]) for row in rows.to_dict("records")}

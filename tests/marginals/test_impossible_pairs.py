@@ -82,7 +82,7 @@ def test_a_count_that_follows_from_a_declared_pair_fails_what_is_claimed(tmp_pat
 def test_a_release_that_states_no_pair_is_refused(tmp_path: Path, stated: object, problem: str) -> None:
     folder = spouses(tmp_path / "release")
     change_descriptor(folder, lambda release: release.update(impossible=stated))
-    with pytest.raises(marginals.BundleError, match=problem):
+    with pytest.raises(marginals.errors.BundleError, match=problem):
         marginals.open_release(folder)
 
 
@@ -117,7 +117,7 @@ def test_what_is_published_holds_given_the_pairs(tmp_path: Path, must_not: list[
     assert bool(json.loads((tmp_path / "release/datapackage.json").read_text())["release"].get("impossible")) != bool(
         must_not[1:]
     )
-    margins = [dict(margin) for margin in release.margins]
+    margins = [dict(margin) for margin in release.published.everything.margins]
     assert ({"marital": 0, "relation": 0} in margins) == (not must_not)
 
 

@@ -14,7 +14,8 @@ import pytest
 
 import forked
 import marginals
-from marginals import ExtensionError, InputError
+from marginals import InputError
+from marginals.errors import ExtensionError
 from marginals.example import table
 from models import SelectionError, forward
 from models.installed import _entries, installed
@@ -34,7 +35,7 @@ from models.search import BDeu, forward
 
 
 @dataclass(frozen=True)
-class Capped(marginals.Diversity):
+class Capped(marginals.criteria.Diversity):
     """No sensitive value has a share above `share`. Reached: the largest share."""
 
     share: Fraction
@@ -215,7 +216,7 @@ def test_python_takes_the_same_names() -> None:
         ({"strategy": "toy-number"}, r"not a function \(problem, stop\)"),
         ({"objective": "toy-number"}, "not an object with gain"),
         ({"base": "toy-number"}, "not a function"),
-        ({"diversity": "toy-number:3"}, "not a class with the base marginals.Diversity"),
+        ({"diversity": "toy-number:3"}, "not a class with the base marginals.criteria.Diversity"),
         ({"diversity": "toy-missing:3"}, r"cannot be loaded \(AttributeError\)"),
         ({"strategy": "toy-unknown"}, "there is no search strategy"),
         ({"objective": "toy-unknown"}, "there is no objective"),
@@ -224,7 +225,7 @@ def test_python_takes_the_same_names() -> None:
     ],
 )
 def test_what_is_installed_wrongly_or_not_at_all_is_one_sentence(given: dict[str, str], words: str) -> None:
-    with pytest.raises((InputError, ExtensionError, marginals.CriterionError), match=words) as caught:
+    with pytest.raises((InputError, ExtensionError, marginals.errors.CriterionError), match=words) as caught:
         marginals.Policy(k_link=4, **given)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
     assert "no luck" not in str(caught.value)
@@ -281,5 +282,5 @@ def test_a_base_that_gives_no_levels_is_told_so(levels: object) -> None:
 
 def test_a_base_that_fails_the_policy_is_refused() -> None:
     policy = marginals.Policy(k_link=4, diversity="entropy:2", base=lambda _table, _requirements: {"age": 0, "sex": 0})
-    with pytest.raises(marginals.NothingPublishableError, match="the base table"):
+    with pytest.raises(marginals.errors.NothingPublishableError, match="the base table"):
         marginals.publish(table, policy)

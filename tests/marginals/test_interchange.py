@@ -31,7 +31,7 @@ def finest(release: marginals.Release) -> dict[str, int]:
 
 
 def published_joint(release: marginals.Release) -> np.ndarray:
-    return release.model.expected(finest(release)) / release.rows
+    return release.model.expected(finest(release)) / release.model.total
 
 
 def read_uai(text: str) -> tuple[list[int], np.ndarray]:
@@ -98,7 +98,7 @@ def test_uai_is_read_by_pyagrum(release: marginals.Release, tmp_path: Path) -> N
     inference = gum.ShaferShenoyMRFInference(gum.loadMRF(str(tmp_path / "model.uai")))
     inference.makeInference()
     for place, attribute in enumerate(labels):
-        expected = release.model.expected({attribute: finest(release)[attribute]}) / release.rows
+        expected = release.model.expected({attribute: finest(release)[attribute]}) / release.model.total
         np.testing.assert_allclose(inference.posterior(place).toarray(), expected, atol=1e-8)
 
 
@@ -118,7 +118,7 @@ def test_pgmpy_answers_as_we_do(release: marginals.Release) -> None:
     levels = finest(release)
     for pair in nx.complete_graph(list(levels)).edges:
         answer = eliminated.query(list(pair), show_progress=False)
-        ours = release.model.expected({a: levels[a] for a in answer.variables}) / release.rows
+        ours = release.model.expected({a: levels[a] for a in answer.variables}) / release.model.total
         np.testing.assert_allclose(answer.values, ours, atol=1e-9)
         for a in pair:
             assert answer.state_names[a] == list(release.domain.hierarchy(a).labels[levels[a]])
@@ -130,31 +130,31 @@ def test_synthetic_rows_come_back_as_they_were_drawn(bundle: Path, tmp_path: Pat
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     release = marginals.open_release(bundle)
     file = tmp_path / f"rows.{suffix}"
-    interchange.rows_writer(file)(release.sample(300, 5))
+    interchange.rows_writer(file)(release.rows(300, seed=5))
     read = pd.read_csv(file, dtype=str) if suffix == "csv" else pd.read_parquet(file)
-    pd.testing.assert_frame_equal(read.astype(str), release.sample(300, 5).astype(str))
+    pd.testing.assert_frame_equal(read.astype(str), release.rows(300, seed=5).astype(str))
     assert {path.name for path in tmp_path.iterdir()} == {file.name}, "nothing else is left beside it"
 
 
 def test_a_database_has_every_table_and_levels_that_join_them(tmp_path: Path) -> None:
     release = marginals.example.release
     pytest.importorskip("duckdb")
-    connection = interchange.to_duckdb(release, tmp_path / "release.duckdb")
-    for name, frame in interchange.published_frames(release).items():
+    connection = release.to("duckdb", tmp_path / "release.duckdb")
+    for name, frame in release.tables.items():
         assert connection.execute(f'SELECT sum("count"), count(*) FROM "{name}"').fetchone() == (48, len(frame))
     by_age = connection.execute(
         'SELECT l.level2, sum(t."count") FROM "age.1-diagnosis.0" t '
         'JOIN (SELECT DISTINCT level1, level2 FROM "levels of age") l ON l.level1 = t.age GROUP BY 1 ORDER BY 1'
     ).fetchall()
-    assert dict(by_age) == {str(label): count for label, count in release.marginal({"age": 2}).items()}
+    assert dict(by_age) == {str(label): count for label, count in release.table({"age": 2}).value.items()}
     connection.close()
     with pytest.raises(marginals.InputError, match="there already"):
-        interchange.to_duckdb(release, tmp_path / "release.duckdb")
+        release.to("duckdb", tmp_path / "release.duckdb")
 
 
 def test_frames_of_polars_hold_the_published_counts() -> None:
     release = marginals.example.release
     pytest.importorskip("polars")
-    frames = interchange.to_polars(release)
-    assert frames.keys() == interchange.published_frames(release).keys()
+    frames = release.to("polars")
+    assert frames.keys() == release.tables.keys()
     assert all(frame["count"].sum() == 48 for frame in frames.values())

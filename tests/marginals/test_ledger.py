@@ -16,7 +16,8 @@ import pytest
 
 import marginals
 from command_line import output
-from marginals import InputError, NothingPublishableError
+from marginals import InputError
+from marginals.errors import NothingPublishableError
 from simulated_census import hospital_months
 from small_release import contents
 
@@ -94,13 +95,13 @@ def test_few_changes_wait_and_are_in_no_bundle(corrected: bool, tmp_path: Path) 
 def test_many_people_who_come_are_shown(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     later = publish(pd.concat([FIRST, people(2, 600)]), tmp_path, "two")
-    assert later.release.rows > 900
-    assert later.steward.waiting.came == 1000 - later.release.rows
+    assert later.release.model.total > 900
+    assert later.steward.waiting.came == 1000 - later.release.model.total
     assert marginals.verify(tmp_path / "one", tmp_path / "two").ok
     told = listed(tmp_path / "ledger")
-    assert [each["rows"] for each in told["releases"]] == [400, later.release.rows]
+    assert [each["rows"] for each in told["releases"]] == [400, later.release.model.total]
     (pair,) = told["pairs"]
-    assert (pair["ok"], pair["came"]) == (True, later.release.rows - 400)
+    assert (pair["ok"], pair["came"]) == (True, later.release.model.total - 400)
     assert "1 and 2" in output("ledger", tmp_path / "ledger")
 
 
@@ -121,7 +122,7 @@ def test_values_that_the_first_release_did_not_know_are_told_and_wait(tmp_path: 
     new = people(3, 300).assign(ill="gout or worse")
     later = publish(pd.concat([FIRST, new]), tmp_path, "two")
     assert later.steward.waiting.unknown == 300
-    assert later.release.rows == 400
+    assert later.release.model.total == 400
 
 
 def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_path: Path) -> None:
@@ -249,8 +250,8 @@ def test_a_policy_that_demands_more_publishes_coarser_margins_and_says_which(tmp
     first = publish(FIRST, tmp_path, "one")
     strict = replace(POLICY, must_not_publish=[{"sex": 0}])
     later = marginals.publish(read(FIRST), strict, ledger=tmp_path / "ledger")
-    assert any("sex" in margin for margin in first.release.margins)
-    assert not any("sex" in margin for margin in later.release.margins)
+    assert any("sex" in margin for margin in first.release.published.everything.margins)
+    assert not any("sex" in margin for margin in later.release.published.everything.margins)
     assert later.steward.waiting.coarsened
 
 
@@ -386,8 +387,8 @@ def test_the_limit_makes_the_first_release_of_a_ledger_coarser_and_no_other(
     plain = marginals.publish(table, policy).release
     free = marginals.publish(table, replace(policy, max_waiting=1), ledger=tmp_path / "free").release
     few = marginals.publish(table, policy, ledger=tmp_path / "few").release
-    assert free.margins == plain.margins != few.margins
-    assert few.information < plain.information
+    assert free.published.everything.margins == plain.published.everything.margins != few.published.everything.margins
+    assert few.model.information < plain.model.information
     with pytest.raises(NothingPublishableError, match=r"more than 0\.1 percent"):
         marginals.publish(table, replace(policy, max_waiting=0.001), ledger=tmp_path / "none")
 

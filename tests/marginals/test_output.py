@@ -18,6 +18,7 @@ from command_line import output as done
 from command_line import run
 from marginals import InputError
 from marginals.example import frame, release
+from marginals.interchange import rows_writer
 from small_release import write_config
 
 CONFIG = """
@@ -222,12 +223,12 @@ def test_devices_are_taken_as_they_are() -> None:
 
 def test_python_writes_nothing_into_a_bundle_either(folder: Path) -> None:
     before = contents(folder)
-    for write in (release.write_report, lambda path: marginals.interchange.rows_writer(path)(release.sample(3))):
+    for write in (release.report, lambda path: rows_writer(path)(release.rows(3))):
         with pytest.raises(InputError, match="lies in the release"):
             write(folder / "rel" / "new.csv")
     assert contents(folder) == before
-    release.write_report(folder / "page.html")
-    release.write_report(folder / "page.html")
+    release.report(folder / "page.html")
+    release.report(folder / "page.html")
 
 
 def test_a_link_to_itself_is_refused_in_one_sentence(folder: Path) -> None:
@@ -237,7 +238,7 @@ def test_a_link_to_itself_is_refused_in_one_sentence(folder: Path) -> None:
     (folder / "other").symlink_to("one")
     before = sorted(path.name for path in folder.iterdir())
     for path in ("loop.csv", "one", "one/new.csv"):
-        for write in (release.write, release.write_report):
+        for write in (release.write, release.report):
             with pytest.raises(InputError, match=rf"{path} cannot be written: it is a link that leads to itself"):
                 write(folder / path)
     for arguments in (("verify", "one"), ("query", "one"), ("sample", "rel", "-o", "loop.csv", "--force")):

@@ -10,7 +10,8 @@ import pytest
 
 import marginals
 from command_line import run
-from marginals import InputError, NothingPublishableError
+from marginals import InputError
+from marginals.errors import NothingPublishableError
 
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
 ATTRIBUTES = {
@@ -53,7 +54,7 @@ def test_without_a_ledger_a_part_is_the_table_of_its_rows(tmp_path: Path) -> Non
     assert list(part.counts.cells()) == list(alone.counts.cells())
     assert part.whole.rows == 400
     release = marginals.publish(part, POLICY).release
-    assert release.margins == marginals.publish(alone, POLICY).release.margins
+    assert release.published.everything.margins == marginals.publish(alone, POLICY).release.published.everything.margins
     release.write(tmp_path / "part")
     stated = json.loads((tmp_path / "part/datapackage.json").read_text())["release"]
     assert stated["where"] == "age >= 30 and sex == 'f'"

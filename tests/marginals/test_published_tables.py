@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from checks import FactKind
 from command_line import run
-from marginals import Audit, InputError, audit
+from marginals import InputError, audit
+from marginals.auditing import Audit
 from marginals.example import publication
 from models import CountArray
 

@@ -9,7 +9,8 @@ import pytest
 
 import marginals
 from command_line import run
-from marginals import Attribute, RiskAssessment
+from marginals import Attribute
+from marginals.risk import RiskAssessment
 from models import Collection
 from written_bundles import release_of
 
@@ -45,7 +46,7 @@ def assessed(
     (folder / "release.toml").write_text(
         f'[data]\npath = "table.csv"\n[attributes]\n{listed}{attributes}[privacy]\n{demand}[risk]\n{section}'
     )
-    return marginals.disclosure_risk(marginals.read_config(folder / "release.toml"))
+    return marginals.risk.disclosure_risk(marginals.read_config(folder / "release.toml"))
 
 
 @pytest.mark.parametrize(
@@ -201,10 +202,10 @@ def test_rules_and_levels_of_an_assessment_are_those_of_the_disclosed_table(tmp_
     (tmp_path / "towns.csv").write_text("A;x;*\nB;x;*\n")
     section = "[[risk.rules]]\nattribute = 'ill'\ncondition = \"town == 'A'\"\n"
     found = assessed(tmp_path, section, 'town.hierarchy = "towns.csv"\n')
-    found = marginals.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 1})
+    found = marginals.risk.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 1})
     assert found.table.disclosure.level_counts() == {"town": [0, 3, 0], "ill": [1, 2]}
     with pytest.raises(marginals.MarginalsError, match="levels 0 to 2"):
-        marginals.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 3})
+        marginals.risk.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 3})
 
 
 @pytest.mark.parametrize("margins", [[{"town": 0, "ill": 0}], [{"town": 1}, {"ill": 1}], [{"town": 1, "ill": 0}]])

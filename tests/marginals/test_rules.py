@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import marginals
 from command_line import run
-from marginals import DisclosureRule, disclose, hide
+from marginals.risk import DisclosureRule, disclose, hide
 from models import Collection, Hierarchy
 from written_bundles import release_of
 

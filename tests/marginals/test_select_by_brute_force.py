@@ -17,7 +17,7 @@ import pytest
 
 import marginals
 
-pytestmark = [pytest.mark.filterwarnings("ignore::marginals.DataWarning")]
+pytestmark = [pytest.mark.filterwarnings("ignore::marginals.errors.DataWarning")]
 
 _FEW = 6
 """Different values of a column up to which it is taken as it is; others are cut into three bands of as many rows."""

@@ -58,7 +58,7 @@ def test_each_edge_has_its_test(selected):
     frame = survey()
     tests = selected.tests()
     assert tests[["first", "second"]].to_numpy().tolist() == [["age", "smokes"], ["smokes", "coughs"]]
-    smaller = marginals.fit_model(frame, [("smokes", "coughs")])
+    smaller = marginals.selection.fit_model(frame, [("smokes", "coughs")])
     comparison = smaller.compare(selected)
     assert comparison.nested
     assert (comparison.deviance, comparison.p_value) == pytest.approx(tests.loc[0, ["deviance", "p"]].tolist())
@@ -122,9 +122,11 @@ def test_the_trace_tells_what_each_step_gains_by_the_criterion():
 
 def test_a_release_of_the_model_shows_its_cliques_alone_and_keeps_the_policy(selected):
     release = selected.to_release(marginals.Policy(k_link=2, diversity="none"), sensitive=["coughs"])
-    assert {frozenset(margin) for margin in release.margins} == set(map(frozenset, selected.cliques))
+    assert {frozenset(margin) for margin in release.published.everything.margins} == set(
+        map(frozenset, selected.cliques)
+    )
     assert all(finding.holds for finding in release.verify().checks)
-    with pytest.raises(marginals.NothingPublishableError):
+    with pytest.raises(marginals.errors.NothingPublishableError):
         selected.to_release(marginals.Policy(k_link=390, diversity="none"), sensitive=["coughs"])
 
 
@@ -138,21 +140,23 @@ def test_the_picture_shows_every_attribute(selected):
 def test_other_programs_take_the_model_and_give_it_back(selected):
     frame = survey()
     for given in (selected.to_r(), selected.graph, selected.cliques):
-        again = marginals.fit_model(frame, given)
+        again = marginals.selection.fit_model(frame, given)
         assert (again.cliques, again.deviance) == (selected.cliques, pytest.approx(selected.deviance))
         assert again.gap is None
     with pytest.raises(NotDecomposableError):
-        marginals.fit_model(frame, [("age", "smokes"), ("smokes", "coughs"), ("coughs", "sign"), ("age", "sign")])
+        marginals.selection.fit_model(
+            frame, [("age", "smokes"), ("smokes", "coughs"), ("coughs", "sign"), ("age", "sign")]
+        )
     for wrong in ("list(c(a))", 7, "nothing.graphml", [("weight",)]):
         with pytest.raises(InputError):
-            marginals.fit_model(frame, wrong)
+            marginals.selection.fit_model(frame, wrong)
 
 
 def test_pgmpy_has_the_same_distribution(selected):
     pytest.importorskip("pgmpy")
     network = selected.to_pgmpy()
     assert network.check_model()
-    assert marginals.fit_model(survey(), network).cliques == selected.cliques
+    assert marginals.selection.fit_model(survey(), network).cliques == selected.cliques
 
 
 POLICY = marginals.Policy(k_link=4, diversity="distinct:2")
@@ -203,7 +207,7 @@ def test_a_trace_is_never_empty(criterion, strategy):
 
 
 def test_a_model_without_steps_says_so():
-    given = marginals.fit_model(survey(), [("age", "smokes")])
+    given = marginals.selection.fit_model(survey(), [("age", "smokes")])
     assert given.trace()["move"].str.startswith("no step is noted").tolist() == [True]
 
 
@@ -214,7 +218,7 @@ def test_a_category_without_rows_is_no_value():
         age=frame["age"].cat.set_categories(["baby", "young", "middle", "old", "oldest"], ordered=True)
     )
     plain = marginals.select(frame)
-    with pytest.warns(marginals.DataWarning, match=r"count no degrees of freedom: 2 of age\.") as caught:
+    with pytest.warns(marginals.errors.DataWarning, match=r"count no degrees of freedom: 2 of age\.") as caught:
         model = marginals.select(wider)
     assert caught[0].filename == __file__
     for name in ("cliques", "degrees_of_freedom", "p_value", "bic", "deviance"):
@@ -228,7 +232,7 @@ def test_a_value_of_a_table_without_rows_is_no_value():
     hierarchy = marginals.Hierarchy.from_rows([[age, "*"] for age in ("young", "middle", "old")])
     attribute = marginals.Attribute("quasi-identifier", hierarchy=hierarchy)
     read = marginals.read_table(frame, {name: attribute if name == "age" else "quasi-identifier" for name in frame})
-    with pytest.warns(marginals.DataWarning, match="1 of age"):
+    with pytest.warns(marginals.errors.DataWarning, match="1 of age"):
         model = marginals.select(read)
     assert model.degrees_of_freedom == marginals.select(frame).degrees_of_freedom
 
@@ -237,12 +241,12 @@ def test_dropped_rows_are_warned_of_with_the_columns_that_lack_a_value():
     frame = survey()
     frame.loc[:9, "smokes"] = None
     frame.loc[9:11, "sign"] = None
-    with pytest.warns(marginals.DataWarning) as caught:
+    with pytest.warns(marginals.errors.DataWarning) as caught:
         marginals.select(frame)
     assert "Dropped 12 of 400" in str(caught[0].message)
     assert "10 lack smokes, few sign" in str(caught[0].message)
-    with pytest.warns(marginals.DataWarning, match="Dropped 12 of 400"):
-        marginals.fit_model(frame, [("smokes",)])
+    with pytest.warns(marginals.errors.DataWarning, match="Dropped 12 of 400"):
+        marginals.selection.fit_model(frame, [("smokes",)])
     with warnings.catch_warnings(record=True, action="always") as caught:
         marginals.select(survey())
     assert not caught

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import query_error
 from marginals.example import attributes, frame, publication, release, table
+from marginals.recoding import query_error
 from models import Collection, MarginalModel, Taxonomy, random_count_queries
 
 
@@ -37,17 +37,17 @@ def test_the_errors_of_a_release_are_those_of_what_is_expected_of_base_cells(con
 
 def test_nothing_is_lost_by_the_table_itself() -> None:
     twice = marginals.read_table(pd.concat([frame, frame]), attributes)
-    whole = marginals.hilbert(twice, k=2)
+    whole = marginals.recoding.hilbert(twice, k=2)
     assert whole.information_utility == 1
     assert query_error(whole, twice, 2) == 0
     pytest.importorskip("sklearn")
-    assert marginals.prediction_accuracy(whole, twice, "diagnosis").relative == 1
+    assert marginals.recoding.prediction_accuracy(whole, twice, "diagnosis").relative == 1
 
 
 def test_predictions_are_between_the_commonest_value_and_the_rows() -> None:
     pytest.importorskip("sklearn")
-    told = marginals.prediction_accuracy(release, table, "diagnosis")
+    told = marginals.recoding.prediction_accuracy(release, table, "diagnosis")
     assert told.commonest == frame["diagnosis"].value_counts().max() / len(frame)
     assert told.commonest < told.learnt <= told.from_rows
-    assert told == marginals.prediction_accuracy(release, table, "diagnosis")
+    assert told == marginals.recoding.prediction_accuracy(release, table, "diagnosis")
     assert marginals.plain(told)["relative"] == told.learnt / told.from_rows

@@ -192,8 +192,8 @@ class Session:
         release = publication.release
         self.note(f"{step} publish", f"{release!r}\n{publication.steward.trace().round(6).to_csv()}")
         self.note(f"{step} verify", "\n".join(map(str, release.verify().checks)))
-        for margin in release.margins:
-            self.note(f"{step} files", f"=== {dict(margin)}\n{release.marginal(margin).to_csv()}")
+        for margin in release.published.everything.margins:
+            self.note(f"{step} files", f"=== {dict(margin)}\n{release.table(margin).value.rename('count').to_csv()}")
 
     def keep_release(self, out: str) -> bool:
         files = sorted(path for path in Path(out).rglob("*") if path.is_file())
@@ -349,7 +349,7 @@ def publish_given(config: str, margins: Sequence[Mapping[str, int]], *, is_free:
         masks = {problem.cube.domain.mask(margin) for margin in margins} - {0}
         maximal = tuple(sorted(mask for mask in masks if not any(mask != m and not mask & ~m for m in masks)))
         if refusal := problem.constraint(maximal, 0):
-            raise marginals.NothingAllowedError(refusal.reason)
+            raise marginals.errors.NothingAllowedError(refusal.reason)
         divergence = MaximumEntropy(Collection.of(problem.cube, maximal)).kl_divergence
         return SearchResult("given", maximal, divergence, 0, optimal=True, steps=(), value=divergence)
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 
 from command_line import run
-from marginals import TooLittleMemoryError
+from marginals.errors import TooLittleMemoryError
 from marginals.tables import engines, files, frames, workbook
 
 WAYS = ("pandas", "polars", "polars lazy", "pyarrow", "csv by pandas", "csv by duckdb", "folder of csv by duckdb",

@@ -21,6 +21,10 @@ import pandas as pd
 import marginals
 from checks import Distinct, MaxentDiversity, Requirements, parse_claim, parse_diversity
 from marginals import Attribute, Policy, example
+from marginals.criteria import *  # noqa: F403
+from marginals.errors import *  # noqa: F403
+from marginals.interchange import rows_writer
+from marginals.selection import Selection, fit_model
 from models import ContingencyTable, DataCube, Domain, Hierarchy, JunctionTree, Margin
 from words import Case, Stage, changed, typed
 
@@ -106,7 +110,7 @@ def _used(text: str) -> None:
 
 def _risked(line: str) -> object:
     Path("release.toml").write_text(f"{GOOD}[risk]\n{line}\n", encoding="utf-8")
-    return marginals.disclosure_risk(marginals.read_config("release.toml")).of_table()
+    return marginals.risk.disclosure_risk(marginals.read_config("release.toml")).of_table()
 
 
 def _written(name: str, text: str) -> str:
@@ -128,10 +132,12 @@ def _write_inputs() -> None:
 
 def _verified(change: Callable[[pd.DataFrame], pd.DataFrame], **demanded: Any) -> object:
     """What is said of the file of a swept table that was changed."""
-    change(marginals.sweep(example.table, "functional:0.5,2", k=4).frame().astype(str)).to_csv("swept.csv", index=False)
+    change(marginals.recoding.sweep(example.table, "functional:0.5,2", k=4).frame().astype(str)).to_csv(
+        "swept.csv", index=False
+    )
     secret = Attribute("sensitive", example.table.domain.hierarchy("diagnosis"))
     claims = Policy(**demanded).requirements(("diagnosis",)).claims
-    return marginals.verify_recoded("swept.csv", example.attributes | {"diagnosis": secret}, claims)
+    return marginals.recoding.verify_recoded("swept.csv", example.attributes | {"diagnosis": secret}, claims)
 
 
 def _based(change: Callable[[pd.DataFrame], pd.DataFrame]) -> object:
@@ -181,19 +187,23 @@ def _other_table() -> marginals.Table:
     return marginals.read_table(example.frame[:40], example.attributes)
 
 
+DOORS = (marginals.auditing, marginals.recoding, marginals.risk, marginals)
+"""Packages with a list of what they offer."""
+
+
 def _names() -> dict[str, Any]:
     """What expressions may name: what `marginals` exports, what stands at the top of this file, and a small table."""
     hierarchy = Hierarchy.from_rows([["a", "west", "*"], ["b", "west", "*"], ["c", "east", "*"]])
     domain = Domain(("a", "b"), (hierarchy, hierarchy))
     return {
-        **{name: getattr(marginals, name) for name in marginals.__all__},
+        **{name: getattr(door, name) for door in DOORS for name in door.__all__},
         **globals(),
         "FRAME": example.frame,
         "ROLES": example.attributes,
         "TABLE": example.table,
         "RELEASE": example.release,
         "OTHER_TABLE": _other_table(),
-        "DISCLOSED": marginals.disclose(marginals.read_rows(example.frame, example.attributes), []),
+        "DISCLOSED": marginals.risk.disclose(marginals.read_rows(example.frame, example.attributes), []),
         "FURTHER": marginals.publish(
             example.table,
             Policy(k_link=4, diversity="none", further_tables="pairs", max_sensitive_margins=1, base="none"),

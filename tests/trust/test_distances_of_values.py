@@ -179,7 +179,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
     t = t if numbers(spelled(t)) else worst  # of so many digits no criterion is read
     text = f"t-closeness:{spelled(t)}" + ("" if case.distance == "equal" else f" {case.distance}")
     policy = marginals.Policy(diversity=text, base="none", max_sensitive_margins=1)
-    judged(marginals.assess(table, policy).checks, t, worst)
+    judged(marginals.recoding.assess(table, policy).checks, t, worst)
     prepared = prepare(table, policy, no_progress)
     allows = PrivacyConstraint(table.cube, prepared.requirements)
     for level in range(len(case.above)):
@@ -207,7 +207,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         wanted = marginals.Policy(diversity=text, base="none", must_publish=[{"ward": 0, "ill": 0}], time_limit=5)
         try:
             release = marginals.publish(table, wanted).release
-        except marginals.NothingPublishableError:
+        except marginals.errors.NothingPublishableError:
             assert worst_of[0] > t
         else:
             assert worst_of[0] <= t

@@ -120,8 +120,8 @@ def test_no_token_reaches_the_bundle_or_what_is_said(
     release = publish(
         configured.read_table(), configured.policy, lambda task, done, total: said.append(f"{task} {done} {total}")
     ).write(tmp_path / "release")
-    assert release.release.margins, "something is published"
-    assert any("code" in margin for margin in release.release.margins)
+    assert release.release.published.everything.margins, "something is published"
+    assert any("code" in margin for margin in release.release.published.everything.margins)
     purpose = set() if not labels else set(TOKEN.findall((tmp_path / "job.csv").read_text()))
     for path, content in contents(tmp_path / "release").items():
         assert tokens_in(content, frame) <= (purpose if path == "hierarchies/job.csv" else set()), path
@@ -136,11 +136,11 @@ def test_no_token_reaches_the_bundle_or_what_is_said(
     told += [
         repr(configured.read_table()),
         release.steward.trace().to_string(),
-        str(release.release.junction_tree().nodes),
+        str(release.release.model.junction_tree().nodes),
     ]
     for text in told:
         assert not tokens_in(text, frame)
-    sampled = release.release.sample(200, 0, base_values=True).to_csv()
+    sampled = release.release.rows(200, seed=0, base_values=True).to_csv()
     assert tokens_in(sampled, frame) <= purpose
     opened = marginals.open_release(tmp_path / "release")
     assert opened.domain == release.release.domain
@@ -219,7 +219,7 @@ def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp
     spoiled()[name](tmp_path, frame)
     calls: dict[str, Callable[[Any, Any], object]] = {
         "publish": marginals.publish,
-        "assess": marginals.assess,
+        "assess": marginals.recoding.assess,
         "anonymize": marginals.anonymize,
     }
     with warnings.catch_warnings(record=True) as warned:

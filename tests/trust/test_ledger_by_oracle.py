@@ -174,7 +174,7 @@ def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_w
                     ledger = tmp_path / f"{trial}-ledger" if with_ledger else None
                     marginals.publish(table, policy, ledger=ledger).write(folder)
                     releases.append(told(folder))
-            except marginals.NothingPublishableError:
+            except marginals.errors.NothingPublishableError:
                 assert not with_ledger or not bundles[True], "beside its own releases a ledger always has one to show"
                 break
             changed.append(counts)
@@ -229,7 +229,7 @@ def released(seed: int, place: Path, ledger: Path | None) -> tuple[int, list[tup
                 part = marginals.Part(where) if where else None
                 table = marginals.read_table(frame_of(counts), ATTRIBUTES, where=part)
                 marginals.publish(table, policy, ledger=ledger).write(folder)
-            except (marginals.NothingPublishableError, marginals.InputError):
+            except (marginals.errors.NothingPublishableError, marginals.InputError):
                 continue
             assert marginals.verify(folder).ok
             found.append((where, told(folder)))

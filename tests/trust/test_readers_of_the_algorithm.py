@@ -107,14 +107,14 @@ def published(of: Case, rows: Mapping[Cell, int]) -> marginals.Release | None:
 
 def shown(release: marginals.Release) -> frozenset[tuple]:
     """Everything that a release counts, by label."""
-    return frozenset((table.attributes, *sorted(table.cells())) for table in release.collection.tables)
+    return frozenset((table.attributes, *sorted(table.cells())) for table in release.published.collection.tables)
 
 
 def tables(of: Case, release: marginals.Release) -> list[tuple[int, ...]] | None:
     """All tables with the published counts, by their cells; None for more than are published."""
     cells = of.cells()
     members, sums = [list(range(len(cells)))], [sum(of.rows.values())]
-    for table in release.collection.tables:
+    for table in release.published.collection.tables:
         ladders = [[of.ladder(int(name[1:]), cell) for name in table.attributes] for cell in cells]
         labels = dict(table.cells())
         inside = [[all(a in b for a, b in zip(label, own)) for own in ladders] for label in labels]

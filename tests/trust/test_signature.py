@@ -25,8 +25,9 @@ import pytest
 import forked
 import marginals
 from command_line import run
-from marginals import BundleError, InputError, Release
+from marginals import InputError, Release
 from marginals.bundle.signature import check_signature, public_key, secret_key, signature_of
+from marginals.errors import BundleError
 from minisign_programs import Keys, make_keys, write_keys, write_stub
 from small_release import contents, marginals_command
 from written_bundles import SIGNATURE, change_package

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import marginals
-from marginals import Attribute, NothingPublishableError, Policy, read_table
+from marginals import Attribute, Policy, read_table
+from marginals.errors import NothingPublishableError
 from models import Collection, Hierarchy
 
 Bits = NDArray[np.object_]

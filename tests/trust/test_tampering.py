@@ -96,7 +96,7 @@ def test_a_file_that_is_not_declared_is_named(bundle: Path, path: str) -> None:
     found = problem(bundle)
     assert found.file in (path, path.split("/")[0])
     assert "does not declare it" in found.problem
-    assert marginals.open_release(bundle).rows
+    assert marginals.open_release(bundle).model.total
 
 
 def test_many_undeclared_files_are_one_sentence_in_a_moment(bundle: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import CriterionError, Distinct, Diversity, Entropy, Functional, Recursive, Simple, Verdict
-from marginals import implies
+from marginals.criteria import implies
 
 TINY = Fraction(1, 10**6)
 Shares = list[Fraction]

@@ -236,11 +236,11 @@ FURTHER = {
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_every_criterion_of_the_project_keeps_the_laws(text: str) -> None:
-    marginals.check_criterion(type(parse_diversity(text)), *FURTHER.get(text.partition(":")[0], ()))
+    marginals.criteria.check_criterion(type(parse_diversity(text)), *FURTHER.get(text.partition(":")[0], ()))
 
 
 @dataclass(frozen=True)
-class Capped(marginals.Diversity):
+class Capped(marginals.criteria.Diversity):
     """No sensitive value has a share above `share`. Reached: the largest share."""
 
     share: Fraction
@@ -304,7 +304,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def test_a_sound_criterion_passes_and_is_unknown_again() -> None:
-    marginals.check_criterion(Capped, "1/2", "2/3")
+    marginals.criteria.check_criterion(Capped, "1/2", "2/3")
     with pytest.raises(CriterionError, match="not of the form"):
         parse_diversity("capped-by-law:1/2")
 
@@ -313,7 +313,7 @@ def test_a_sound_criterion_passes_and_is_unknown_again() -> None:
 def test_what_is_broken_is_found(what: str) -> None:
     words, methods = BROKEN[what]
     with pytest.raises(CriterionError, match=words):
-        marginals.check_criterion(type("Broken", (Capped,), {"__doc__": what, **methods}), "2/3")
+        marginals.criteria.check_criterion(type("Broken", (Capped,), {"__doc__": what, **methods}), "2/3")
     with pytest.raises(CriterionError, match="not of the form"):
         parse_diversity("capped-by-law:2/3")
 
@@ -325,6 +325,6 @@ def test_a_criterion_without_an_example_that_can_be_read_says_so() -> None:
             return cls(Fraction(text.removeprefix("at most "))) if text.startswith("at most ") else None
 
     with pytest.raises(CriterionError, match="give an example"):
-        marginals.check_criterion(Worded)
+        marginals.criteria.check_criterion(Worded)
     with pytest.raises(CriterionError, match="does not take the example"):
-        marginals.check_criterion(Worded, "few")
+        marginals.criteria.check_criterion(Worded, "few")

@@ -57,7 +57,7 @@ from checks.risk.harm import (
 from checks.risk.worst_case import least_worst_risk
 from dice import Dice, Thrown
 from filled_tables import flat_domain
-from marginals import DisclosureRuleError, SensitivityError
+from marginals.errors import DisclosureRuleError, SensitivityError
 from models import (
     BoolArray,
     Collection,

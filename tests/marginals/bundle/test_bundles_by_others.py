@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marginals import BundleError, open_release
+from marginals import open_release
+from marginals.errors import BundleError
 from models import ContingencyTable, Domain, Hierarchy
 from strategies import coarser_margins, contingency_tables, domains, margins
 from written_bundles import csv_of, write_by_hand
@@ -49,7 +50,7 @@ def assert_read(content: bytes, labels: list[str], rows: int = 1 << 16) -> None:
             with pytest.raises(BundleError, match=r"marginals/0\.csv"):
                 open_release(folder)
         else:
-            (table,) = open_release(folder).collection.tables
+            (table,) = open_release(folder).published.collection.tables
             assert dict(table.cells()) == expected
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import BundleError, InputError, Release, open_release
+from marginals import InputError, Release, open_release
+from marginals.errors import BundleError
 from small_release import contents
 from written_bundles import DESCRIPTOR, Change, change_package
 
@@ -24,12 +25,12 @@ def bundle(small_release: Release, tmp_path: Path) -> Path:
 
 def test_reading_gives_back_what_was_written(small_release: Release, bundle: Path) -> None:
     opened = open_release(bundle)
-    assert opened.margins == small_release.margins
+    assert opened.published.everything.margins == small_release.published.everything.margins
     assert opened.claims == small_release.claims
-    assert opened.information == small_release.information
+    assert opened.model.information == small_release.model.information
     assert opened.domain == small_release.domain
-    for margin in small_release.margins:
-        pd.testing.assert_series_equal(opened.marginal(margin), small_release.marginal(margin))
+    for margin in small_release.published.everything.margins:
+        pd.testing.assert_frame_equal(opened.table(margin), small_release.table(margin))
     assert opened.verify().ok
 
 

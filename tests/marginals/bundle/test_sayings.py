@@ -11,7 +11,8 @@ import pytest
 import marginals
 from command_line import run
 from html_pages import Page
-from marginals import BundleError, Imprint
+from marginals import Imprint
+from marginals.errors import BundleError
 from marginals.example import release as another_release
 from marginals.example import table
 from small_release import contents, write_config

@@ -16,7 +16,7 @@ from typing import TypeVar
 import pytest
 
 import marginals
-from marginals import BundleError
+from marginals.errors import BundleError
 from marginals.example import release
 from minisign_programs import Keys, write_keys
 from small_release import contents

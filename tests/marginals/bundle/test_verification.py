@@ -426,16 +426,16 @@ def test_whoever_reads_what_verifies_gets_an_answer(tmp_path: Path, change: Call
     unjudged = [marginals.verify(*folders, claims=["k-link=2"]).checks for folders in ([folder], [folder, folder])]
     assert [[c.criterion for c in checks if not c.holds] for checks in unjudged] == [["report"], ["report"] * 2]
     release = marginals.open_release(folder)
-    release.write_report(tmp_path / "page.html")
+    release.report(tmp_path / "page.html")
     put = (tmp_path / "page.html").read_bytes()
     change_descriptor(folder, lambda release: put_file(folder, release["report"], put))
     assert marginals.verify(folder, claims=["k-link=2"]).ok
     assert marginals.verify(folder, folder, claims=["k-link=2"]).ok
     assert marginals.plain(marginals.attack(folder))
-    assert release.count([]).expected == release.rows
-    if not release.rows:
+    assert release.count([]).value == release.model.total
+    if not release.model.total:
         assert marginals.verify(folder).ok
-        assert release.expected_count({"job": "job1"}) == 0
+        assert release.count({"job": "job1"}).value == 0
 
 
 @pytest.mark.parametrize("word", [b"</h1>", b"</html>"])
@@ -498,7 +498,7 @@ def test_a_bundle_that_says_more_than_is_judged_is_read_and_warned_of(tmp_path: 
 def test_information_that_does_not_follow_from_the_marginals_is_a_matter_of_integrity(tmp_path: Path) -> None:
     folder = bundle(tmp_path / "one", JOB_ILL, TOWN_ILL)
     stated = json.loads((folder / DESCRIPTOR).read_text())["release"]["information"]
-    exact = marginals.open_release(folder).information
+    exact = marginals.open_release(folder).model.information
     assert stated == round(exact, 6) > 0.01
     assert marginals.verify(folder).warnings == ()
     for right in (stated, round(stated, 3), round(stated, 2), exact, stated + 9e-7):
@@ -507,8 +507,10 @@ def test_information_that_does_not_follow_from_the_marginals_is_a_matter_of_inte
     for information in (*wrong, "much", [stated]):
         (check,) = marginals.verify(edited(folder, information=information)).checks
         assert (check.criterion, check.holds) == ("integrity", False), information
-        assert "release.information" in check.worst.problem
-        assert marginals.open_release(folder).information == pytest.approx(stated, abs=1e-6), "computed, not believed"
+        assert "release.model.information" in check.worst.problem
+        assert marginals.open_release(folder).model.information == pytest.approx(stated, abs=1e-6), (
+            "computed, not believed"
+        )
 
 
 def test_information_without_a_junction_tree_is_fitted_and_not_written(tmp_path: Path) -> None:
@@ -516,8 +518,8 @@ def test_information_without_a_junction_tree_is_fitted_and_not_written(tmp_path:
     assert "information" not in json.loads((folder / DESCRIPTOR).read_text())["release"]
     release = marginals.open_release(folder)
     assert "information" not in repr(release)
-    assert release.information > 0
-    verification = marginals.verify(edited(folder, information=release.information))
+    assert release.model.information > 0
+    verification = marginals.verify(edited(folder, information=release.model.information))
     assert verification.ok
     (warning,) = verification.warnings
     assert "no junction tree" in warning

@@ -20,8 +20,9 @@ import pytest
 import forked
 import marginals
 from command_line import run
-from marginals import InputError, WorkerLostError
+from marginals import InputError
 from marginals.deadline import SearchClock, stopped_after
+from marginals.errors import WorkerLostError
 from marginals.jobs import Jobs
 from models import Deadline, TimeOverError
 from small_release import write_config

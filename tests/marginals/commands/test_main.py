@@ -53,7 +53,9 @@ def test_publish_says_what_the_contract_says(demo: Path, tmp_path: Path) -> None
     assert set(answer) == PUBLISHED
     assert set(answer["search"]) == SEARCHED
     assert answer["kl_divergence"] < answer["kl_suppressed"]
-    assert [dict(margin) for margin in marginals.open_release(tmp_path / "out").margins] == answer["margins"]
+    assert [dict(margin) for margin in marginals.open_release(tmp_path / "out").published.everything.margins] == answer[
+        "margins"
+    ]
 
 
 def test_anonymize_and_assess_say_what_the_contract_says(demo: Path) -> None:
@@ -137,7 +139,7 @@ def test_sample_writes_the_same_rows_for_the_same_seed(demo: Path, tmp_path: Pat
     assert (tmp_path / "rows.csv").read_text() == shown.stdout
     assert run("sample", demo / "release", "-n", 20, "--seed", 4).stdout != shown.stdout
     exact = answered("sample", demo / "release", "-n", "exact", "-o", tmp_path / "exact.csv")["rows"]
-    assert exact == marginals.open_release(demo / "release").rows
+    assert exact == marginals.open_release(demo / "release").model.total
     assert "exact" in run("sample", demo / "release", "-n", "most").output
 
 
@@ -194,7 +196,9 @@ def test_rows_come_with_the_kind_of_each_pair_of_columns(folder: Path, tmp_path:
     assert pairs == answer["pairs"]
     assert [(pair["first"], pair["second"]) for pair in pairs] == list(combinations(release.domain.attributes, 2))
     for pair in pairs:
-        together = any({pair["first"], pair["second"]} <= set(margin) for margin in release.margins)
+        together = any(
+            {pair["first"], pair["second"]} <= set(margin) for margin in release.published.everything.margins
+        )
         assert pair["kind"] == ("published" if together else "assumed")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["rows.csv", "rows.csv.pairs.csv"]
 

@@ -62,7 +62,7 @@ def test_a_query_answers_with_the_bounds_known_by_then(pairs: Path) -> None:
     result = run("query", pairs, "a=0", "b=1", "c=2", "--json", status=0)
     cut = json.loads(result.stdout)
     whole = marginals.open_release(pairs).count(["a=0", "b=1", "c=2"], seconds=10)
-    assert cut["expected"] is None
+    assert (cut["value"], cut["kind"]) == (None, "none")
     assert cut["lower"] <= whole.lower <= whole.upper <= cut["upper"]
     assert not cut["sharp"]
     whole = json.loads(run("query", pairs, "--json").stdout)
@@ -83,8 +83,8 @@ def test_python_has_seconds_too(pairs: Path) -> None:
     assert [str(finding).split(": ")[1] for finding in late.checks] == ["holds", "holds", "undecided", "undecided"]
     with pytest.raises(marginals.InputError, match="seconds"):
         marginals.verify(pairs, seconds=-1)
-    with pytest.raises(marginals.TimeOverError):
-        marginals.open_release(pairs, OVER).marginal({"a": 0, "b": 0, "c": 0})
+    with pytest.raises(marginals.errors.TimeOverError):
+        marginals.open_release(pairs, OVER).table({"a": 0, "b": 0, "c": 0})
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_does_not_end_is_stopped(
     assert result.stderr == f"Error: {said}\n"
 
 
-@pytest.mark.parametrize("by", [marginals.TimeOverError, KeyboardInterrupt])
+@pytest.mark.parametrize("by", [marginals.errors.TimeOverError, KeyboardInterrupt])
 @pytest.mark.parametrize("late", ["disclosure_measures", "certainties"])
 def test_an_attack_that_is_stopped_tells_what_it_has(
     late: str, by: type[BaseException], monkeypatch: pytest.MonkeyPatch, pairs: Path
@@ -144,5 +144,5 @@ def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(monkeypatch: py
 def test_publish_without_time_publishes_nothing(base: str) -> None:
     looked = count()
     policy = marginals.Policy(k_link=4, diversity="distinct:2", base=base)
-    with pytest.raises(marginals.NothingPublishableError):
+    with pytest.raises(marginals.errors.NothingPublishableError):
         marginals.publish(table, policy, seconds=Deadline(0.0, lambda: float(next(looked))))

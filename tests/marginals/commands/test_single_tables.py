@@ -160,7 +160,7 @@ def test_sweep_takes_its_order_from_the_attributes_of_the_config(config: Path) -
     plain = with_policy(config, FUNCTIONAL).read_text()
     told = json.loads(anonymized(config, "--method", "sweep", "--json").stdout)
     table = marginals.read_config(config).read_table()
-    swept = marginals.sweep(table, "functional:0.8,2", table.quasi_identifiers, k=5)
+    swept = marginals.recoding.sweep(table, "functional:0.8,2", table.quasi_identifiers, k=5)
     assert told["information_utility"] == swept.information_utility
     config.write_text(plain + '[sweep]\nimportance = ["town", "sex", "age"]\n')
     refused = anonymized(config, "--method", "sweep")

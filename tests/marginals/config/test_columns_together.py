@@ -96,13 +96,13 @@ def test_nobody_is_retired_without_a_year_and_the_steward_reads_why_a_column_is_
     printed = run("publish", first.path, "--out", out)
     assert printed.exit_code == 0, printed.output
     release = marginals.open_release(out)
-    both = release.marginal({"retired": 0, "retirement_year": 0})
+    both = release.table({"retired": 0, "retirement_year": 0}).value
     years = [year for year in both.index.get_level_values("retirement_year").unique() if year != "missing"]
     assert years
     assert all(both.get(("no", year), 0) == 0 for year in years)
     assert both.get(("yes", "missing"), 0) == 0
     page = (tmp_path / "out-steward.html").read_text(encoding="utf-8")
-    left_out = set(frame) - {name for margin in release.margins for name in margin}
+    left_out = set(frame) - {name for margin in release.published.everything.margins for name in margin}
     assert {"pid", "same"} <= left_out
     assert all(f"<dt>{name}</dt><dd>" in page for name in left_out)
 

@@ -182,11 +182,15 @@ def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch
 
 def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:
     shown = preview(release, {})
-    assert [table["counted"] for table in shown["tables"]] == [len(table) for table in release.everything.tables]
-    assert [table["smallest"] for table in shown["tables"]] == [t.counts.min() for t in release.everything.tables]
+    assert [table["counted"] for table in shown["tables"]] == [
+        len(table) for table in release.published.everything.tables
+    ]
+    assert [table["smallest"] for table in shown["tables"]] == [
+        t.counts.min() for t in release.published.everything.tables
+    ]
     assert all(table["sensitive"] == ["diagnosis"] for table in shown["tables"])
     assert [title for title, _ in shown["guarantees"]] == [claim_title(claim) for claim in release.claims]
-    assert "age and sex" not in shown["apart"] or release.counts(["age", "sex"]).attrs["kind"] == "assumed"
+    assert "age and sex" not in shown["apart"] or release.table(["age", "sex"], bounds=True).attrs["kind"] == "assumed"
 
 
 def test_a_column_without_any_table_is_lacking_with_its_reason() -> None:

@@ -82,8 +82,8 @@ def test_the_page_has_headings_in_order_alternatives_for_pictures_and_what_the_c
     assert all("scope" in head for head in page.all("th"))
     text = " ".join(" ".join(page.text).split())
     assert all(label in text for finding in release.verify().checks for label in finding.worst_class.cell.values())
-    assert f"{release.rows:,}" in text
-    assert all(sentence in text for sentence in release.independences())
+    assert f"{release.model.total:,}" in text
+    assert all(sentence in text for sentence in release.model.independences())
 
 
 def test_every_number_comes_from_the_published_files(release: Release, bundle: Path) -> None:
@@ -135,7 +135,9 @@ def test_of_a_bundle_without_a_report_one_can_be_written(bundle: Path, tmp_path:
 
 
 def test_a_claim_that_fails_is_said_loudly_and_exits_1(release: Release, tmp_path: Path) -> None:
-    write_bundle(bundle_content(release.collection, release.published.roles, [KLink(400)]), tmp_path / "release")
+    write_bundle(
+        bundle_content(release.published.collection, release.published.roles, [KLink(400)]), tmp_path / "release"
+    )
     assert run("verify", tmp_path / "release", "--report", tmp_path / "page.html").exit_code == 1
     page = (tmp_path / "page.html").read_text()
     assert "fails</span>" in page

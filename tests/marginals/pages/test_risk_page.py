@@ -242,7 +242,7 @@ def test_weights_that_each_person_has_of_their_own_are_told(worked: Path) -> Non
 
 
 def test_the_risk_with_linkage_stands_first_and_what_leaves_it_aside_says_so(config: Path) -> None:
-    described = marginals.disclosure_risk(marginals.read_config(config))
+    described = marginals.risk.disclosure_risk(marginals.read_config(config))
     for arguments, disclosed in (((), None), (("--utility", 3), described.optimum(LeastRisk(3)).disclosure.records)):
         page, table = Page(written(config, *arguments)), described.of_table(disclosed)
         assert table.linked is not None

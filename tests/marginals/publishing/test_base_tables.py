@@ -9,18 +9,8 @@ import pandas as pd
 import pytest
 
 from checks import Requirements
-from marginals import (
-    Attribute,
-    InputError,
-    NothingPublishableError,
-    Policy,
-    Release,
-    Role,
-    StewardReport,
-    Table,
-    publish,
-    read_table,
-)
+from marginals import Attribute, InputError, Policy, Release, Role, StewardReport, Table, publish, read_table
+from marginals.errors import NothingPublishableError
 from models import Collection, ContingencyTable, Domain, Hierarchy, MaximumEntropy
 
 AGES = Hierarchy.from_rows([(str(age), f"{age // 20 * 20}-{age // 20 * 20 + 19}", "*") for age in range(20, 60, 5)])
@@ -86,7 +76,7 @@ def test_it_is_the_best_of_all_levels_at_which_each_attribute_passes(
         assert sensitive > 1 or publication.steward.kl_best_table == pytest.approx(divergence)
         assert publication.release.verify().ok
         for attribute in table.sensitive:
-            assert any(attribute in margin for margin in publication.release.margins)
+            assert any(attribute in margin for margin in publication.release.published.everything.margins)
 
 
 def test_several_sensitive_attributes_are_not_demanded_together() -> None:
@@ -94,7 +84,9 @@ def test_several_sensitive_attributes_are_not_demanded_together() -> None:
     table = table_of(2)
     release = publish(table, Policy(k_link=5, k_combinatorial=5, diversity="entropy:2.5")).release
     for attribute in table.sensitive:
-        assert any({"age", "sex", attribute} & {*margin} >= {attribute} for margin in release.margins)
+        assert any(
+            {"age", "sex", attribute} & {*margin} >= {attribute} for margin in release.published.everything.margins
+        )
     assert release.verify().ok
     with pytest.raises(NothingPublishableError, match=r"(?s)for job.*for diagnosis"):
         publish(table, Policy(diversity="distinct:5", base="best"))
@@ -104,7 +96,7 @@ def test_levels_that_somebody_chose_are_those_of_each_table() -> None:
     table = table_of(2)
     release = publish(table, Policy(k_link=5, diversity="distinct:2", base={"age": 1, "sex": 0})).release
     for attribute in table.sensitive:
-        assert any({"age", "sex", attribute} <= {*margin} for margin in release.collection.margins)
+        assert any({"age", "sex", attribute} <= {*margin} for margin in release.published.collection.margins)
     with pytest.raises(InputError, match="'job'"):
         publish(table, Policy(k_link=5, diversity="distinct:2", base={"job": 0}))
     with pytest.raises(NothingPublishableError, match=r"\{ age = 0, sex = 0 \} with job"):
@@ -114,7 +106,7 @@ def test_levels_that_somebody_chose_are_those_of_each_table() -> None:
 def test_without_a_sensitive_attribute_it_is_the_quasi_identifiers() -> None:
     publication = publish(table_of(0), Policy(k_link=5, base="best", objective="kl", time_limit=0))
     assert publication.steward.kl_best_table is not None
-    assert {"age", "sex"} in [{*margin} for margin in publication.release.margins]
+    assert {"age", "sex"} in [{*margin} for margin in publication.release.published.everything.margins]
 
 
 def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
@@ -122,11 +114,11 @@ def test_so_many_margins_of_each_sensitive_attribute_may_be_published() -> None:
     table = table_of(3)
     release = publish(table, Policy(k_link=5, base="none", max_sensitive_margins=1, diversity="none")).release
     for attribute in table.sensitive:
-        assert sum(attribute in margin for margin in release.junction_tree().nodes) == 1
+        assert sum(attribute in margin for margin in release.model.junction_tree().nodes) == 1
 
 
 def finest_labels(release: Release, name: str) -> set[str]:
-    return {*release.domain.hierarchy(name).labels[release.collection.finest_level(name)]}
+    return {*release.domain.hierarchy(name).labels[release.published.collection.finest_level(name)]}
 
 
 ILLNESSES = {"flu": 400, "cold": 300, "gout": 150, "cough": 40, "burn": 2, "cut": 1}

@@ -125,7 +125,7 @@ def test_delta_presence_bounds_the_probability_of_being_in_the_table(sample: Pat
         assert run("assess", sample, "--levels", "age=1").exit_code == status
     configured = marginals.read_config(sample)
     population = configured.read_population()
-    assert not marginals.assess(configured.read_table(), configured.policy, population=population).ok
+    assert not marginals.recoding.assess(configured.read_table(), configured.policy, population=population).ok
 
 
 def test_a_sampling_fraction_stands_for_a_population(sample: Path) -> None:
@@ -198,7 +198,7 @@ def smallest(table: Table, release: marginals.Release) -> tuple[int, int]:
     margins = [
         {a: labels[a].index(next(own for own in labels[a] if own >= set(release.domain.hierarchy(a).labels[level])))
          for a, level in margin.items()}
-        for margin in release.margins
+        for margin in release.published.everything.margins
     ]  # fmt: skip
     published = Collection.of(table.cube, map(table.domain.mask, margins))
     most = largest_counts(published, ["ill"])
@@ -263,9 +263,9 @@ def test_what_a_table_itself_gives_away_is_judged_by_the_larger_number(
 ) -> None:
     policy = Policy(k_link=k_link, k_combinatorial=k_combinatorial, diversity="none")
     sizes = people().groupby(["age", "sex"]).size()
-    (found,) = marginals.assess(old_and_young, policy).checks
+    (found,) = marginals.recoding.assess(old_and_young, policy).checks
     assert (found.holds, found.parameters["k"], found.worst_class.count) == (False, 20, sizes.min())
-    assert marginals.assess(old_and_young, policy, {"age": 3}).ok, "32 and 88 rows"
+    assert marginals.recoding.assess(old_and_young, policy, {"age": 3}).ok, "32 and 88 rows"
 
 
 def test_the_base_of_a_release_satisfies_the_larger_number_too(old_and_young: Table) -> None:

@@ -65,8 +65,8 @@ def test_it_is_demanded_claimed_and_verified(tmp_path: Path, diversity: str) -> 
     in_python = marginals.publish(people, policy).release
     assert in_python.verify().ok
     assert [dict(margin) for margin in in_python.margins] == json.loads(published.stdout)["margins"]
-    assert marginals.assess(people, policy, {"age": 3, "sex": 1, "town": 1}).ok
-    assert not marginals.assess(people, marginals.Policy(diversity=CRITERIA[diversity])).ok
+    assert marginals.recoding.assess(people, policy, {"age": 3, "sex": 1, "town": 1}).ok
+    assert not marginals.recoding.assess(people, marginals.Policy(diversity=CRITERIA[diversity])).ok
 
 
 def test_a_label_that_the_table_lacks_is_refused_before_anything_is_searched(tmp_path: Path) -> None:

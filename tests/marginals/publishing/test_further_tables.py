@@ -19,18 +19,9 @@ from hypothesis import strategies as st
 
 import marginals
 from first_configs import init
-from marginals import (
-    BundleError,
-    InputError,
-    NothingPublishableError,
-    Policy,
-    Release,
-    StewardReport,
-    Table,
-    WorkerLostError,
-    interchange,
-)
-from models import Collection, possible_table
+from marginals import InputError, Policy, Release, StewardReport, Table, interchange
+from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
+from models import Collection, Margin, possible_table
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -58,6 +49,11 @@ def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "ill": ill}).astype(str)
 
 
+def further_margins(release: Release) -> list[Margin]:
+    """The margins of the further tables, in their order."""
+    return [release.domain.margin(mask) for mask in release.published.further]
+
+
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
     return people()
@@ -76,7 +72,7 @@ def steward(table: Table) -> StewardReport:
 @pytest.fixture(scope="module")
 def release(table: Table) -> Release:
     found = marginals.publish(table, POLICY).release
-    assert len(found.further) == 3  # of six pairs a junction tree shows three
+    assert len(found.published.further) == 3  # of six pairs a junction tree shows three
     return found
 
 
@@ -106,13 +102,14 @@ def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
 
 
 def test_further_tables_have_k_rows_in_each_class_and_show_nothing_sensitive(release: Release) -> None:
-    for margin in release.further:
+    further = further_margins(release)
+    for margin in further:
         assert "ill" not in margin
-        cells = release.everything.cube.table(release.domain.mask(margin))
+        cells = release.published.everything.cube.table(release.domain.mask(margin))
         assert cells.counts.min() >= 10
-    assert {margin for margin in release.margins if "ill" in margin}.isdisjoint(release.further)
-    assert release.collection.is_decomposable
-    assert not release.everything.is_decomposable
+    assert {margin for margin in release.published.everything.margins if "ill" in margin}.isdisjoint(further)
+    assert release.published.collection.is_decomposable
+    assert not release.published.everything.is_decomposable
 
 
 def test_all_claims_are_proven_from_the_files(release: Release, tmp_path: Path) -> None:
@@ -135,10 +132,10 @@ def test_a_bundle_says_which_tables_are_further_and_is_read_as_it_was_written(re
     release.write(tmp_path / "release")
     package = json.loads((tmp_path / "release/datapackage.json").read_text())
     further = [own["marginal"]["levels"] for own in package["resources"] if own.get("marginal", {}).get("further")]
-    assert sorted(map(sorted, further)) == sorted(map(sorted, release.further))
+    assert sorted(map(sorted, further)) == sorted(map(sorted, further_margins(release)))
     again = marginals.open_release(tmp_path / "release")
-    assert again.further == release.further
-    assert again.collection.masks == release.collection.masks
+    assert again.published.further == release.published.further
+    assert again.published.collection.masks == release.published.collection.masks
     again.write(tmp_path / "again")
     assert contents(tmp_path / "again") == contents(tmp_path / "release")
 
@@ -175,8 +172,8 @@ def test_a_reader_refuses_further_tables_of_which_nothing_is_known(
 def told(release: Release, folder: Path) -> tuple[object, ...]:
     """All that anybody can see of a release: its files, what verifying them says, and synthetic rows made of them."""
     release.write(folder)
-    rows = marginals.open_release(folder).exact_rows()
-    pd.testing.assert_frame_equal(rows, release.exact_rows())
+    rows = marginals.open_release(folder).rows(exact=True)
+    pd.testing.assert_frame_equal(rows, release.rows(exact=True))
     return contents(folder), marginals.plain(marginals.verify(folder)), rows.to_csv()
 
 
@@ -188,9 +185,9 @@ def test_two_tables_with_the_same_marginals_have_the_same_bundle_proof_and_synth
     core = [dict.fromkeys(pair, 0) for pair in ("ab", "ac", "ad", ("a", "ill"))]
     policy = replace(POLICY, must_publish=core, further_tables=[["b", "c"], ["c", "d"]])
     release = marginals.publish(marginals.read_table(frame, ROLES), policy).release
-    assert sorted(map(dict, release.collection.margins), key=str) == sorted(core, key=str)
-    assert len(release.further) == 2
-    rows = release.exact_rows(seed, base_values=True).sample(frac=1, random_state=seed)
+    assert sorted(map(dict, release.published.collection.margins), key=str) == sorted(core, key=str)
+    assert len(release.published.further) == 2
+    rows = release.rows(exact=True, seed=seed, base_values=True).sample(frac=1, random_state=seed)
     assert not rows.value_counts(["b", "d"], sort=False).equals(frame.value_counts(["b", "d"], sort=False))
     other = marginals.publish(marginals.read_table(rows.astype(str), ROLES), policy).release
     assert told(other, tmp_path / "other") == told(release, tmp_path / "one")
@@ -217,7 +214,7 @@ def test_a_bundle_holds_nothing_of_how_its_further_tables_were_chosen(
     table: Table, release: Release, tmp_path: Path
 ) -> None:
     """Neither their order nor their gains, nor what was tried beside them."""
-    named = replace(POLICY, further_tables=[sorted(margin) for margin in sorted(release.further, key=str)])
+    named = replace(POLICY, further_tables=[sorted(margin) for margin in sorted(further_margins(release), key=str)])
     other = marginals.publish(table, named).release
     assert told(other, tmp_path / "other") == told(release, tmp_path / "one")
 
@@ -240,8 +237,8 @@ def test_given_the_core_the_choice_is_the_same_whatever_the_sensitive_column_hol
     first, second = (
         marginals.publish(marginals.read_table(rows, ROLES), pinned).release for rows in (frame, swapped(frame, seed))
     )
-    assert first.collection.masks == second.collection.masks
-    assert first.further == second.further
+    assert first.published.collection.masks == second.published.collection.masks
+    assert first.published.further == second.published.further
 
 
 def _failing(error: Exception) -> Callable[[int], AbstractContextManager[Callable[..., Any]]]:
@@ -313,49 +310,49 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
     for pair in combinations(NAMES, 2):
         counted = pd.crosstab(frame[pair[0]], frame[pair[1]])
-        told = release.crosstab(*pair)
-        assert told.attrs["kind"] == "published"
+        assert (release.table(*pair)["kind"] == "published").all()
+        told = release.table(*pair).value.unstack(fill_value=0)
         np.testing.assert_allclose(told.to_numpy(), counted.loc[told.index, told.columns].to_numpy(), atol=1e-8)
-        assert release.marginal(dict.fromkeys(pair, 0)).to_numpy().dtype.kind == "i"
+        assert release.table(dict.fromkeys(pair, 0)).value.to_numpy().dtype.kind == "i"
         count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
         assert count.exact
-        assert count.expected == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
+        assert count.value == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
 
 
 def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: pd.DataFrame, release: Release) -> None:
     assert release.supports(["b", "c", "d"]).assumed == (("b", "c", "d"),)
-    with pytest.warns(marginals.AssumptionWarning, match="b, c and d|tables of fewer"):
-        told = release.crosstab(["b", "c"], "d")
-    fitted = told.groupby("b").sum().to_numpy()
+    with pytest.warns(marginals.errors.AssumptionWarning, match="b, c and d|tables of fewer"):
+        told = release.table(["b", "c"], "d").value.unstack(fill_value=0)
+    fitted = told.groupby("b", observed=True).sum().to_numpy()
     np.testing.assert_allclose(fitted, pd.crosstab(frame["b"], frame["d"]).to_numpy(), rtol=1e-3)
 
 
-@pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
+@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
 def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) -> None:
     for chosen in combinations([*NAMES, "ill"], 3):
         counted = frame.groupby(list(chosen)).size()
-        bounds = release.counts(list(chosen))
+        bounds = release.table(list(chosen), bounds=True)
         for cell, own in bounds.iterrows():
             assert own["lower"] <= counted.get(cell, 0) <= own["upper"]
     estimate = release.count({"b": "1", "c": "2", "d": "0"})
     assert estimate.lower <= len(frame.query("b == '1' and c == '2' and d == '0'")) <= estimate.upper
 
 
-@pytest.mark.filterwarnings("ignore::marginals.AssumptionWarning")
+@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
 def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Release) -> None:
     rows = 200_000
-    drawn = release.sample(rows, seed=1)
+    drawn = release.rows(rows, seed=1)
     for pair in combinations(NAMES, 2):
         shares = pd.crosstab(drawn[pair[0]], drawn[pair[1]]).to_numpy() / rows
         counted = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
         assert np.abs(shares - counted).sum() / 2 < 0.01
-    assert len(release.sample(0)) == 0
-    assert len(release.sample(5, seed=2, base_values=True)) == 5
+    assert len(release.rows(0)) == 0
+    assert len(release.rows(5, seed=2, base_values=True)) == 5
 
 
 def test_pairs_come_nearer_to_the_data(table: Table, steward: StewardReport, release: Release) -> None:
     without = marginals.publish(table, replace(POLICY, further_tables="none"))
-    assert without.release.everything is without.release.collection
+    assert without.release.published.everything is without.release.published.collection
     assert steward.two_way.mean < without.steward.two_way.mean
     assert marginals.compare(release, table).release.two_way.mean == steward.two_way.mean
 
@@ -397,8 +394,8 @@ def test_an_attack_says_what_was_not_examined(release: Release, table: Table, tm
 def test_a_number_of_tables_is_not_exceeded_and_takes_the_first(data: st.DataObject) -> None:
     table = marginals.read_table(people(600), ROLES)
     number = data.draw(st.integers(1, 3))
-    some = marginals.publish(table, replace(POLICY, further_tables=number)).release.further
-    every = marginals.publish(table, POLICY).release.further
+    some = marginals.publish(table, replace(POLICY, further_tables=number)).release.published.further
+    every = marginals.publish(table, POLICY).release.published.further
     assert some == every[:number]
 
 
@@ -406,8 +403,10 @@ def test_wanted_analyses_that_close_a_circle_come_first(table: Table) -> None:
     circled = [("b", "c"), ("c", "d"), ("b", "d")]
     policy = replace(POLICY, wanted=[{"attributes": list(pair)} for pair in circled], further_tables=1)
     release = marginals.publish(table, policy).release
-    assert {frozenset(pair) for pair in circled} <= {frozenset(margin) for margin in release.margins}
-    assert set(*release.further) in map(set, circled)
+    assert {frozenset(pair) for pair in circled} <= {
+        frozenset(margin) for margin in release.published.everything.margins
+    }
+    assert set(*further_margins(release)) in map(set, circled)
 
 
 def circle() -> pd.DataFrame:
@@ -427,13 +426,13 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
         further_tables=[["a", "c"]],
     )
     publication = marginals.publish(table, policy)
-    assert publication.release.further == ()
+    assert publication.release.published.further == ()
     beside = publication.steward.beside
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
     assert publication.release.verify().ok
     unwitnessed = marginals.publish(table, replace(policy, no_small_certain=1)).release
-    assert len(unwitnessed.further) == 1
+    assert len(unwitnessed.published.further) == 1
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
 
 
@@ -487,6 +486,6 @@ def test_where_no_nonsensitive_column_can_be_published_there_is_no_further_table
     without = marginals.publish(table, replace(policy, further_tables="none")).release
     assert contents(written / "marginals") == contents(without.write(tmp_path / "without").path / "marginals")
     assert marginals.verify(written).ok
-    assert len(marginals.open_release(written).sample(5, seed=1)) == 5
+    assert len(marginals.open_release(written).rows(5, seed=1)) == 5
     assert marginals.plain(marginals.attack(written))
     assert marginals.frontier(table, policy, jobs=1).margins.tolist() == [1]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import marginals
 from command_line import run
-from marginals import Attribute, NothingPublishableError, Policy
+from marginals import Attribute, Policy
+from marginals.errors import NothingPublishableError
 from small_release import write_release
 
 K = 10

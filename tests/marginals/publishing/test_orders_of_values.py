@@ -25,7 +25,7 @@ def two_wards(counts: Mapping[str, tuple[int, int]]) -> pd.DataFrame:
 
 
 def reached(table: marginals.Table, diversity: str = ORDERED) -> float:
-    (check,) = marginals.assess(table, Policy(diversity=diversity)).checks
+    (check,) = marginals.recoding.assess(table, Policy(diversity=diversity)).checks
     assert check.worst is not None
     assert check.worst_class.reached is not None
     return check.worst_class.reached
@@ -82,7 +82,7 @@ def test_an_ordered_category_says_the_order_and_another_does_not() -> None:
     assert reached(marginals.read_table(enum, roles)) == 5 / 40
     frame["days"] = frame["days"].cat.as_unordered()
     with pytest.raises(InputError, match=r"order = \["):
-        marginals.assess(marginals.read_table(frame, roles), Policy(diversity=ORDERED))
+        marginals.recoding.assess(marginals.read_table(frame, roles), Policy(diversity=ORDERED))
 
 
 def test_fitted_groups_of_words_in_an_order_are_neighbours() -> None:
@@ -116,7 +116,7 @@ def test_a_bundle_with_an_order_of_other_values_is_refused(tmp_path: Path, order
     package = json.loads(descriptor.read_text())
     package["release"]["attributes"]["days"]["order"] = order
     descriptor.write_text(json.dumps(package))
-    with pytest.raises(marginals.BundleError, match=r"release\.attributes\.days\.order must"):
+    with pytest.raises(marginals.errors.BundleError, match=r"release\.attributes\.days\.order must"):
         marginals.open_release(tmp_path / "out")
 
 
@@ -140,6 +140,6 @@ def test_values_that_nobody_has_are_not_judged(diversity: str) -> None:
     days = Attribute("sensitive", intervals=[1, 1000], single_values=True)
     table = marginals.read_table(two_wards(counts), {"ward": "quasi-identifier", "days": days})
     policy = Policy(diversity=diversity, base="none", must_publish=[{"ward": 0, "days": 0}])
-    (check,) = marginals.assess(table, policy).checks
+    (check,) = marginals.recoding.assess(table, policy).checks
     assert check.holds
     assert marginals.publish(table, policy).release.verify().ok

@@ -39,7 +39,7 @@ Vectors = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class TopTwo(marginals.Diversity):
+class TopTwo(marginals.criteria.Diversity):
     """The two most frequent values have a share of at most `share` together. Reached: their share.
 
     Kept by merging: no two values have more of a sum than of one of its parts.
@@ -72,9 +72,9 @@ class TopTwo(marginals.Diversity):
 @pytest.fixture(autouse=True, scope="module")
 def registered() -> Iterator[None]:
     """Known to the tests of this module, and to no others."""
-    marginals.register_diversity(TopTwo)
+    marginals.criteria.register_diversity(TopTwo)
     yield
-    marginals.unregister_diversity("top-two")
+    marginals.criteria.unregister_diversity("top-two")
     assert "top-two:share" not in spellings()
 
 
@@ -104,10 +104,11 @@ def test_a_config_publishes_and_the_files_verify(bundle: Path) -> None:
 
 def test_it_judges_every_class_of_the_release(bundle: Path) -> None:
     """The share that the release reaches is what its cells say, and a smaller one is refused."""
-    cells = marginals.open_release(bundle).cells()
-    public = [name for name in cells.columns if name not in ("disease", "weight")]
-    classes = cells.groupby(public) if public else [((), cells)]
-    by_value = [sorted(rows.groupby("disease")["weight"].sum()) for _, rows in classes]
+    release = marginals.open_release(bundle)
+    shown = [a for a, values in release.attributes["values"].items() if values]
+    cells, public = release.table(shown).reset_index(), [name for name in shown if name != "disease"]
+    classes = cells.groupby(public, observed=True) if public else [((), cells)]
+    by_value = [sorted(rows.groupby("disease", observed=True)["value"].sum()) for _, rows in classes]
     shares = [sum(rows[-2:]) / sum(rows) for rows in by_value if sum(rows) > 0]
     assert max(shares) <= 0.9
     just, beyond = Fraction(max(shares) * (1 + 1e-6)), Fraction(max(shares) * (1 - 1e-6))
@@ -162,14 +163,14 @@ def test_what_else_it_can_answer_it_is_asked() -> None:
 def test_where_it_is_not_registered_its_claim_is_undecided_and_a_demand_is_refused_with_the_known_forms(
     bundle: Path,
 ) -> None:
-    marginals.unregister_diversity("top-two")
+    marginals.criteria.unregister_diversity("top-two")
     try:
         verification = marginals.verify(bundle)
         assert str(marginals.open_release(bundle).claims[1].diversity) == "top-two:0.9"
         with pytest.raises(CriterionError, match="'top-two'"):
             parse_diversity("top-two:0.9")
     finally:
-        marginals.register_diversity(TopTwo)
+        marginals.criteria.register_diversity(TopTwo)
     assert not verification.ok
     (finding,) = (check for check in verification.checks if check.criterion == "maxent-diversity")
     assert finding.verdict.value == "undecided"
@@ -187,26 +188,26 @@ def test_what_nobody_could_read_back_is_not_published(written: str) -> None:
         def __str__(self) -> str:
             return written
 
-    marginals.register_diversity(Miswritten)
+    marginals.criteria.register_diversity(Miswritten)
     try:
         with pytest.raises(CriterionError, match=f"Miswritten.*'{written}'"):
             marginals.publish(table, marginals.Policy(k_link=4, diversity="miswritten:0.9"))
     finally:
-        marginals.unregister_diversity("miswritten")
+        marginals.criteria.unregister_diversity("miswritten")
 
 
 def test_a_name_can_be_registered_once_and_must_be_one() -> None:
     class Other(TopTwo):
         pass
 
-    marginals.register_diversity(TopTwo)
+    marginals.criteria.register_diversity(TopTwo)
     for taken in ("top-two", "entropy"):
         Other.name = taken
         with pytest.raises(CriterionError, match=f"'{taken}'"):
-            marginals.register_diversity(Other)
+            marginals.criteria.register_diversity(Other)
     for name in ("", "Top", "a:b", "a b", "-a", "a-"):
         Other.name = name
         with pytest.raises(CriterionError, match="a name such as"):
-            marginals.register_diversity(Other)
+            marginals.criteria.register_diversity(Other)
     with pytest.raises(CriterionError, match="'other'"):
-        marginals.unregister_diversity("other")
+        marginals.criteria.unregister_diversity("other")

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from checks import CriterionError, Verdict
 from marginals import (
     Attribute,
-    NothingPublishableError,
     Policy,
     Release,
     Table,
     anonymize,
-    assess,
     attack,
     open_release,
     publish,
@@ -27,6 +25,8 @@ from marginals import (
     read_table,
     verify,
 )
+from marginals.errors import NothingPublishableError
+from marginals.recoding import assess
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),
@@ -58,7 +58,7 @@ def visits(seed: int, people: int = 60, most: int = 7) -> pd.DataFrame:
 def ids_of_classes(release: Release, table: Table, rows: pd.DataFrame) -> dict[tuple[str, ...], int]:
     """For each class of each published table how many ids are in it, row by row."""
     counted: dict[tuple[str, ...], int] = {}
-    for marginal in release.collection.tables:
+    for marginal in release.published.collection.tables:
         labels: dict[str, pd.Series] = {}
         for attribute, level in marginal.margin.items():
             if attribute in release.published.sensitive:

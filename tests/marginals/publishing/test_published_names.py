@@ -12,7 +12,8 @@ import pytest
 import marginals
 from checks import MinCell, Verdict
 from command_line import run
-from marginals import Attribute, NothingPublishableError, Policy
+from marginals import Attribute, Policy
+from marginals.errors import NothingPublishableError
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from small_release import write_release
 from written_bundles import release_of
@@ -33,7 +34,7 @@ def people(seed: int = 0, **columns: dict[str, int]) -> pd.DataFrame:
 
 def one_way(release: marginals.Release, name: str) -> dict[str, int]:
     """The counts of the finest published values, by their labels."""
-    collection = release.collection
+    collection = release.published.collection
     table = collection.cube.table(collection.domain.mask({name: collection.finest_level(name)}))
     return {labels[0]: count for labels, count in table.cells()}
 
@@ -95,7 +96,7 @@ def test_labels_of_random_releases_name_all_members_or_none(seed: int) -> None:
         return
     assert release.verify().ok
     for kind, (_, values) in chosen.items():
-        if not release.collection.shows(kind):
+        if not release.published.collection.shows(kind):
             continue
         known = {*values, MISSING}
         meanings: dict[str, set[str]] = {}

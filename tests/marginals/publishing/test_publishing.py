@@ -71,7 +71,7 @@ def shows(release: Release, table: Table, margin: dict[str, int]) -> bool:
             or (attribute in shown and is_shown(shown, attribute, level))
             for attribute, level in margin.items()
         )
-        for shown in release.margins
+        for shown in release.published.everything.margins
     )
 
 
@@ -147,8 +147,8 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table,
 
 def test_margins_keep_within_their_limits(table: Table) -> None:
     release = marginals.publish(table, Policy(**PRIVACY, base="none", max_attributes=2, max_cells=20)).release
-    assert max(map(len, release.margins)) == 2
-    assert max(release.domain.size(margin) for margin in release.margins) <= 20
+    assert max(map(len, release.published.everything.margins)) == 2
+    assert max(release.domain.size(margin) for margin in release.published.everything.margins) <= 20
 
 
 def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table) -> None:

@@ -11,7 +11,8 @@ import pytest
 import marginals
 from checks import ATTESTED, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
 from command_line import run
-from marginals import InputError, NothingPublishableError, Policy, Table
+from marginals import InputError, Policy, Table
+from marginals.errors import NothingPublishableError
 from models import Collection
 from small_release import contents
 from written_bundles import release_of
@@ -58,12 +59,12 @@ def released(
 
 def test_a_demand_for_readers_with_a_register_refuses_what_makes_somebody_certain() -> None:
     plain = Policy(k_link=10, diversity="recursive:2,2", **APART)
-    assert len(marginals.publish(certain(), plain).release.margins) == 2
+    assert len(marginals.publish(certain(), plain).release.published.everything.margins) == 2
     with pytest.raises(NothingPublishableError, match="register fails for the margins together"):
         marginals.publish(certain(), Policy(**{**vars(plain), "register": True}))
     free = Policy(k_link=10, diversity="recursive:2,2", base="none", must_not_publish=[{"A": 0, "B": 0}], register=True)
     release = marginals.publish(certain(), free).release
-    assert sum("S" in margin for margin in release.margins) == 1
+    assert sum("S" in margin for margin in release.published.everything.margins) == 1
     finding = release.verify().checks[-1]
     assert finding.holds
     assert finding.as_json()["basis"] == VERIFIED

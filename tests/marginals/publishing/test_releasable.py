@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import marginals
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, Question, Verdict, parse_diversity
-from marginals import Attribute, NothingPublishableError, Policy
+from marginals import Attribute, Policy
+from marginals.errors import NothingPublishableError
 from marginals.publishing.publishing import releasable
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, MarginalModel
 from small_release import contents

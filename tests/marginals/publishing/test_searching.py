@@ -47,7 +47,7 @@ def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_proces
         diversity = next(d for d in GRID["diversity"] if row.diversity == ("none" if d is None else str(d)))
         policy = Policy(k_link=row.k, k_combinatorial=row.k, diversity=diversity or "none", strategy=row.strategy)
         if row.k == 100:
-            with pytest.raises(marginals.NothingPublishableError) as nothing:
+            with pytest.raises(marginals.errors.NothingPublishableError) as nothing:
                 marginals.publish(example, policy)
             assert (row.reason, row.margins) == (str(nothing.value), 0)
             assert np.isnan(row.kl_divergence)
@@ -117,7 +117,7 @@ def test_what_must_be_published_at_crossing_levels_is_refused_with_the_key_that_
     table = marginals.read_table(rows, {"a": column, "b": column})
     asked = Policy(k_link=2, base="none", must_publish=[{"a": 0, "b": 1}, {"a": 1, "b": 0}])
     with pytest.raises(
-        marginals.NothingPublishableError, match=r"a and b at crossing levels \(search.crossing_levels\)"
+        marginals.errors.NothingPublishableError, match=r"a and b at crossing levels \(search.crossing_levels\)"
     ):
         marginals.publish(table, asked)
     assert marginals.publish(table, replace(asked, crossing_levels=True)).release.published.everything.crossings

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import marginals
 from checks import parse_diversity
 from command_line import run
-from marginals import Attribute, InputError, NothingPublishableError, Policy, Table
+from marginals import Attribute, InputError, Policy, Table
+from marginals.errors import NothingPublishableError
 from marginals.example import table as example
 from small_release import write_release
 
@@ -111,7 +112,7 @@ def test_the_base_table_shows_the_finest_values_that_all_rows_together_may_be_sh
         marginals.publish(marginals.read_table(rare, {**roles, "ill": "sensitive"}, k=5), policy)
     fitted = {**roles, "ill": Attribute("sensitive", ladder="fitted")}
     release = marginals.publish(marginals.read_table(rare, fitted, k=5), policy).release
-    assert any({"ill", "town"} <= {*margin} for margin in release.margins)
+    assert any({"ill", "town"} <= {*margin} for margin in release.published.everything.margins)
     assert release.published.smallest_sensitive["ill"] >= 3
 
 
@@ -182,7 +183,7 @@ def test_what_is_alone_has_one_table_and_no_other_attribute_beside_it(base: obje
     """With any base table; the others are published as they would be."""
     demanded = {"pay": "distinct:3", "grade": "distinct:2"}
     policy = Policy(k_link=5, diversity=demanded, base=base, alone=["grade"], objective="kl")
-    margins = marginals.publish(graded(), policy).release.margins
+    margins = marginals.publish(graded(), policy).release.published.everything.margins
     assert [set(margin) for margin in margins if "grade" in margin] == [{"grade"}]
     assert any({"pay"} < set(margin) for margin in margins)
 
@@ -236,7 +237,7 @@ def test_what_is_said_of_harm_has_an_effect_beside_any_demand_or_is_refused(
         hiv = Attribute("sensitive", harmless=harmless, confirmed=True, at_most=most)
         table = marginals.read_table(frame, {"town": "quasi-identifier", "hiv": hiv})
         release = marginals.publish(table, Policy(k_link=5, diversity=diversity, objective="kl")).release
-        is_shown = any({"town", "hiv"} <= {*margin} for margin in release.margins)
+        is_shown = any({"town", "hiv"} <= {*margin} for margin in release.published.everything.margins)
         assert is_shown is (not most and (diversity != "public" or bool(harmless)))
 
 

@@ -35,7 +35,7 @@ def test_publish_says_which_wanted_analyses_have_a_table(tmp_path: Path) -> None
     printed = run("publish", path, "--out", tmp_path / "out", status=0)
     assert "Wanted age, sex, town: " in printed.output
     answer = json.loads(run("publish", path, "--out", tmp_path / "out", "--json").stdout)
-    margins = marginals.open_release(tmp_path / "out").margins
+    margins = marginals.open_release(tmp_path / "out").published.everything.margins
     for told in answer["wanted"]:
         names = told["attributes"]
         together = [dict(margin) for margin in margins if set(names) <= set(margin)]

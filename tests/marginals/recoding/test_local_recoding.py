@@ -14,26 +14,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checks import Functional, Induction, Requirements, Simple, equivalence_classes, parse_diversity, satisfies
-from marginals import (
-    Attribute,
-    InputError,
-    NothingPublishableError,
-    Policy,
-    Role,
-    Table,
-    anonymize,
-    hilbert,
-    query_error,
-    read_hierarchy,
-    read_table,
-    sweep,
-)
+from marginals import Attribute, InputError, Policy, Role, Table, anonymize, read_hierarchy, read_table
+from marginals.errors import NothingPublishableError
 from marginals.example import table as example_table
+from marginals.recoding import hilbert, query_error, sweep
 from marginals.recoding import sweep as class_order_module
-from marginals.recoding.hilbert import eligible_l, hilbert_groups
+from marginals.recoding.hilbert_curve import eligible_l, hilbert_groups
 from marginals.recoding.lattice import minimal_tables, single_table
 from marginals.recoding.local_recoding import LocalRecoding
-from marginals.recoding.sweep import _FOR_LEVELS, MOST_LOOKS, InducedBound, class_order
+from marginals.recoding.sweeping import _FOR_LEVELS, MOST_LOOKS, InducedBound, class_order
 from marginals.results import plain
 from marginals.usefulness import tree_accuracy
 from models import Collection, ContingencyTable, Domain, GeneralizedCells, Hierarchy, information_utility

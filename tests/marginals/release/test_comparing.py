@@ -221,7 +221,7 @@ def compared(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]] = (), second
     analyses = [{"attributes": list(names)} for names in wanted]
     policy = Policy(k_link=2, base="none", max_attributes=1, wanted=analyses, strategy="forward")
     made = marginals.publish(counted, policy, seconds=seconds)
-    assert {len(margin) for margin in made.release.margins} == {1}
+    assert {len(margin) for margin in made.release.published.everything.margins} == {1}
     return made.steward.comparison
 
 

@@ -1,41 +1,157 @@
-"""Plausible tables and intervals of one release, as an analyst asks for them."""
+"""Statistics and intervals by drawn tables of one release, as an analyst asks for them."""
 
 import numpy as np
+import pandas as pd
+import pytest
 
 import marginals
+from marginals import InputError
 from marginals.example import release
 
 
-def test_the_same_seed_gives_the_same_tables_and_says_so() -> None:
-    first, second = (list(release.plausible_tables(2, seed=4)) for _ in range(2))
-    assert all(a.equals(b) for a, b in zip(first, second))
-    assert [table.attrs["plausible_table"] for table in first] == [0, 1]
-    assert {table.attrs["seed"] for table in first} == {4}
-    assert first[0].attrs["version"] == marginals.__version__
-    assert not first[0].equals(first[1])
+def kept(rows: pd.DataFrame) -> pd.DataFrame:
+    """The frame itself, flat, so that a statistic of all of it can be compared."""
+    return rows[["age_number"]].reset_index(drop=True)
 
 
-def test_a_condition_is_counted_as_a_function_would_within_its_bounds() -> None:
-    condition = release.plausible_interval("age=20-29 and sex=Female", count=30, seed=2)
-    function = release.plausible_interval(
-        lambda table: float(((table.age == "20-29") & (table.sex == "Female")).sum()), count=30, seed=2
-    )
-    bounds = release.counts(["age", "sex"]).loc[("20-29", "Female")]
-    assert condition.middle == function.middle
-    assert condition.lower == max(function.lower, bounds.lower)
-    assert condition.upper == min(function.upper, bounds.upper)
-    assert condition.lower <= condition.middle <= condition.upper
+def test_tables_are_drawn_once_and_the_same_seed_gives_the_same() -> None:
+    frames: list[pd.DataFrame] = []
+
+    def seen(rows: pd.DataFrame) -> float:
+        frames.append(rows)
+        return 0.0
+
+    for _ in range(2):
+        release.estimate(seen, tables=20, seed=4)
+    assert all(a.equals(b) for a, b in zip(frames[:20], frames[20:]))
+    assert [rows.attrs["number"] for rows in frames[:20]] == list(range(20))
+    assert {rows.attrs["seed"] for rows in frames} == {4}
+    assert frames[0].attrs["version"] == marginals.__version__
+    assert not frames[0].equals(frames[1])
+    once = [table.codes["age"] for table in release.model.drawn_tables(20, 4)]
+    assert all(a is b.codes["age"] for a, b in zip(once, release.model.drawn_tables(20, 4)))
+
+
+def test_an_interval_of_a_count_is_that_of_a_function_within_its_bounds() -> None:
+    count = release.count("age=20-29 and sex=Female")
+    function = release.estimate(lambda rows: ((rows.age == "20-29") & (rows.sex == "Female")).sum(), seed=2)
+    assert isinstance(function, marginals.answers.Answer)
+    interval, by_function = count.interval(seed=2), function.interval(seed=2)
+    assert interval.low == max(by_function.low, count.lower)
+    assert interval.high == min(by_function.high, count.upper)
+    assert interval.low <= function.value <= interval.high
+    wide, narrow = (count.interval(level=level) for level in (0.99, 0.5))
+    assert wide.low <= narrow.low <= narrow.high <= wide.high
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        release.count("age>=40 and sex=Male"),
+        release.share("sex=Male", where="age=20-29"),
+        release.mean("age", where="sex=Female"),
+        release.total("age", where="sex=Female"),
+        release.quantile("age", 0.5, where="sex=Female"),
+    ],
+)
+def test_every_number_has_an_interval_within_its_bounds(answer: marginals.answers.Answer) -> None:
+    low, high = answer.interval()
+    assert answer.lower <= low <= high <= answer.upper
 
 
 def test_what_is_published_has_an_interval_of_one_number() -> None:
-    interval = release.plausible_interval("sex=Female and diagnosis=Flu", count=10)
     count = release.count("sex=Female and diagnosis=Flu")
-    assert (interval.lower, interval.upper) == (count.lower, count.upper)
+    assert count.interval() == (count.lower, count.upper)
 
 
-def test_every_plausible_number_lies_within_the_bounds() -> None:
-    bounds = release.counts(["age", "sex"])
-    for table in release.plausible_tables(20, seed=3):
-        counted = table.groupby(["age", "sex"], observed=False).size()
+def test_every_drawn_number_lies_within_the_bounds() -> None:
+    bounds = release.table("age", "sex", bounds=True)
+
+    def check(rows: pd.DataFrame) -> pd.Series:
+        counted = rows.groupby(["age", "sex"], observed=False).size()
         assert np.all(bounds.lower <= counted.reindex(bounds.index))
         assert np.all(counted.reindex(bounds.index) <= bounds.upper)
+        return counted
+
+    found = release.estimate(check, seed=3)
+    assert list(found.columns) == ["value", "low", "high", "kind"]  # type: ignore[union-attr]
+    assert (found.low <= found.value).all()  # type: ignore[union-attr]
+
+
+def test_a_frame_of_statistics_has_a_row_for_each_of_its_cells() -> None:
+    found = release.estimate(lambda rows: pd.crosstab(rows.sex, rows.diagnosis), tables=20)
+    published = release.table("sex", "diagnosis")["value"]
+    assert found.value.to_dict() == found.low.to_dict() == published.to_dict()  # type: ignore[union-attr]
+
+
+def test_a_drawn_table_answers_as_its_rows_do() -> None:
+    """It is a model whose distribution is its rows; values finer than the published ones share them equally."""
+    table = next(release.model.drawn_tables(1, 5))
+    ages = release.domain.hierarchy("age")
+    labels = np.array(ages.labels[1])[table.codes["age"]]
+    for level in (0, 1, 2):
+        counts = table.expected({"sex": 0, "age": level})
+        for sex in (0, 1):
+            for code, label in enumerate(ages.labels[level]):
+                above = {row[level]: row for row in ages.rows()}[label]
+                rows = (table.codes["sex"] == sex) & np.isin(labels, [r[1] for r in ages.rows() if r[level] == label])
+                size = sum(row[1] == above[1] for row in ages.rows()) if level == 0 else 1
+                assert counts[sex, code] == pytest.approx(rows.sum() / size)
+
+
+def test_numbers_lie_within_their_labels() -> None:
+    for rows in (release.rows(200), release.rows(exact=True), release.rows(50, base_values=True)):
+        ends = rows["age"].astype(str).str.split("-")
+        assert (ends.str[0].astype(int) <= rows["age_number"]).all()
+        assert (rows["age_number"] <= ends.str[-1].astype(int)).all()
+        assert (rows["age_number"] % 1 == 0).all(), "whole ages are drawn as whole numbers"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda rows: rows.age.mean(),
+        lambda rows: rows.nothing,
+        lambda _: "text",
+        lambda _: None,
+        lambda _: float("nan"),
+        lambda rows: rows.sex,
+    ],
+)
+def test_a_function_that_gives_no_numbers_is_refused(function: object) -> None:
+    with pytest.raises(InputError):
+        release.estimate(function)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tables", [0, 2, 19, 2.5, True, None])
+def test_few_tables_make_no_interval(tables: object) -> None:
+    with pytest.raises(InputError, match="tables is a whole number from 20"):
+        release.estimate(lambda _: 1.0, tables=tables)  # type: ignore[arg-type]
+
+
+def test_a_regression_finds_what_was_put_there_and_refuses_what_is_assumed() -> None:
+    pytest.importorskip("statsmodels", reason="regressions need it")
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 80, 4000)
+    ill = rng.random(4000) < 1 / (1 + np.exp(3 - 0.05 * age))
+    frame = pd.DataFrame(
+        {"age": age.astype(str), "ill": np.where(ill, "yes", "no"), "town": rng.choice(["a", "b"], 4000)}
+    )
+    roles = {
+        "age": marginals.Attribute("quasi-identifier", intervals=[10]),
+        "ill": "quasi-identifier",
+        "town": "quasi-identifier",
+    }
+    policy = marginals.Policy(
+        k_link=2, base="none", diversity="none", max_attributes=2, must_publish=[{"age": 1, "ill": 0}]
+    )
+    made = marginals.publish(marginals.read_table(frame, roles), policy).release
+    found = made.fit("ill ~ age", "logit")
+    assert found.low["age"] <= 0.05 <= found.high["age"]
+    assert found.value["age"] == pytest.approx(0.05, abs=0.01)
+    assert found.value["Intercept"] == pytest.approx(-3, abs=0.5)
+    for refused in ("ill ~ nothing", "ill", "~ age", "nothing ~ age", "ill ~ age +"):
+        with pytest.raises(InputError):
+            made.fit(refused)
+    with pytest.raises(InputError, match="no published table shows what is asked of age and sex"):
+        release.fit("age ~ sex")

@@ -30,7 +30,7 @@ def report() -> StewardReport:
 
 def test_errors_of_tables_are_those_of_the_rows(report: StewardReport) -> None:
     """Ages 20 to 59 have 40 base values; the model spreads the rows of a class evenly over those of its ages."""
-    spread = release.sample(1, 0, base_values=True).dtypes  # what base values are: one category each
+    spread = release.rows(1, seed=0, base_values=True).dtypes  # what base values are: one category each
     ages = spread["age"].categories
     shown = {age: f"{int(age) // 10 * 10}-{int(age) // 10 * 10 + 9}" for age in ages}
     by_range = frame["age"].map(shown).value_counts()

@@ -106,9 +106,8 @@ def test_arx_ages_are_refused_or_names_and_no_range_is_answered_from_them(tmp_pa
     assert release.domain.hierarchy("age").has_names
     assert release.count("age=60-64").lower == 30
     for where in ("age >= 65", "age=66-69 | 70-80", "age > 64"):
-        for ask in (release.count, release.expected_count):
-            with pytest.raises(InputError, match="labels are names"):
-                ask(where)
+        with pytest.raises(InputError, match="labels are names"):
+            release.count(where)
     for summary in (release.mean, release.quantile):
         with pytest.raises(InputError, match="are no numbers"):
             summary("age")
@@ -138,7 +137,7 @@ def test_a_bundle_whose_labels_do_not_hold_what_is_under_them_is_read_as_names_a
     for form in ("bands", 1, None):
         package["release"]["attributes"]["age"]["label_form"] = form
         descriptor.write_text(json.dumps(package))
-        with pytest.raises(marginals.BundleError, match="label_form"):
+        with pytest.raises(marginals.errors.BundleError, match="label_form"):
             marginals.open_release(tmp_path / "out")
 
 
@@ -206,9 +205,11 @@ def test_bands_are_read_as_people_write_them(form: str) -> None:
         is_cut = not step and where[-2:] in ("34", "44")  # 44.5 lies in [35, 45[, and not in 25-44
         assert counted.upper == rows, where
         assert counted.exact or is_cut, where
-        assert counted.expected is not None
+        assert counted.kind != "none"
         assert not counted.unjudged
-    assert release.mean("age", "age >= 18 and age < 75").lower == pytest.approx((18 * 20 + 25 * 30 + 35 * 40) / 90)
+    assert release.mean("age", where="age >= 18 and age < 75").lower == pytest.approx(
+        (18 * 20 + 25 * 30 + 35 * 40) / 90
+    )
     attribute = Attribute("quasi-identifier", ladder="fitted")
     ladder = marginals.read_table(pd.DataFrame({"age": values}), {"age": attribute}, k=25).domain.hierarchy("age")
     assert ladder.labels[0] == tuple(labels)
@@ -236,7 +237,7 @@ def test_amounts_months_and_what_cannot_be_read(labels: list[str], where: str, b
     counted = release_of(values, Attribute("quasi-identifier"), above=False).count(where)
     assert (counted.lower, counted.upper) == bounds
     assert counted.exact == (bounds[0] == bounds[1])
-    assert (counted.expected is None) == bool(counted.unjudged)
+    assert (counted.kind == "none") == bool(counted.unjudged)
 
 
 def counted_possible(release: Release, where: str) -> bool:
@@ -275,9 +276,9 @@ def test_certain_bounds_hold_whatever_the_labels_hide(data: st.DataObject) -> No
             continue
         counted = release.count(where)
         assert counted.lower <= len(true) <= counted.upper, where
-        assert not (counted.unjudged and (counted.exact or counted.expected is not None))
+        assert not (counted.unjudged and (counted.exact or counted.kind != "none"))
         if not counted.unjudged and true:
-            share, mean = release.share(where), release.mean("age", where, limits=(0, 99))
+            share, mean = release.share(where), release.mean("age", where=where, limits=(0, 99))
             assert share.lower <= len(true) / len(ages) <= share.upper
             assert mean.lower - 1e-9 <= sum(true) / len(true) <= mean.upper + 1e-9
 
@@ -286,18 +287,17 @@ def test_an_estimate_never_leaves_out_labels_that_it_cannot_read() -> None:
     values = ["18-24"] * 20 + ["25-34"] * 30 + ["mid40s"] * 40 + ["refused"] * 50
     release = release_of(values, Attribute("quasi-identifier"), above=False)
     counted = release.count("age >= 25")
-    assert (counted.expected, counted.lower, counted.upper) == (None, 30, 120)
+    assert (counted.kind, counted.lower, counted.upper) == ("none", 30, 120)
     assert [each.values for each in counted.unjudged] == [("mid40s", "refused")]
     for ask in (
-        lambda: release.expected_count("age >= 25"),
-        lambda: release.share("ill=a", "age >= 25"),
-        lambda: release.crosstab("age", "ill", where="age >= 25"),
+        lambda: release.share("ill=a", where="age >= 25"),
+        lambda: release.table("age", "ill", where="age >= 25"),
         lambda: release.mean("age"),
         lambda: release.total("age"),
         lambda: release.quantile("age", [0.5]),
-        lambda: release.means("age", by="ill"),
+        lambda: release.mean("age", by="ill"),
     ):
         with pytest.raises(InputError, match="'mid40s', 'refused'"):
             ask()
     assert release.count("age >= 25 and age not in mid40s|refused").exact
-    assert release.mean("age", "age not in mid40s|refused").upper < 34
+    assert release.mean("age", where="age not in mid40s|refused").upper < 34

@@ -150,7 +150,7 @@ def test_missing_values_stay_apart_at_every_level() -> None:
 def test_a_release_shows_only_groups_whatever_its_config_says_of_levels() -> None:
     table = marginals.read_table(people(pays()), {"sex": "quasi-identifier", "pay": "sensitive"}, k=10)
     policy = Policy(k_link=10, min_cell=3, diversity="recursive:3,4", must_publish=[{"pay": 0}], base="none")
-    with pytest.raises(marginals.NothingPublishableError):
+    with pytest.raises(marginals.errors.NothingPublishableError):
         marginals.publish(table, policy)
     release = marginals.publish(table, Policy(k_link=10, min_cell=3, diversity="recursive:3,4")).release
     assert release.published.smallest_sensitive["pay"] >= 3

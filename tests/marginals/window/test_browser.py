@@ -61,7 +61,7 @@ def publish_by_clicks(steward: Steward, signed: bool) -> None:
     steward.sees("Verified from its files alone")
     steward.click("link", "Explore")
     steward.click("link", "The same in Python")
-    steward.sees("release.counts(")
+    steward.sees("release.table(", bounds=True)
 
 
 def census(folder: Path) -> Path:

@@ -114,11 +114,11 @@ def test_people_with_several_rows_are_published_and_explored(browser: Browser) -
     assert TIMES.join(("Alter", "disease")) in browser.page("/search")
     folder = browser.window.project.folder
     release = marginals.open_release(folder / "release")
-    assert release.rows == pd.read_csv(folder / "visits.csv")["número"].nunique()
+    assert release.model.total == pd.read_csv(folder / "visits.csv")["número"].nunique()
     assert release.verify().ok
     page = browser.page("/explore")
     assert "<b>Straße" not in page
-    margin = max(release.margins, key=len)
+    margin = max(release.published.everything.margins, key=len)
     query = {"release": "release", **{f"level:{name}": level for name, level in margin.items()}}
     csv = browser.page("/explore/table.csv", query_string=query)
     assert set(csv.splitlines()[0].split(",")) == {*margin, "expected", "lower", "upper", "exact", "kind"}

@@ -44,13 +44,13 @@ def test_a_release_alone_is_explored_where_nothing_can_be_written(
         levels = {"age": 0, "sex": 0, "disease": 0}
         query = {"release": "people-release", **{f"level:{name}": level for name, level in levels.items()}}
         page = browser.page("/explore", query_string=query | {"view": "python"})
-        assert "release.counts({&#39;age&#39;: 0, &#39;sex&#39;: 0, &#39;disease&#39;: 0})" in page
+        assert "release.table({&#39;age&#39;: 0, &#39;sex&#39;: 0, &#39;disease&#39;: 0}, bounds=True)" in page
         lines = browser.page("/explore/table.csv", query_string=query).splitlines()
-        assert lines[0] == "age,sex,disease,expected,lower,upper,exact,kind"
-        assert len(lines) == len(release.counts(levels)) + 1
+        assert lines[0] == "age,sex,disease,age_number,value,lower,upper,kind"
+        assert len(lines) == len(release.table(levels, bounds=True)) + 1
         levels = dict.fromkeys(("age", "sex", "town", "disease"), 0)
         page = browser.page("/explore", query_string={f"level:{name}": "0" for name in levels})
-        counts = release.counts(levels)
+        counts = release.table(levels, bounds=True)
         assert f"And {len(counts) - 300:,} more, in the file." in page or len(counts) <= 300
         for bad in (
             {"level:age": "7"},
@@ -71,14 +71,14 @@ def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) ->
     for candidate in browser.window.candidates.all():
         assert candidate.answer["kl_divergence"] >= 0
         release = marginals.open_release(candidate.folder / "release")
-        assert len(candidate.tables) == len(release.margins)
-        for words, margin in zip(candidate.tables, release.margins):
+        assert len(candidate.tables) == len(release.published.everything.margins)
+        for words, margin in zip(candidate.tables, release.published.everything.margins):
             assert all(name in words for name in margin)
             assert f"<li>{html.escape(words)}</li>" in page
         kinds = re.search(rf'aria-label="Candidate {candidate.number}: Of (\d+) pairs: (\d+) exact, ', page)
         assert kinds is not None
         pairs = list(combinations(release.domain.attributes, 2))
-        kind_of = {pair: release.counts([*pair]).attrs["kind"] for pair in pairs}
+        kind_of = {pair: release.table([*pair], bounds=True).attrs["kind"] for pair in pairs}
         exact.append({pair for pair in pairs if kind_of[pair] == "published"})
         assert [int(kinds[1]), int(kinds[2])] == [len(pairs), len(exact[-1])]
         picture = page[kinds.end() :].partition("</svg>")[0]
@@ -365,7 +365,7 @@ def test_risks_are_those_of_the_table_with_the_roles_that_it_has_now(browser: Br
         CONFIG.replace('[attributes.town]\nrole = "quasi-identifier"', '[attributes.town]\nrole = "ignored"')
     )
     config = browser.window.config()
-    expected = marginals.assess(config.read_table(), config.policy, None, config.read_population())
+    expected = marginals.recoding.assess(config.read_table(), config.policy, None, config.read_population())
     assert repr(counting.assessed(60).value) == repr(expected) != repr(before)
 
 

@@ -150,10 +150,10 @@ def test_published_counts_are_expected_as_they_were_counted_and_their_zeros_stay
 def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_path: Path) -> None:
     """And rejects those of another model; base values are drawn evenly under what is published."""
     release, joint = release_of(shape, tmp_path), enumerated(of_shape(shape))
-    rows, again = (release.sample(ROWS, 7, base_values=True) for _ in range(2))
+    rows, again = (release.rows(ROWS, seed=7, base_values=True) for _ in range(2))
     assert rows.equals(again)
-    assert not rows.equals(release.sample(ROWS, 8, base_values=True))
-    assert len(release.sample(0, base_values=True)) == 0
+    assert not rows.equals(release.rows(ROWS, seed=8, base_values=True))
+    assert len(release.rows(0, base_values=True)) == 0
     codes = [[h.code(label, 0) for label in rows[a]] for a, h in SHAPE_DOMAIN.items()]
     counts = np.zeros(joint.shape)
     np.add.at(counts, tuple(map(np.array, codes)), 1)
@@ -192,8 +192,8 @@ def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
     write_bundle(bundle_content(collection, dict.fromkeys("axb", Role.QUASI_IDENTIFIER)), tmp_path)
     monkeypatch.setattr("marginals.estimates.CELL_LIMIT", 100)
     for level, shares in ((1, {"w-y": 0.75, "z": 0.25}), (0, dict.fromkeys("wxyz", 0.25))):
-        cells = marginals.open_release(tmp_path).cells({"a": 0, "b": 0, "x": level})
-        found = {(int(a), int(b), x): weight for a, b, x, weight in cells.itertuples(index=False)}
+        cells = marginals.open_release(tmp_path).table({"a": 0, "b": 0, "x": level}).value
+        found = {(int(a), int(b), x): weight for (a, b, x), weight in cells.items()}
         expected = {(a, 29 - a, x): (a + 5) * share for a in range(30) for x, share in shares.items()}
         assert found == pytest.approx(expected)
 

@@ -273,7 +273,7 @@ def design_of(masks, dense):
 def fitted(table, masks):
     """The model with these cliques, by the names of a frame's columns."""
     frame = pd.DataFrame(dict(zip(table.attributes, table.codes))).assign(n=table.counts)
-    return marginals.fit_model(frame, [tuple(table.domain.margin(mask)) for mask in masks], "n")
+    return marginals.selection.fit_model(frame, [tuple(table.domain.margin(mask)) for mask in masks], "n")
 
 
 @settings(max_examples=40)

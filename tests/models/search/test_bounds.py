@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from brute_force import Array, dense_marginal, free_parameter_count, iterative_proportional_fitting, joint_array, places
 from filled_tables import filled, flat_domain, of_rows, published
-from marginals import ExtensionError
+from marginals.errors import ExtensionError
 from models import (
     KL,
     STRATEGIES,

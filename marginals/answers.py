@@ -1,0 +1,287 @@
+"""Answers of a release: a number with its kind and its certain bounds, or a frame with these as columns.
+
+An answer is one function of a model: asked of the maximum-entropy model it is the value, and asked of drawn tables with the
+published counts (`models.inference.plausible_tables`) it is an interval.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, isclose, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from marginals.conditions import Where
+from marginals.errors import InputError
+from marginals.estimates import Rows, Unjudged, marked
+from marginals.say.answers import answer_lines
+from models.errors import TimeOverError
+from models.graphs.basis import CERTAIN, Basis, Kind
+from models.inference.beside_core import ModelBesideCore
+from models.inference.marginal_model import DrawnTable, MarginalModel
+from models.programs.cell_bounds import CountBounds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_TABLES, USUAL_TABLES = 20, 50
+"""Drawn tables that an interval is made of: at least, and by default."""
+
+_WIDENED = 1.5
+"""By how much an interval reaches further from the median than the quantiles of the drawn tables do, which by
+themselves hold the truth in too few cases where all attributes follow one trait."""
+
+
+class Bounds(NamedTuple):
+    """lower <= number <= upper for certain. sharp: whether both are proven to be attained, or approached.
+
+    open_labels: published values whose numbers have no end, because of which a bound is infinite or wide.
+    """
+
+    lower: float = -inf
+    upper: float = inf
+    sharp: bool = False
+    open_labels: tuple[str, ...] = ()
+
+
+class Interval(NamedTuple):
+    """Numbers between which one would expect the truth; only `lower` and `upper` of an answer hold for certain."""
+
+    low: float
+    high: float
+
+
+class Of(NamedTuple):
+    """Rows that a share or a mean is of, as expected, and rows that are left out because they lack a value."""
+
+    rows: float
+    missing: float
+
+
+Ask = Callable[[MarginalModel], float]
+"""What is asked of the model, or of a drawn table."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer:
+    """A number that a release answers, its kind, and between which numbers it certainly lies.
+
+    value: the maximum-entropy estimate; nan if there is none. unit: what is counted; empty for other numbers. of: the rows
+    that a share or a mean is of. unjudged, cut: values of which a condition cannot be judged, and those that its range cuts
+    through. Kind and bounds are worked out when they are first asked for.
+
+    >>> from marginals.example import release
+    >>> release.mean("age", where="diagnosis=Gout")
+    43.39 (38.89 to 47.89; supported)
+    >>> float(release.share("diagnosis=Flu"))
+    0.3541666666666667
+    >>> float(release.count("age=20-29 and sex=Female"))
+    Traceback (most recent call last):
+        ...
+    marginals.errors.InputError: the answer is assumed, not found in the data; write .value if you know that
+    """
+
+    value: float
+    _estimated: Basis | Callable[[], Basis]
+    _found: Bounds | Callable[[], Bounds]
+    _model: MarginalModel | None = None
+    _ask: Ask | None = None
+    unit: str = ""
+    of: Of | None = None
+    unjudged: tuple[Unjudged, ...] = ()
+    cut: tuple[str, ...] = ()
+    PLAIN: ClassVar = ("value", "lower", "upper", "sharp", "exact")
+
+    def __reduce__(self) -> tuple[type["Answer"], tuple[Any, ...]]:
+        rest = (self.unit, self.of, self.unjudged, self.cut)
+        return Answer, (self.value, self._basis, self._bounds, None, None, *rest)
+
+    @cached_property
+    def _basis(self) -> Basis:
+        return self._estimated if isinstance(self._estimated, Basis) else self._estimated()
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        bounds = self._found if isinstance(self._found, Bounds) else self._found()
+        lower, upper = _passed(bounds.lower, self.value, min), _passed(bounds.upper, self.value, max)
+        return bounds._replace(lower=lower, upper=upper)
+
+    @property
+    def basis(self) -> Basis:
+        """What it rests on: published counts alone if its bounds leave one number."""
+        return CERTAIN if self._basis.kind is not Kind.PUBLISHED and self.exact else self._basis
+
+    @property
+    def kind(self) -> Kind:
+        """How far published tables back the value: published, supported or assumed; none without a value."""
+        return Kind.NONE if isnan(self.value) else self.basis.kind
+
+    @property
+    def lower(self) -> float:
+        """The certain lower bound."""
+        return self._bounds.lower
+
+    @property
+    def upper(self) -> float:
+        """The certain upper bound."""
+        return self._bounds.upper
+
+    @property
+    def sharp(self) -> bool:
+        """Whether both bounds are proven to be attained, or approached, in tables with the published marginals."""
+        return self._bounds.sharp
+
+    @property
+    def open_labels(self) -> tuple[str, ...]:
+        """Published values whose numbers have no end, because of which a bound is infinite or wide."""
+        return self._bounds.open_labels
+
+    @property
+    def exact(self) -> bool:
+        """Whether the published marginals leave one number only."""
+        return self.lower == self.upper
+
+    @property
+    def denominator(self) -> float | None:
+        """The expected number of rows that a share or a mean is of; None for another number."""
+        return None if self.of is None else self.of.rows
+
+    def __float__(self) -> float:
+        if self.kind in (Kind.PUBLISHED, Kind.SUPPORTED):
+            return self.value
+        why = "has no estimate, only bounds" if isnan(self.value) else "is assumed, not found in the data"
+        raise InputError(f"the answer {why}; write .value if you know that")
+
+    def __repr__(self) -> str:
+        of = self.of
+        lacking = f"; of {of.rows:,.4g} rows, {of.missing:,.4g} lack a value" if of and of.missing >= 0.5 else ""
+        return f"{self.value:,.4g} ({self.lower:,.4g} to {self.upper:,.4g}; {self.kind.value}{lacking})"
+
+    def explain(self) -> str:
+        """Return the value, its bounds, and what it rests on, in sentences.
+
+        >>> from marginals.example import release
+        >>> print(release.count("sex=Female and diagnosis=Flu").explain())
+        12 rows, exactly: the published marginals leave no other number.
+        published: it follows from published counts
+        """
+        return "\n".join(answer_lines(self, None if self._model is None else self._model.domain))
+
+    def interval(self, *, level: float = 0.95, tables: int = USUAL_TABLES, seed: int = 0) -> Interval:
+        """Return the numbers between which one would expect the truth if what no table shows is as strong as what is shown.
+
+        level: the share of cases in which the truth is meant to lie inside. tables: how many are drawn, once for each seed.
+        Raises InputError for a release without a junction tree or with further tables.
+
+        >>> from marginals.example import release
+        >>> release.count("age=20-29 and sex=Female").interval()
+        Interval(low=6.0, high=14.0)
+        """
+        if self.exact:
+            return Interval(self.lower, self.upper)
+        if self._model is None or self._ask is None:
+            raise InputError("a copy of an answer has no interval; ask the release again")
+        numbers = [self._ask(table) for table in drawn(self._model, tables, seed)]
+        low, _, high = interval_of(numbers, level)
+        return Interval(max(low, self.lower), min(high, self.upper))
+
+
+def _passed(end: float, value: float, outer: Callable[[float, float], float]) -> float:
+    passed = outer(end, value)
+    return passed if isclose(passed, end, rel_tol=1e-9, abs_tol=1e-12) else end
+
+
+def answer(
+    model: MarginalModel,
+    ask: Ask,
+    basis: Basis,
+    bounds: Callable[[], Bounds],
+    *,
+    of: Of | None = None,
+    clips: bool = False,
+) -> Answer:
+    """Return the answer to what is asked of a model. clips: whether the estimate may lie outside of its bounds."""
+    value = float(ask(model))
+    if (clips or not model.has_closed_form) and not isnan(value):
+        found = bounds()
+        return Answer(min(max(value, found.lower), found.upper), basis, found, model, ask, of=of)
+    return Answer(_without_rounding(value), basis, bounds, model, ask, of=of)
+
+
+def _without_rounding(number: float) -> float:
+    return float(round(number)) if isfinite(number) and isclose(number, round(number), rel_tol=1e-12) else number
+
+
+def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
+    """Return the number of rows that a condition means. seconds: of programs where bounds are not proven to be sharp."""
+    rows = Rows.of(model, where)
+
+    def ask(table: MarginalModel) -> float:
+        return table.expected_in(rows.estimated)
+
+    def bounds() -> Bounds:
+        found: CountBounds = rows.bounds(seconds)
+        return Bounds(found.lower, found.upper, found.sharp)
+
+    in_doubt = rows.is_in_doubt
+    unjudged = rows.unjudged if in_doubt else ()
+    known = None if model.has_closed_form and not in_doubt else bounds()
+    value = nan
+    if known is not None and known.lower == known.upper:
+        value = float(known.lower)
+    elif not unjudged:
+        with suppress(TimeOverError):
+            value = _without_rounding(ask(model))
+    return Answer(
+        value, lambda: rows.basis({}), known or bounds, model, ask, "rows", None, unjudged, rows.cut if in_doubt else ()
+    )
+
+
+COLUMNS = ["value", "lower", "upper", "kind", "sharp"]
+"""Of a frame of answers."""
+
+
+def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | None") -> "pd.DataFrame":
+    """Return a frame of answers, whose `attrs` say what the weakest of them rests on."""
+    import pandas as pd
+
+    rows = [(each.value, each.lower, each.upper, each.kind.value, each.sharp) for each in answers]
+    frame = pd.DataFrame(rows, index, COLUMNS).astype({"value": float})
+    return marked(frame, weakest([each.basis for each in answers]))
+
+
+def weakest(bases: Sequence[Basis]) -> Basis:
+    """Return what an answer rests on that is made of several: all that one of them takes for granted, else the weakest."""
+    if assumed := tuple(dict.fromkeys(group for basis in bases for group in basis.assumed)):
+        return Basis(Kind.ASSUMED, (), assumed)
+    return next((basis for basis in bases if basis.kind is Kind.SUPPORTED), bases[0] if bases else CERTAIN)
+
+
+def drawn(model: MarginalModel, tables: int, seed: int) -> Iterator[DrawnTable]:
+    """Return drawn tables with every published count. Raises InputError where exchanges along a junction tree make none."""
+    if isinstance(model, ModelBesideCore):
+        raise InputError(
+            "drawn tables do not keep to further tables, which this release has; ask for .lower and .upper"
+        )
+    if not model.collection.is_decomposable:
+        raise InputError(
+            "tables are drawn along a junction tree, and the tables of this release have none; ask for .lower and .upper"
+        )
+    return model.drawn_tables(tables, seed)
+
+
+def interval_of(numbers: Sequence[float], level: float) -> tuple[float, float, float]:
+    """Return the low end, the middle and the high end of an interval of a number of drawn tables.
+
+    Raises InputError where it is no number of some table.
+    """
+    if undefined := sum(not isfinite(number) for number in numbers):
+        raise InputError(
+            f"there is no finite number in {undefined:,} of {len(numbers):,} drawn tables, so there is no interval; a mean "
+            "over rows is none where a table has no such row"
+        )
+    outside = (1 - level) / 2
+    low, middle, high = np.quantile(np.array(numbers), [outside, 0.5, 1 - outside]).tolist()
+    return middle - _WIDENED * (middle - low), middle, middle + _WIDENED * (high - middle)

@@ -1,0 +1,202 @@
+"""Statistics of whole tables with every published count: any function of rows, and regressions.
+
+No row is somebody's. What no table shows is drawn as strong as what one shows; how often intervals by such tables hold the
+truth is measured (page of yardsticks). A number within a published group is drawn as the neighbouring groups suggest.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marginals.answers import Answer, Bounds, drawn, interval_of
+from marginals.errors import InputError
+from marginals.estimates import assumption, basis_in, distinctions, free_name, marked, rows_frame
+from marginals.messages import installing
+from marginals.tables.intervals import LabelNumbers, numbers_at
+from models.arrays import CodeArray, FloatArray
+from models.inference.marginal_model import DrawnTable, MarginalModel
+from models.tables.hierarchy import Domain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Statistic = Callable[["pd.DataFrame"], Any]
+"""A number, a Series or a frame of numbers, made of a table with a row for each person."""
+
+FAMILIES = ("ols", "logit", "poisson")
+"""Regressions, as statsmodels calls them."""
+
+_STEEPEST = 1.8
+"""Of the density within a group: 2 leaves nobody at its lower end."""
+
+
+def with_numbers(
+    domain: Domain, levels: Mapping[str, int], rows: "pd.DataFrame", rng: "np.random.Generator"
+) -> "pd.DataFrame":
+    """Return rows of labels with a number within each label beside attributes whose labels are numbers: `age_number`."""
+    codes = {a: rows[a].cat.codes.to_numpy() for a in map(str, rows)}
+    numbers = {}
+    for a in codes:
+        if (told := numbers_at(domain.hierarchy(a), levels[a])) is not None:
+            others = [(codes[b], domain.hierarchy(b).size(levels[b])) for b in codes if b != a]
+            numbers[free_name(f"{a}_number", levels)] = _within(told, codes[a], others, rng)
+    found = rows.assign(**numbers)
+    found.attrs.update(rows.attrs)
+    return found
+
+
+def _within(
+    told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]], rng: "np.random.Generator"
+) -> FloatArray:
+    """A number within the label of each row. others: codes of other attributes, and how many values they have."""
+    low, high = told.low[codes], told.high[codes]
+    numbers = told.points[codes].copy()
+    spread = np.isfinite(low) & np.isfinite(high) & (low < high)
+    width = high - low + told.whole[codes]
+    slope = np.clip(_slopes(told, codes, others), -_STEEPEST, _STEEPEST)
+    half = np.where(np.abs(slope) < 1e-6, 1e-6, slope) / 2
+    place = (half - 1 + np.sqrt((1 - half) ** 2 + 4 * half * rng.random(len(codes)))) / (2 * half)
+    inside = low + np.clip(place, 0, 1 - 1e-9) * width
+    numbers[spread] = np.where(told.whole[codes], np.floor(inside), inside)[spread]
+    return numbers
+
+
+def _slopes(told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]]) -> FloatArray:
+    """How much denser rows like each one are at the upper end of its label than at the lower end, by the labels around.
+
+    The density of rows with one more attribute's value b is that of all rows times the share of b, each of which changes
+    from label to label as a line.
+    """
+    order = np.argsort(told.low, kind="stable")
+    order = order[np.isfinite(told.low[order]) & np.isfinite(told.high[order])]
+    place = np.full(len(told.low), -1)
+    place[order] = np.arange(len(order))
+    widths = (told.high - told.low + told.whole)[order]
+    rows = np.bincount(place[codes][place[codes] >= 0], minlength=len(order)).astype(np.float64)
+    slopes = _steps((rows / np.where(widths > 0, widths, 1))[:, None])[place[codes], 0]
+    for other, size in others:
+        cells = np.bincount(place[codes] * size + other, minlength=len(order) * size)[: len(order) * size]
+        shares = (cells.reshape(len(order), size) + 1 / size) / (rows[:, None] + 1)
+        slopes = slopes + _steps(shares)[place[codes], other]
+    return np.where(place[codes] >= 0, slopes, 0.0)
+
+
+def _steps(densities: FloatArray) -> FloatArray:
+    """From each group to the next half the difference of its neighbours, over its own density; shape (groups, columns)."""
+    padded = np.concatenate([densities[:1], densities, densities[-1:]])
+    return np.asarray((padded[2:] - padded[:-2]) / 2 / np.maximum(densities, 1e-300))
+
+
+def frame_of_table(table: DrawnTable) -> "pd.DataFrame":
+    """Return a drawn table as a frame, with its seed and number in `attrs`."""
+    from marginals import __version__
+
+    levels = {name: table.finest_levels[name] for name in table.codes}
+    rows = rows_frame(table.domain, levels, table.codes)
+    frame = with_numbers(table.domain, levels, rows, np.random.default_rng(table.origin))
+    frame.attrs |= {"seed": table.origin[0], "number": table.origin[1], "version": __version__}
+    return frame
+
+
+def estimate(
+    model: MarginalModel, function: Statistic, level: float, tables: int, seed: int
+) -> "Answer | pd.DataFrame":
+    """Return a number of drawn tables as an answer, and a Series or a frame of numbers as a frame: value, low, high, kind.
+
+    Raises InputError where the function fails, or gives something else.
+    """
+    import pandas as pd
+
+    asked = [_asked(function, frame_of_table(table)) for table in drawn(model, tables, seed)]
+    basis = basis_in(model, distinctions(model, model.finest_levels))
+    if not isinstance(asked[0], pd.Series | pd.DataFrame):
+        numbers = list(map(_number, asked))
+        middle = interval_of(numbers, level)[1]
+        return Answer(middle, basis, Bounds(), model, lambda table: _number(_asked(function, frame_of_table(table))))  # type: ignore[arg-type]
+    try:
+        together = pd.concat([each.stack() if isinstance(each, pd.DataFrame) else each for each in asked], axis=1)
+        numbers = together.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the function gives no numbers of the same kind for each table: {error}") from None
+    ends = [interval_of(row, level) if np.isfinite(row).all() else (np.nan,) * 3 for row in numbers.tolist()]
+    low, value, high = np.array(ends).reshape(-1, 3).T
+    kinds = np.where(np.isnan(value), "none", basis.kind.value)
+    return marked(pd.DataFrame({"value": value, "low": low, "high": high, "kind": kinds}, together.index), basis)
+
+
+def _asked(function: Statistic, frame: "pd.DataFrame") -> Any:
+    try:
+        return function(frame)
+    except InputError:
+        raise
+    except Exception as error:  # whatever somebody's function does with a frame
+        numbers = ", ".join(name for name in map(str, frame) if name.endswith("_number"))
+        raise InputError(
+            f"the function fails on a drawn table ({type(error).__name__}: {error}); columns are labels"
+            + (f", and numbers are in {numbers}" if numbers else "")
+        ) from error
+
+
+def _number(result: Any) -> float:
+    if isinstance(result, bool | int | float | np.number | np.bool_):
+        return float(result)
+    raise InputError(
+        f"the function gives a {type(result).__name__}; a number, a Series or a frame of numbers is needed"
+    )
+
+
+def fit(model: MarginalModel, formula: str, family: str, level: float, tables: int, seed: int) -> "pd.DataFrame":
+    """Return the coefficients of a regression, fitted to drawn tables and pooled by Rubin's rules.
+
+    Raises InputError if a pair of attributes that it needs is assumed, without statsmodels, and for what is no formula.
+    """
+    import pandas as pd
+    from scipy.stats import t
+
+    names = [a for a in model.domain.attributes if re.search(rf"(?<!\w){re.escape(a)}(?!\w)", formula)]
+    outcome = next((a for a in names if re.search(rf"(?<!\w){re.escape(a)}(?!\w)", formula.partition("~")[0])), None)
+    if outcome is None or "~" not in formula:
+        raise InputError('a regression is a formula of published attributes, such as "asthma ~ age + sex"')
+    basis = basis_in(model, distinctions(model, {a: model.finest_levels[a] for a in names}))
+    if basis.assumed:
+        raise InputError(f"{assumption(basis.assumed)}; a regression would find that, and nothing of the data")
+    found = [_fitted(frame_of_table(table), names, outcome, formula, family) for table in drawn(model, tables, seed)]
+    values, errors = (np.array([each[place].to_numpy() for each in found]) for place in (0, 1))
+    within, between = (errors**2).mean(axis=0), values.var(axis=0, ddof=1) * (1 + 1 / tables)
+    freedom = (tables - 1) * (1 + within / np.maximum(between, 1e-300)) ** 2
+    value, error = values.mean(axis=0), np.sqrt(within + between)
+    reach = t.ppf((1 + level) / 2, freedom) * error
+    columns = {
+        "value": value,
+        "std_error": error,
+        "low": value - reach,
+        "high": value + reach,
+        "kind": basis.kind.value,
+    }
+    return marked(pd.DataFrame(columns, found[0][0].index), basis)
+
+
+def _fitted(
+    frame: "pd.DataFrame", names: Sequence[str], outcome: str, formula: str, family: str
+) -> "tuple[pd.Series[float], pd.Series[float]]":
+    try:
+        api = import_module("statsmodels.formula.api")
+    except ImportError:
+        raise InputError(f"regressions need statsmodels: {installing('fit')}") from None
+    data = frame[[*names]].astype(str)
+    for a in names:
+        if (number := free_name(f"{a}_number", names)) in frame:
+            data[a] = frame[number]
+    if family == "logit" and set(data[outcome]) != {0, 1}:
+        values = [label for label in frame[outcome].cat.categories if (frame[outcome] == label).any()]
+        if len(values) != 2:
+            raise InputError(f"{outcome!r} has {len(values)} values; a logistic regression is of 2")
+        data[outcome] = (frame[outcome] == values[1]).astype(float).to_numpy()
+    try:
+        result = getattr(api, family)(formula, data).fit(**({} if family == "ols" else {"disp": 0}))
+    except Exception as error:  # of patsy, NumPy and statsmodels, whatever a formula or a table makes them do
+        raise InputError(f"statsmodels cannot fit {formula!r} ({type(error).__name__}: {error})") from error
+    return result.params, result.bse
