@@ -8,6 +8,8 @@ the share of a value is the product over the tables of its share, in the class t
 before; it makes no difference what other tables there are, nor whether the reader knows the other sensitive attributes of
 everybody, which count as part of the class here (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint classes
 must be known: then arrangements are counted where these are few, else fitted, which proves a criterion with a margin only.
+*Links* of a chain need neither: a table that shows S finer than all others, in classes that a table of the next finest
+splits, leaves each arrangement of the coarser values of the others in equally many ways.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ from operator import or_
 
 import numpy as np
 
-from checks.classes import equivalence_classes
+from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
 from checks.diversity.known import standing_for_none
@@ -100,11 +102,23 @@ def showing(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> list[
     return maximal_masks([mask for mask in masks if mask & _own(domain, sensitive)])
 
 
+def links(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> tuple[Sequence[Mask], Sequence[Mask]]:
+    """Return the links of a chain among maximal margins, that which shows the attribute finest first, and the others."""
+    attribute_mask = _own(domain, sensitive)
+    linked, others = list[Mask](), sorted(masks, key=lambda mask: -(mask & attribute_mask).bit_count())
+    while len(others) > 1:
+        finest, *coarser = others
+        shown = coarser[0] & attribute_mask
+        if all(finest & ~attribute_mask & ~mask for mask in coarser if mask & attribute_mask == shown):
+            break
+        linked.append(finest)
+        others = coarser
+    return linked, others
+
+
 def is_chain(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> bool:
     """Return whether coarser classes of some maximal margins show the sensitive attribute finer, one after the other."""
-    attribute_mask = _own(domain, sensitive)
-    ordered = sorted(masks, key=lambda mask: (mask & attribute_mask).bit_count())
-    return all(not finer & ~attribute_mask & ~coarser for coarser, finer in zip(ordered, ordered[1:]))
+    return len(links(domain, masks, sensitive)[1]) <= 1
 
 
 def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> Mask:
@@ -161,10 +175,13 @@ def register_shares(
         joint = cube.table(joint_classes(cube.domain, masks, sensitive))
     except DomainMismatchError:
         return None
-    classes = [equivalence_classes(cube.table(mask), sensitive) for mask in masks]
+    linked, others = links(cube.domain, masks, sensitive)
+    classes = [equivalence_classes(cube.table(mask), sensitive) for mask in others]
     finest = min(classes, key=lambda class_shares: class_shares.level)
     hierarchy = cube.domain.hierarchy(sensitive)
-    if (cells := len(joint) * hierarchy.size(finest.level)) > (most := int(JOINED * budget.branches)):
+    finest_shown = ([*linked, *others][0] & _own(cube.domain, sensitive)).bit_count()
+    values = hierarchy.size(hierarchy.height - finest_shown)
+    if (cells := len(joint) * values) > (most := int(JOINED * budget.branches)):
         raise TooManyCellsError(f"{cells:,} joint classes and values are more than the {most:,} that are fitted")
     tables = [
         SummedTable(
@@ -177,11 +194,30 @@ def register_shares(
     sums = ClassSums(joint.counts, tuple(tables))
     known = joint, joint.counts, finest.values
     if (counted := counted_shares(sums, budget.vectors, budget.deadline)) is not None:
-        return RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
-    shares, distance = fitted_shares(sums, budget.deadline)
-    return RegisterShares(
-        *known, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
-    )
+        shares = RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
+    else:
+        fitted, distance = fitted_shares(sums, budget.deadline)
+        margin = _margin(joint.counts, len(tables), distance)
+        shares = RegisterShares(*known, fitted, Algorithm.ITERATIVE_FITTING, margin=margin)
+    return reduce(_with_link, (equivalence_classes(cube.table(mask), sensitive) for mask in reversed(linked)), shares)
+
+
+def _with_link(coarser: RegisterShares, link: EquivalenceClasses) -> RegisterShares:
+    """Return shares of the values of a link, by those of their coarser values; the margin of these is theirs, too."""
+    lift = link.values.hierarchy.lift(link.level, coarser.values.level).astype(np.intp)
+    of_class = coarser.cells.positions_in(link)
+    totals = np.zeros((len(link.counts), coarser.shares.shape[1]), dtype=np.int64)
+    np.add.at(totals, (slice(None), lift), link.counts)
+    shares = coarser.shares[:, lift] * (link.counts / np.maximum(totals[:, lift], 1))[of_class]
+
+    def exact(position: int) -> Sequence[Fraction]:
+        assert coarser.exact is not None
+        of_coarser, place = coarser.exact(position), of_class[position]
+        rows = zip(lift.tolist(), link.counts[place].tolist(), totals[place, lift].tolist())
+        return [of_coarser[value] * Fraction(count, max(total, 1)) for value, count, total in rows]
+
+    is_exact = coarser.exact is not None
+    return replace(coarser, values=link.values, shares=shares, exact=exact if is_exact else None)
 
 
 def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray:

@@ -191,7 +191,11 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         alone = once & ~twice & ~onto
         if not alone:
             return frozenset(clique for clique in cliques if clique)
-        cliques = maximal_masks(clique & ~alone for clique in cliques)
+        maximal = list[Mask]()
+        for clique in sorted({clique & ~alone for clique in cliques}, key=int.bit_count, reverse=True):
+            if all(clique & ~larger for larger in maximal):
+                maximal.append(clique)
+        cliques = maximal
 
 
 def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:
