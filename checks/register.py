@@ -28,11 +28,9 @@ from checks.diversity.known import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.maxent_diversity import JOINED
-from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.arrays import FloatArray, IndexArray
-from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
+from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.tables.contingency_table import Cells
 from models.tables.data_cube import DataCube
@@ -169,19 +167,37 @@ def register_shares(
     cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them, at
     least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times values.
     """
-    if is_chain(cube.domain, masks, sensitive):
-        return _of_chain(cube, masks, sensitive, budget.deadline)
+    linked, others = links(cube.domain, masks, sensitive)
+    classes = [equivalence_classes(cube.table(mask), sensitive) for mask in others]
+    shares = _of_one(classes[0]) if len(classes) == 1 else _of_several(cube, masks, classes, budget)
+    if shares is None:
+        return None
+    return reduce(_with_link, (equivalence_classes(cube.table(mask), sensitive) for mask in reversed(linked)), shares)
+
+
+def _of_one(classes: EquivalenceClasses) -> RegisterShares:
+    people = classes.counts.sum(axis=1)
+
+    def exact(position: int) -> Sequence[Fraction]:
+        return list(map(Fraction, classes.counts[position].tolist()))
+
+    return RegisterShares(
+        classes, people, classes.values, classes.counts / people[:, None], Algorithm.EVERY_CLASS, exact
+    )
+
+
+def _of_several(
+    cube: DataCube, masks: Sequence[Mask], classes: Sequence[EquivalenceClasses], budget: Budget
+) -> RegisterShares | None:
+    """Return the shares of joint classes, of the values of the table of classes that shows the finest ones."""
+    sensitive = classes[0].sensitive
     try:
         joint = cube.table(joint_classes(cube.domain, masks, sensitive))
     except DomainMismatchError:
         return None
-    linked, others = links(cube.domain, masks, sensitive)
-    classes = [equivalence_classes(cube.table(mask), sensitive) for mask in others]
     finest = min(classes, key=lambda class_shares: class_shares.level)
     hierarchy = cube.domain.hierarchy(sensitive)
-    finest_shown = ([*linked, *others][0] & _own(cube.domain, sensitive)).bit_count()
-    values = hierarchy.size(hierarchy.height - finest_shown)
-    if (cells := len(joint) * values) > (most := int(JOINED * budget.branches)):
+    if (cells := len(joint) * hierarchy.size(finest.level)) > (most := int(JOINED * budget.branches)):
         raise TooManyCellsError(f"{cells:,} joint classes and values are more than the {most:,} that are fitted")
     tables = [
         SummedTable(
@@ -194,12 +210,11 @@ def register_shares(
     sums = ClassSums(joint.counts, tuple(tables))
     known = joint, joint.counts, finest.values
     if (counted := counted_shares(sums, budget.vectors, budget.deadline)) is not None:
-        shares = RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
-    else:
-        fitted, distance = fitted_shares(sums, budget.deadline)
-        margin = _margin(joint.counts, len(tables), distance)
-        shares = RegisterShares(*known, fitted, Algorithm.ITERATIVE_FITTING, margin=margin)
-    return reduce(_with_link, (equivalence_classes(cube.table(mask), sensitive) for mask in reversed(linked)), shares)
+        return RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
+    shares, distance = fitted_shares(sums, budget.deadline)
+    return RegisterShares(
+        *known, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
+    )
 
 
 def _with_link(coarser: RegisterShares, link: EquivalenceClasses) -> RegisterShares:
@@ -228,25 +243,6 @@ def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray
     numbers is one of two tables (De Loera, Onn 2006). Three tables: 1, since a fit gave .999 to values of nobody.
     """
     return np.minimum(1.0, distance / 2 + (1 / people if tables == 2 else 1.0))
-
-
-def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
-    """Return the product of the shares of all tables, by class of the table with the finest classes."""
-    junction = JunctionTree.of(cube.domain, masks)
-    tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
-    shown = [(clique & _own(cube.domain, sensitive)).bit_count() for clique in tree.tree.cliques]
-    finest = shown.index(min(shown))
-    result = list(tree.combinations(tree.conditional_factors, np.multiply))
-    combinations, vectors = (np.concatenate(parts) for parts in zip(*result))
-    classes = tree.classes[finest]
-    place_of = np.argsort(combinations[:, finest], kind="stable")
-    combinations, vectors = combinations[place_of], vectors[place_of]
-
-    def exact(position: int) -> Sequence[Fraction]:
-        return tree.exact_vector(combinations[position].tolist())
-
-    shares, people = vectors / vectors.sum(axis=1, keepdims=True), classes.counts.sum(axis=1)
-    return RegisterShares(classes, people, tree.values, shares, Algorithm.EVERY_CLASS, exact)
 
 
 # The verdict.
