@@ -247,9 +247,9 @@ TASKS: dict[str, Callable[[Place], Iterator[Line]]] = {
 _HEAD = """# How long it takes
 
 Each row is what a user types, and names the command that measured it. Seconds are processor time, user and system together,
-because other programs kept the machine busy ({cores} cores, {processor}). They are medians of {runs} runs, or of one
-where the row says so; of whole processes for commands, without imports and reading for Python functions. The other program
-is the fastest that we know for the same task, or for the nearest to it. Measured on {date} at commit {commit}, with
+because other programs kept the machine busy ({cores} cores, {processor}). They are medians of {runs} runs, or of one if the
+row says so. Commands are measured as whole processes, Python functions without imports and reading. The other program is the
+fastest that we know for the same task, or for the nearest to it. Measured on {date} at commit {commit}, with
 Python {python}, {versions}.
 
 """

@@ -1,4 +1,4 @@
-"""Releases of a table that changes: what they tell together of those who came and left, and which changes have to wait."""
+"""Releases of a table that changes: what they tell together of joiners and leavers, and which changes have to wait."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,27 +19,27 @@ from models.tables.contingency_table import Cells, ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
-# Common values: what an attribute shows in two releases that may generalize it differently.
+# Common values: the finest values of an attribute that two releases both tell, if they generalize it differently.
 #
-# Of 20-29 and 30-39 in one release and 20-34 and 35-39 in the other all four overlap, directly or through others, so
-# 20-39 is the finest value that both tell. Of 20-24, 25-29 and 20-29 it is 20-29. A value without rows joins nothing.
+# The values 20-29 and 30-39 in one release and 20-34 and 35-39 in the other all overlap, directly or through others, so
+# their common value is 20-39. For 20-24, 25-29 and 20-29 it is 20-29. A value without rows joins nothing.
 
 
 Overlaps = Mapping[str, IndexArray]
-"""For attributes that two releases generalize differently the codes at level 0 of each that a row can have, one in the
-earlier and one in the later release: shape (2, pairs). Of attributes that are left out both have the same level 0."""
+"""Pairs of codes at level 0 that a row can have in the earlier and the later release, shape (2, pairs). They are for
+attributes that two releases generalize differently. Other attributes have the same level 0 in both."""
 
 _NOWHERE = Hierarchy(((SUPPRESSED,),), ())
-"""That of an attribute of which a release tells nothing."""
+"""Hierarchy of an attribute about which a release tells nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class CommonValues:
-    """The finest values that a level of the earlier and a level of the later release both tell.
+    """Finest values that a level of the earlier and a level of the later release both tell.
 
-    numbers: for each code of each level the number of the common value that it is part of, shape (codes,) each.
-    labels: of both levels. parts: how many values with rows of each are in a common value, shape (2, common values).
-    partition: the common value of each value with rows at the finest levels, those of the earlier release first.
+    numbers: for each code of each level the number of its common value, shape (codes,) each. labels: of both levels.
+    parts: how many values with rows of each are in a common value, shape (2, common values). partition: the common
+    value of each value with rows at the finest levels, those of the earlier release first.
     """
 
     numbers: tuple[IndexArray, IndexArray]
@@ -49,26 +49,26 @@ class CommonValues:
 
     @property
     def count(self) -> int:
-        """How many common values there are, those without rows included."""
+        """Number of common values, including those without rows."""
         return len(self.parts[0])
 
     @property
     def is_shown(self) -> tuple[bool, bool]:
-        """Whether each of the two levels tells anything."""
+        """True if each of the two levels tells anything."""
         return self.labels[0] != (SUPPRESSED,), self.labels[1] != (SUPPRESSED,)
 
     @property
     def is_nested(self) -> bool:
-        """Whether each common value is one value of at least one of the releases."""
+        """True if each common value is one value of at least one of the releases."""
         return not bool((self.parts > 1).all(axis=0).any())
 
     @property
     def coarser(self) -> int | None:
-        """The release, 0 or 1, whose values are the common ones; None where it is neither."""
+        """Release, 0 or 1, whose values are the common ones; None if it is neither."""
         return next((release for release in (1, 0) if (self.parts[release] <= 1).all()), None)
 
     def name(self, number: int) -> str:
-        """The labels in a common value of the release that has fewer there."""
+        """Return the labels in a common value, of the release that has fewer there."""
         names = [
             [labels[code] for code in np.flatnonzero(numbers == number).tolist()]
             for labels, numbers in zip(self.labels[::-1], self.numbers[::-1])
@@ -81,7 +81,10 @@ _Releases = tuple[Collection, Collection]
 
 
 def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callable[[int, int], CommonValues]:
-    """The common values of an attribute that at least one of two releases has, by the levels of both; remembered."""
+    """Return a cached function from the levels of both releases to the common values of an attribute.
+
+    At least one of the releases has the attribute.
+    """
     has = [name in release.domain.attributes for release in releases]
     hierarchies = [release.domain.hierarchy(name) if h else _NOWHERE for h, release in zip(has, releases)]
     finest = [release.finest_level(name) if h else 0 for h, release in zip(has, releases)]
@@ -96,7 +99,7 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
 
     @cache
     def joined(*levels: int) -> CommonValues:
-        """Values that overlap, directly or through others, are one."""
+        """Join values that overlap, directly or through others."""
         from scipy.sparse import coo_array  # slow to import, and few commands need it
         from scipy.sparse.csgraph import connected_components
 
@@ -107,15 +110,18 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
         count, number = connected_components(edges, directed=False)
         numbers = number[: sizes[0]].astype(np.intp), number[sizes[0] :].astype(np.intp)
         occupied = [lift[counted] for lift, counted in zip(lifts, rows)]
-        parts = [np.bincount(own[np.unique(codes)], minlength=count) for own, codes in zip(numbers, occupied)]
-        partition = np.concatenate([own[codes] for own, codes in zip(numbers, occupied)])
+        parts = [
+            np.bincount(level_numbers[np.unique(codes)], minlength=count)
+            for level_numbers, codes in zip(numbers, occupied)
+        ]
+        partition = np.concatenate([level_numbers[codes] for level_numbers, codes in zip(numbers, occupied)])
         labels = hierarchies[0].labels[levels[0]], hierarchies[1].labels[levels[1]]
         return CommonValues(numbers, labels, np.array(parts), partition)
 
     return joined
 
 
-# Meets: the margins that two releases of a changed table have in common, and how many rows more the later one has.
+# Meets: the margins that two releases of a changed table have in common, and the increase of rows in the later one.
 #
 # With T_1 and T_2 the tables, a sum of cells of T_2 - T_1 follows from the equations of both releases if it is a sum of
 # published counts of the one, and of the other. In each release the levels of an attribute nest, so the functions that
@@ -124,14 +130,14 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
 # the sum of what each two margins, one of each, have in common: for each attribute the functions that are constant on
 # the values that overlap, whether or not the levels of the two releases nest in each other.
 #
-# That no count is negative tells more. Of that only this is used: a value without rows has none in any cell.
+# Counts are not negative, which tells more. Only one consequence is used: a value without rows has none in any cell.
 
 
 @dataclass(frozen=True, eq=False)
 class Meet:
-    """What a margin of each release have in common: the rows of its cells before and after.
+    """Common part of a margin of each release: the rows of its cells before and after.
 
-    values: by attribute, as the rows of `codes`, shape (attributes, cells). levels: of the release whose values they are,
+    values: by attribute, as the rows of `codes`, shape (attributes, cells). levels: of the release with these values,
     or None. before, after: shape (cells,). overlapping: attributes with values that overlap and do not nest.
     """
 
@@ -144,31 +150,31 @@ class Meet:
 
     @property
     def changes(self) -> CountArray:
-        """How many rows more the later table has in each cell: shape (cells,)."""
+        """Increase of rows in each cell of the later table: shape (cells,)."""
         return self.after - self.before
 
     def among(self, cells: BoolArray) -> "Meet":
-        """The same of some of the cells: shape (cells,)."""
+        """Return the meet restricted to some cells: shape (cells,)."""
         return replace(self, codes=self.codes[:, cells], before=self.before[cells], after=self.after[cells])
 
     def cell(self, number: int) -> dict[str, str]:
-        """The labels of a cell."""
+        """Return the labels of a cell."""
         return {name: value.name(int(code)) for (name, value), code in zip(self.values.items(), self.codes[:, number])}
 
 
 Narrowing = Callable[[Meet], Meet]
-"""What leaves out cells of a meet that say nothing of who came and left, such as those outside of a part of a table."""
+"""Drops cells of a meet that say nothing of joiners and leavers, such as cells outside a part of a table."""
 
 
 def every_cell(meet: Meet) -> Meet:
-    """Leave out none."""
+    """Return the meet with all cells."""
     return meet
 
 
 def meets(earlier: Collection, later: Collection, overlaps: Overlaps | None = None) -> Iterator[Meet]:
-    """The meets of two collections, those aside that are coarser than another one.
+    """Yield the meets of two collections, without meets that are coarser than another one.
 
-    overlaps: of attributes that the two generalize differently. Raises DomainMismatchError where others are.
+    overlaps: of attributes that the two generalize differently. Raises DomainMismatchError if other attributes differ.
     """
     releases = (earlier, later)
     names = dict.fromkeys([*earlier.domain.attributes, *later.domain.attributes])
@@ -180,24 +186,29 @@ def meets(earlier: Collection, later: Collection, overlaps: Overlaps | None = No
     pairs = [*product(earlier.masks or (0,), later.masks or (0,))]
     levels = [[release.domain.levels(mask) for release, mask in zip(releases, masks)] for masks in pairs]
     values = [
-        {name: common(own[0].get(name, 0), own[1].get(name, 0)) for name, common in common_values.items()}
-        for own in levels
+        {
+            name: common(pair_levels[0].get(name, 0), pair_levels[1].get(name, 0))
+            for name, common in common_values.items()
+        }
+        for pair_levels in levels
     ]
     for place in _finest(values):
         yield _meet(releases, pairs[place], levels[place], values[place])
 
 
 def _finest(values: Sequence[Mapping[str, CommonValues]]) -> Iterator[int]:
-    """The places of the common values of all attributes that no others refine; of equals the first."""
+    """Yield the places of the common values of all attributes that no others refine; of equal ones the first."""
     numbers, finer = [], []
     for name in values[0]:
-        places = {common: place for place, common in enumerate(dict.fromkeys(own[name] for own in values))}
+        places = {common: place for place, common in enumerate(dict.fromkeys(common_of[name] for common_of in values))}
         partitions = [common.partition * any(common.is_shown) for common in places]
         finer.append(np.array([[_is_as_fine(one, other) for other in partitions] for one in partitions]))
-        numbers.append(np.array([places[own[name]] for own in values]))
-    for place, own in enumerate(zip(*numbers)):
-        is_as_fine = np.all([each[others, n] for each, others, n in zip(finer, numbers, own)], axis=0)
-        is_as_coarse = np.all([each[n, others] for each, others, n in zip(finer, numbers, own)], axis=0)
+        numbers.append(np.array([places[common_of[name]] for common_of in values]))
+    for place, common_of in enumerate(zip(*numbers)):
+        is_as_fine = np.all([finer_than[others, n] for finer_than, others, n in zip(finer, numbers, common_of)], axis=0)
+        is_as_coarse = np.all(
+            [finer_than[n, others] for finer_than, others, n in zip(finer, numbers, common_of)], axis=0
+        )
         is_before = np.arange(len(values)) < place
         if not np.any(is_as_fine & (is_before | ~is_as_coarse)):
             yield place
@@ -217,20 +228,22 @@ def _meet(
     for release, (collection, mask) in enumerate(zip(releases, masks)):
         table = collection.cube.table(mask)
         inside: BoolArray = np.ones(len(table), dtype=np.bool_)
-        own = []
+        column_numbers = []
         for name, common in values.items():
-            own.append(
+            column_numbers.append(
                 common.numbers[release][table.column(name) if name in table.margin else np.zeros(len(table), int)]
             )
             for side, is_shown in enumerate(common.is_shown):
-                if not is_shown:  # only one margin shows it: of the other all is in the values that it has rows in
-                    inside &= own[-1] == common.numbers[side][0]
-        columns.append([column[inside] for column in own])
+                if not is_shown:  # only one margin shows it; all rows of the other lie in the values that have rows
+                    inside &= column_numbers[-1] == common.numbers[side][0]
+        columns.append([column[inside] for column in column_numbers])
         counts.append(table.counts[inside])
     codes = [np.concatenate(pair) for pair in zip(*columns)]
     first, place = group(*pack(codes, [common.count for common in values.values()], sum(map(len, counts))))
     places = np.split(place, [len(counts[0])])
-    before, after = (np.bincount(own, rows, len(first)).astype(np.int64) for own, rows in zip(places, counts))
+    before, after = (
+        np.bincount(column_numbers, rows, len(first)).astype(np.int64) for column_numbers, rows in zip(places, counts)
+    )
     named = {name: common for name, common in values.items() if common.parts.any(axis=0).sum() > 1}
     coarser = {name: common.coarser for name, common in named.items()}
     stacked = [column[first] for name, column in zip(values, codes) if name in named]
@@ -246,11 +259,11 @@ def _meet(
 
 # A series of releases of a table that changes: whether all of them together tell who came and who left.
 #
-# Let T_1, T_2, ... be the tables, each published on margins that the *envelope* E shows: a collection that bounds what
-# anybody knows of any of them. People in the same tables form a group, which any other with the same margins on E can
-# replace without changing a release. So nothing can be proven of a group that its own margins on E do not prove, whatever
-# readers know of who stays. Judging who came on the margins of the later release, and who left on those of the earlier one,
-# is not enough: readers who know who came subtract them, and two collections of the others can close a cycle.
+# Let T_1, T_2, ... be the tables, each published on margins of the *envelope* E, a collection that bounds the knowledge
+# about any of them. People in the same tables form a group. Any group with the same margins on E can replace it without
+# changing a release. So only the margins of a group on E can prove something about it, whatever readers know about people
+# who stay. It is not enough to judge joiners on the margins of the later release, and leavers on those of the earlier one.
+# Readers who know the joiners subtract them, and two collections of the others can close a cycle.
 #
 # Of two tables T_i and T_j let J be the people who came and L those who left; no base cell is in both. Each is judged as a
 # table published on E: every count is 0 or at least k, sensitive values counted, and the claimed diversity holds. With a
@@ -258,11 +271,11 @@ def _meet(
 # and T_i and T_j with J replaced fit both releases with k people more in x. So no set of cells certainly has 1 to k - 1 of
 # them.
 #
-# The differences of T_i and T_j on E must be 0 or at least k too, since readers may take them for people. The proof
-# does not need that: a difference of 1 means that at least k came and at least k left, and misleads only those who
+# The differences of T_i and T_j on E must be 0 or at least k too, because readers may take them for people. The proof
+# does not need that: a difference of 1 means that at least k came and at least k left. It misleads only readers who
 # believe that nobody came, or left. If readers know of the *turnover*, it is dropped. The tables that fit one release
-# do not depend on those that fit another, so the same follows of three and more releases. Somebody who knows those who
-# left is not helped with those who came. True knowledge of J itself can help.
+# do not depend on those that fit another, so the same follows for three and more releases. Knowing the leavers does not
+# help with the joiners. True knowledge of J itself can help.
 #
 # Pairs are judged, not groups, and a group of three or more tables can be smaller than k: with two releases of everybody and
 # two of a part, who came outside of the part is a difference of differences. So a series is of one population. A part of it
@@ -272,11 +285,12 @@ def _meet(
 
 @dataclass(frozen=True)
 class Envelope:
-    """What is known at most of each table of a series, and what must hold of the people by whom two of them differ.
+    """Upper bound on the knowledge about each table of a series, with the requirements on people by whom two tables
+    differ.
 
-    masks: the maximal margins. diversities: of the people who came or left, as the releases claim it. k: how many people, at
-    least. rows_per_person: at most so many rows are of one person; None where rows are counted. turnover_known: whether it
-    is given that readers know that people come and go, so that differences of who came and who left may be small.
+    masks: the maximal margins. diversities: of the people who came or left, as the releases claim it. k: least number
+    of people. rows_per_person: most rows of one person; None if rows are counted. turnover_known: whether readers know
+    that people come and go, so that differences between joiners and leavers may be small.
     """
 
     masks: tuple[Mask, ...]
@@ -287,17 +301,19 @@ class Envelope:
 
     @property
     def least(self) -> MinCell:
-        """The claim that every count of people who came or left is 0 or at least k."""
+        """Claim that every count of people who came or left is 0 or at least k."""
         return MinCell(self.k, rows_per_person=self.rows_per_person)
 
     def collection(self, table: ContingencyTable) -> Collection:
-        """The margins of a table."""
+        """Return the margins of a table."""
         return Collection.of(DataCube([table]), self.masks)
 
     def findings(self, earlier: ContingencyTable, later: ContingencyTable) -> Iterator[Finding]:
-        """What holds of who came between two tables, of who left, and of their differences; all must, to be safe.
+        """Yield the findings on joiners, leavers and differences of two tables; a safe change needs all of them to
+        hold.
 
-        Where turnover is known every difference may be 1 or more. Nothing is said of people where nobody came, or left.
+        If turnover is known, every difference may be 1 or more. Nothing is said of joiners if nobody came, or leavers
+        if nobody left.
         """
         for who, people in zip(("joiners", "leavers"), joiners_and_leavers(earlier, later)):
             if people.total:
@@ -310,7 +326,7 @@ class Envelope:
 
 
 def distinct_tables(tables: tuple[ContingencyTable, ...]) -> tuple[ContingencyTable, ...]:
-    """The tables without those that repeat an earlier one."""
+    """Return the tables without those that repeat an earlier one."""
     distinct: list[ContingencyTable] = []
     for table in tables:
         if not any(len(table) == len(one) and equal_cells([one, table]) for one in distinct):
@@ -320,10 +336,10 @@ def distinct_tables(tables: tuple[ContingencyTable, ...]) -> tuple[ContingencyTa
 
 # Settling: the changes since the last release that can be published given all earlier ones; the rest is deferred.
 #
-# The table that is shown lies between the last one and that of today. People are held back one after another if they
-# would be in a count of too few who came, or left, since any earlier release, in a class of these that is not diverse,
-# or in what spoils the table itself. If nothing else helps everybody waits, and the last table is shown once more,
-# which the series allows. So there is always an answer, though it need not be the one by which the fewest wait.
+# The table that is shown lies between the last one and that of today. People are held back one after another for three
+# reasons: a count of too few joiners or leavers since any earlier release, a class of these that is not diverse, or a cell
+# or class that breaks a claim of the table itself. If nothing else helps, everybody waits, and the last table is shown once
+# more, which the series allows. So there is always an answer, though it need not be the one with the fewest people waiting.
 
 
 def settled(
@@ -334,11 +350,12 @@ def settled(
     sensitive: Sequence[str],
     strict: Sequence[ContingencyTable] | None = None,
 ) -> ContingencyTable:
-    """The table that can be published now: as much of the changes since the last of a series as can be shown.
+    """Return the table that can be published now, with as many of the changes since the last of a series as possible.
 
-    series: what was published, in order, one table at least; today: the table as it is, of the same base cells. claims: what
-    the release will claim of its own margins, those of the envelope. sensitive: attributes that these set aside. strict:
-    tables of the series from which no count may differ by less than k, though many came and many left; all where it is None.
+    series: the published tables in order, at least one; today: the current table, of the same base cells. claims: that
+    the release will make about its own margins, those of the envelope. sensitive: attributes that these set aside.
+    strict: tables of the series from which no count may differ by less than k, even if many came and many left; None
+    for all.
     """
     apart = distinct_tables(tuple(series if strict is None else strict))
     cells = _side_by_side([*apart, *distinct_tables(tuple(series[:-1])), series[-1], today])
@@ -348,11 +365,11 @@ def settled(
     rule = _Rule(cells, envelope, tuple(claims), tuple(sensitive), before, earlier[: len(apart)])
     while (fewer := rule.held_back(moved)) is not None:
         moved = fewer
-    return _with_rows(cells, rule.shown(moved))
+    return _with_rows(cells, rule.table(moved))
 
 
 def _side_by_side(tables: Sequence[ContingencyTable]) -> Cells:
-    """The cells that some tables of one margin have rows in, ascending, with their rows in each: shape (cells, tables)."""
+    """Return the occupied cells of some tables of one margin, ascending, with their rows in each: shape (cells, tables)."""
     first = tables[0]
     columns = [np.concatenate(parts) for parts in zip(*(table.codes for table in tables))]
     sizes = [first.domain.hierarchy(name).size(first.margin[name]) for name in first.attributes]
@@ -369,12 +386,12 @@ def _with_rows(cells: Cells, counts: CountArray) -> ContingencyTable:
 
 
 _Offence = tuple[int, IndexArray, BoolArray]
-"""Whether leavers are the first to wait, the cell that each base cell is in, and which cells must not be as they are."""
+"""True if leavers are the first to wait, the cell around each base cell, and the cells that break a rule."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """What must hold of a table that is shown, and who is held back where it does not.
+    """Rules for the table that is shown, and the people who are held back if it breaks one.
 
     cells: base cells. series, strict: earlier tables, the last one at the end of the first; shape (base cells,) each.
     `moved`: the rows that came and that left since the last table and are to be shown, shape (2, base cells).
@@ -389,15 +406,15 @@ class _Rule:
 
     @cached_property
     def places(self) -> Callable[[Mask], IndexArray]:
-        """The cell of a margin that each base cell is in, shape (cells,); remembered."""
+        """Cached function from a mask to the cell of its margin around each base cell, shape (cells,)."""
         return cache(lambda mask: cells_of(self.cells, mask))
 
-    def shown(self, moved: CountArray) -> CountArray:
+    def table(self, moved: CountArray) -> CountArray:
         """The table with those who came and without those who left."""
         return np.asarray(self.series[-1] + moved[0] - moved[1])
 
     def held_back(self, moved: CountArray) -> CountArray | None:
-        """The rows without those that must wait; None where none must, so far as that helps."""
+        """Return the rows without those that must wait; None if no rule is broken, or if nothing helps."""
         of_counts, of_classes = partial(self._by_cells, of_counts=True), partial(self._by_cells, of_counts=False)
         for reasons in (of_counts, self._by_differences, of_classes, self._by_claims):
             if (fewer := reasons(moved)).sum() < moved.sum():
@@ -408,17 +425,17 @@ class _Rule:
         held = np.zeros(moved.shape, dtype=bool)
         for first, place, is_bad in offences:
             rows = np.bincount(place, moved[first], minlength=len(is_bad))
-            # Where nobody is there to be held back on the one side, those on the other side are.
+            # If there is nobody to hold back on one side, people on the other side wait.
             held[first] |= (is_bad & (rows > 0))[place]
             held[1 - first] |= (is_bad & (rows == 0))[place]
         return np.where(held, 0, moved)
 
-    def _asked(self, moved: CountArray) -> Iterator[tuple[int, CountArray, Sequence[Claim]]]:
-        """Those who came and who left since each earlier table, and the table itself, with what is claimed of them.
+    def _claims_on(self, moved: CountArray) -> Iterator[tuple[int, CountArray, Sequence[Claim]]]:
+        """Yield joiners and leavers since each earlier table, and the table itself, with the claims about them.
 
-        First comes whether leavers are the first to wait.
+        The first entry says whether leavers are the first to wait.
         """
-        after = self.shown(moved)
+        after = self.table(moved)
         for earlier in self.series:
             for side, people in enumerate((after - earlier, earlier - after)):
                 if (people > 0).any():
@@ -426,17 +443,17 @@ class _Rule:
         yield 1, after, self.claims
 
     def _by_cells(self, moved: CountArray, *, of_counts: bool) -> CountArray:
-        """Without those in cells, or in classes, of single margins that break a claim by themselves."""
+        """Return the rows without those in cells, or classes, of single margins that break a claim by themselves."""
         offences = (
             (side, *self._broken(claim, mask, counts))
-            for side, counts, claims in self._asked(moved)
+            for side, counts, claims in self._claims_on(moved)
             for claim, mask in product(claims, self.envelope.masks)
             if isinstance(claim, CountClaim) is of_counts
         )
         return self._without(moved, offences)
 
     def _broken(self, claim: Claim, mask: Mask, counts: CountArray) -> tuple[IndexArray, BoolArray]:
-        """The cell or class of a margin that each base cell is in, and those that break a claim by themselves."""
+        """Return the cell or class of a margin around each base cell, and those that break a claim by themselves."""
         domain = self.cells.domain
         if isinstance(claim, CountClaim):
             place = self.places(mask if claim.least_cell else nonsensitive_part(domain, mask, self.sensitive))
@@ -451,12 +468,12 @@ class _Rule:
         np.add.at(held, (place, self.cells.column(claim.about, level)), counts)
         values = SensitiveValues(hierarchy, level, tuple(held.sum(axis=0).tolist()))
         fails: BoolArray = np.asarray(held.any(axis=1))
-        if fails.any():  # a criterion that compares with all has nothing to compare where nobody came or left
+        if fails.any():  # a relative criterion has nothing to compare with if nobody came or left
             fails[fails] = ~satisfies(claim.class_diversity.among(values), held[fails])
         return place, fails
 
     def _by_differences(self, moved: CountArray) -> CountArray:
-        """Without as few as it takes that no count differs little from that of a strict table."""
+        """Return the rows without as few as possible so that no count differs little from that of a strict table."""
         if not self.strict:
             return moved
         places = list(map(self.places, self.envelope.masks))
@@ -464,8 +481,8 @@ class _Rule:
         return _balanced(list(zip(places, before)), self.series[-1], moved, self.envelope.least.least_count)
 
     def _by_claims(self, moved: CountArray) -> CountArray:
-        """Without those around the worst class of the first claim that is not proven of all margins together."""
-        for side, counts, claims in self._asked(moved):
+        """Return the rows without those around the worst class of the first claim not proven of all margins together."""
+        for side, counts, claims in self._claims_on(moved):
             collection = self.envelope.collection(_with_rows(self.cells, counts))
             for claim in claims:
                 finding = answer(claim, Question(collection, self.sensitive, SEARCHING))
@@ -474,9 +491,9 @@ class _Rule:
         return moved
 
     def _around(self, worst: object, changed: CountArray) -> tuple[IndexArray, BoolArray]:
-        """The base cells that share with a class what some margin shows of it, of the margin with the fewest changes there.
+        """Return the base cells that share a margin's view of a class, for the margin with the fewest changes there.
 
-        Without those who came and left there the class is empty, or as it was. All cells where nothing is known of it.
+        If the changes there wait, the class is empty, or as it was. All cells if nothing is known about the class.
         """
         cell = (worst.cell if isinstance(worst, WorstClass) else None) or {}
         best = np.ones(len(changed), dtype=bool)
@@ -491,7 +508,7 @@ class _Rule:
         return best.astype(np.intp), np.array([False, True])
 
     def _has(self, name: str, level: int, label: str) -> BoolArray:
-        """The base cells that have at a level the value that a label is part of; all where it is finer than they know."""
+        """Return the base cells whose value at a level covers a label; all of them if no level up to it has the label."""
         hierarchy = self.cells.domain.hierarchy(name)
         finer = next((finer for finer in range(level + 1) if label in hierarchy.labels[finer]), None)
         if finer is None:
@@ -500,11 +517,11 @@ class _Rule:
         return np.asarray(self.cells.column(name, level) == code)
 
 
-# Differences of two tables of people who come and go, as what is published of each table tells them.
+# Differences of two tables of people who come and go, as the published margins tell them.
 #
-# The later table is T_1 + J - L, and whoever is recorded otherwise now is in both J and L. From the equations of both
-# collections, and from the values without rows, the differences on the meets follow. That counts are not negative can
-# tell more, up to who exactly came. Only somebody who has both tables can exclude that.
+# The later table is T_1 + J - L, and a person whose record changed is in both J and L. The differences on the meets follow
+# from the equations of both collections, and from the values without rows. Counts are not negative, which can tell more, up
+# to who exactly came. Only somebody who has both tables can exclude that.
 
 
 CRITERION = "difference"
@@ -513,15 +530,15 @@ UNSEEN = (
     "those who came and those who left in one cell cancel, unseen; and what follows because no count is negative can be "
     "excluded only by the publisher, who has both tables"
 )
-"""What differences do not say, however large they are."""
+"""Limits of what differences tell, however large they are."""
 
 
 @dataclass(frozen=True)
 class CellDifference:
-    """How many rows more the later table has in a cell, fewer where it is negative.
+    """Increase of rows of the later table in a cell; negative for a decrease.
 
-    cell: labels, with | between several that are one value here. margin: the level of each attribute in the release that
-    generalizes it more; None where values of both releases had to be put together. before, after: rows.
+    cell: labels, with | between several that are one value here. margin: the level of each attribute in the release
+    that generalizes it more; None if values of both releases had to be joined. before, after: rows.
     """
 
     cell: Mapping[str, str]
@@ -535,7 +552,7 @@ class CellDifference:
         return self.after - self.before
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the difference as plain values."""
         rows = {"difference": self.difference, "before": self.before, "after": self.after}
         return {"margin": dict(self.margin), "cell": dict(self.cell), **rows}
 
@@ -547,35 +564,36 @@ def difference(
     overlaps: Overlaps | None = None,
     narrowed: Narrowing = every_cell,
 ) -> Finding:
-    """Whether every difference that both collections tell is 0, or at least so many rows more or fewer.
+    """Return the finding whether every difference that both collections tell is 0, or at least `least` rows up or down.
 
-    Shown is the smallest that is not 0. It is no proof that nothing else follows: see `UNSEEN`. Where values of the one
-    overlap with values of the other, so that neither nest, and no difference is small, it is undecided. overlaps: of the
-    attributes that the two generalize differently. narrowed: to the cells that count. Raises DomainMismatchError.
+    The cell shown has the smallest difference that is not 0. A pass does not prove that nothing else follows: see
+    `UNSEEN`. The verdict is undecided if values of the two overlap without nesting and no difference is small.
+    overlaps: of the attributes that the two generalize differently. narrowed: to the cells that count. Raises
+    DomainMismatchError.
     """
-    told = changed_people(earlier, later, (), least, overlaps, narrowed)
-    smallest = next(iter(told.smallest), None)
-    if told.small:
+    people = changed_people(earlier, later, (), least, overlaps, narrowed)
+    smallest = next(iter(people.smallest), None)
+    if people.small:
         verdict, note = Verdict.FAILS, ""
-    elif told.overlapping:
-        names = ", ".join(map(repr, told.overlapping))
+    elif people.overlapping:
+        names = ", ".join(map(repr, people.overlapping))
         why = f"values of {names} in one release overlap with values in the other, so that neither nest"
         verdict, note = Verdict.UNDECIDED, f"{why}; no difference of what both tell is small, but more may follow"
     else:
         verdict, note = Verdict.HOLDS, UNSEEN
-    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), told.cells, note)
+    return Finding(CRITERION, verdict, {"k": least}, smallest, (Algorithm.MINIMUM,), people.cells, note)
 
 
 SHOWN = 10
-"""Cells and classes that are listed, those of the fewest people first."""
+"""Number of cells and classes that are listed, those with the fewest people first."""
 
 
 @dataclass(frozen=True)
 class OneValue:
-    """A class in which the rows of one sensitive value alone rose, or alone fell.
+    """Class in which the rows of only one sensitive value rose, or fell.
 
-    At least so many came, or left, with that value; who knows that nobody else did in this class knows the value of all of
-    them. cell: labels of the class. difference: how many rows more there are, fewer where it is negative.
+    At least that many people came, or left, with the value. A reader who knows that no others of the class did knows
+    the value of all of them. cell: labels of the class. difference: increase of rows, negative for a decrease.
     """
 
     sensitive: str
@@ -586,11 +604,11 @@ class OneValue:
 
 @dataclass(frozen=True)
 class ChangedPeople:
-    """What two releases tell of the change between their tables.
+    """Information of two releases about the change between their tables.
 
-    cells: how many differences they tell. small: how many of these are small, but not 0; smallest: of them, else of all.
-    one_value: classes in which who came, or who left, has one sensitive value, the smallest first; classes: how many there
-    are. overlapping: attributes whose values overlap and do not nest, so that more may follow.
+    cells: number of differences that they tell. small: how many of these are small, but not 0; smallest: of the small
+    ones, else of all. one_value: classes in which joiners, or leavers, have one sensitive value, the smallest first;
+    classes: how many there are. overlapping: attributes whose values overlap and do not nest, so that more may follow.
     """
 
     cells: int
@@ -601,7 +619,7 @@ class ChangedPeople:
     overlapping: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the change as plain values."""
         return {
             "cells": self.cells,
             "small": self.small,
@@ -618,7 +636,8 @@ def changed_people(
     overlaps: Overlaps | None = None,
     narrowed: Narrowing = every_cell,
 ) -> ChangedPeople:
-    """What follows from the differences on the meets of two collections. least: rows from which on one is not small.
+    """Return the conclusions from the differences on the meets of two collections. least: rows from which a difference
+    is large.
 
     overlaps, narrowed: as for `difference`.
     """
@@ -652,9 +671,8 @@ def _smallest(sizes: CountArray) -> list[int]:
 
 
 def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int, list[OneValue]]:
-    """The classes of a meet, by all attributes that are not sensitive, in which one value of an attribute rose, or fell.
-
-    How many there are, and the smallest.
+    """Return the number of classes of a meet, by nonsensitive attributes, in which one value rose or fell alone, and
+    the smallest.
     """
     names = list(meet.values)
     public = [position for position, name in enumerate(names) if name not in sensitive]
@@ -678,22 +696,23 @@ def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int,
     return classes, result
 
 
-# Balancing: as few changes held back as possible, so that no published count differs little from what it was before.
+# Balancing: as few changes held back as possible, so that no published count differs little from its earlier values.
 #
-# If many come and many leave, a count can be one more than before, although none of them is one of few. Readers cannot
-# know that. So every count must be one that was published before, or at least k away from all of these. The row that
-# brings most cells of the margins nearer to where they may be is the first to wait.
+# If many come and many leave, a count can rise by one, although nobody is in a small group. Readers cannot know that. So
+# every count must equal an earlier published one, or be at least k away from all of these. The row that brings most cells
+# of the margins nearer to an allowed count is the first to wait.
 
 
 _Grid = tuple[IndexArray, CountArray]
-"""A margin: its cell that each base cell is in, shape (base cells,), and its counts in tables, shape (tables, cells)."""
+"""Margin: its cell around each base cell, shape (base cells,), and its counts in tables, shape (tables, cells)."""
 
 
 def _distance(before: CountArray, least: int, counts: FloatArray, came: FloatArray, leaving: FloatArray) -> FloatArray:
-    """How many rows must be held back in each cell until its count may be shown, and those who changed are enough.
+    """Return the rows that must be held back in each cell until its count may be shown and its changes are enough
+    people.
 
-    before: counts that earlier tables show, shape (tables, cells); others must be as far away from all of them as `least`.
-    counts: with the rows that came and left, of which so many there are in each cell, shape (cells,).
+    before: counts that earlier tables show, shape (tables, cells); other counts must be at least `least` away from all
+    of them. counts: with the rows that came and left, whose numbers are came and leaving, shape (cells,).
     """
     apart = counts[None] - before
     down = np.where(apart >= 0, apart, np.inf).min(axis=0)
@@ -707,9 +726,9 @@ def _distance(before: CountArray, least: int, counts: FloatArray, came: FloatArr
 
 
 def _balanced(grids: Sequence[_Grid], last: CountArray, moved: CountArray, least: int) -> CountArray:
-    """The rows that came and left, without as few of them as it takes that all margins show counts that they may show.
+    """Return the rows that came and left, without as few as possible, so that all margins show allowed counts.
 
-    last: the table before, all of whose counts may be shown. moved: shape (2, base cells).
+    last: the table before, all of whose counts are allowed. moved: shape (2, base cells).
     """
     moved = moved.copy()
     while True:
@@ -725,7 +744,7 @@ def _balanced(grids: Sequence[_Grid], last: CountArray, moved: CountArray, least
         if not bad:
             return moved
         helpful, most = (moved > 0) & (scores < 0), len(last)
-        if not helpful.any():  # no row brings the whole nearer; in each cell in question one is held back all the same
+        if not helpful.any():  # no row improves the total; one row in each bad cell is held back all the same
             helpful, most = (moved > 0) & urgent, bad
         chosen = _apart(grids, scores, helpful, most)
         if not len(chosen):
@@ -734,7 +753,7 @@ def _balanced(grids: Sequence[_Grid], last: CountArray, moved: CountArray, least
 
 
 def _apart(grids: Sequence[_Grid], scores: FloatArray, helpful: BoolArray, most: int) -> IndexArray:
-    """Of the helpful rows the best of each cell of the margin with the most cells, as places in `scores`."""
+    """Return the best helpful row of each cell of the margin with the most cells, as places in `scores`."""
     places = np.flatnonzero(helpful)
     places = places[np.argsort(scores.ravel()[places], kind="stable")]
     widest, _ = max(grids, key=lambda grid: grid[1].shape[1])
@@ -742,7 +761,7 @@ def _apart(grids: Sequence[_Grid], scores: FloatArray, helpful: BoolArray, most:
     return places[np.sort(first)][:most]
 
 
-# Batches: as many people who came, or who left, as can be shown at once without showing few of them.
+# Batches: as many joiners, or leavers, as can be shown at once without a small count.
 #
 # A set of people can be shown by some margins if it has none or at least k people in each cell. The union of two such
 # sets is one, so there is a largest: people in a cell with fewer than k are left out until nobody is (the k-core).
@@ -751,9 +770,10 @@ def _apart(grids: Sequence[_Grid], scores: FloatArray, helpful: BoolArray, most:
 def joiners_and_leavers(
     earlier: ContingencyTable, later: ContingencyTable
 ) -> tuple[ContingencyTable, ContingencyTable]:
-    """Who came and who left between two tables: the later one is the earlier one, and joiners, without leavers.
+    """Return the people who came and who left between two tables: the later one is the earlier one plus joiners less
+    leavers.
 
-    Somebody whose record changed is in both. They share no cell. Raises DomainMismatchError for other margins.
+    A person whose record changed is in both. They share no cell. Raises DomainMismatchError for other margins.
     """
     if earlier.domain != later.domain or earlier.margin != later.margin:
         raise DomainMismatchError("only tables of the same cells have a change between them")
@@ -763,15 +783,16 @@ def joiners_and_leavers(
 
 
 def cells_of(table: Cells, mask: Mask) -> IndexArray:
-    """The cell of a margin that each cell of a table is in: shape (cells,)."""
+    """Return the cell of a margin around each cell of a table: shape (cells,)."""
     columns, sizes = table.columns(table.domain.margin(mask))
     return group(*pack(columns, sizes, len(table)))[1]
 
 
 def settled_rows(counts: CountArray, places: Sequence[IndexArray], least: int) -> IndexArray:
-    """The cells that remain when all are left out that lie in a cell of a margin with fewer rows than that; ascending.
+    """Return the cells that remain if cells in a margin's cell with fewer than `least` rows are dropped repeatedly;
+    ascending.
 
-    places: for each margin the cell of it that each cell is in, shape (cells,), as `cells_of` says.
+    places: for each margin its cell around each cell, shape (cells,), as `cells_of` gives them.
     """
     remaining, rows = np.arange(len(counts)), counts.astype(np.float64)
     places = list(places)

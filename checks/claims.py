@@ -1,4 +1,4 @@
-"""Claims: what a release says of its privacy, and anybody can check on the published marginals.
+"""Claims: statements of a release about its privacy that anybody can check on the published marginals.
 
 A new claim is a class with the base `CountClaim` or `AttributeClaim` and a place in `_CLAIMS`.
 """
@@ -23,7 +23,7 @@ from checks.combinatorial import (
     of_part,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import LeavingOut, leaving_out, of_people
+from checks.diversity.derived import LeavingOut, leaving_out, of_people
 from checks.diversity.registry import demands_nothing, parse_diversity, stated_diversity, uninstalled_in
 from checks.diversity.relative import AtLevel, Closeness
 from checks.errors import CriterionError
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The question whether a claim holds of a collection.
+    """Question whether a claim holds of a collection.
 
-    sensitive: the attributes that are set aside. budget: of work for the answer. labels: counts that labels tell readers.
-    witnesses: what possible tables have shown already; used only if they are of this very collection.
+    sensitive: the attributes that are set aside. budget: of work for the answer. labels: counts that labels tell
+    readers. witnesses: earlier conclusions from possible tables; used only if they are of this collection.
     """
 
     collection: Collection
@@ -55,67 +55,70 @@ class Question:
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """Something that a release claims of its marginals.
+    """Statement of a release about its marginals.
 
-    rows_per_person: how many rows a person has at most, so that the claim is about people; None where it is about rows.
-    Its words are in `marginals.say.claims`. `CountClaim` and `AttributeClaim` have more methods.
+    rows_per_person: most rows of a person, so that the claim is about people; None if it is about rows. The words are
+    in `marginals.say.claims`. `CountClaim` and `AttributeClaim` have more methods.
     """
 
     rows_per_person: int | None = field(default=None, kw_only=True, repr=False)
 
     criterion: ClassVar[str]
-    """Its name in a bundle."""
+    """Name in a bundle."""
 
     form: ClassVar[str]
-    """How somebody asks for it in text: a name, `=`, and what stands behind it, for instance `k-link=K`."""
+    """Form of a request in text: a name, `=`, and a parameter, for instance `k-link=K`."""
 
     is_part_by_part: ClassVar[bool] = False
-    """Whether a search can judge it by its `parts`, each `on_tree`; others are right without, but slower to search for."""
+    """True if a search can judge the claim by its `parts`, each `on_tree`; other claims are right, too, but slower to
+    search for."""
 
     @classmethod
     @abstractmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """The claim that a bundle states under this name; None where it does not say what it must."""
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
+        """Return the claim that a bundle states under this name; None if the statement is incomplete."""
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
+        """Return the claim as a bundle states it."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The demand as a finding states it: without what the claim rests on."""
-        stated = {name: value for name, value in self.as_json().items() if name not in ("criterion", "basis")}
-        return stated | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
+        """Demand as a finding states it, without the basis of the claim."""
+        demand = {name: value for name, value in self.as_json().items() if name not in ("criterion", "basis")}
+        return demand | ({} if self.rows_per_person is None else {"rows_per_person": self.rows_per_person})
 
     @property
     def about(self) -> str | None:
-        """The sensitive attribute that it is about; None where it is about none in particular."""
+        """Sensitive attribute that the claim is about; None if there is no particular one."""
         return None
 
     @property
     def failure_lasts_to(self) -> float:
-        """The coarsest level of its attribute at which a failure lasts, whatever continues the junction tree."""
+        """Coarsest level of the attribute at which a failure lasts, however the junction tree continues."""
         return -inf
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
-        """The cliques of one of `sensitive_groups` that can break it together where none does alone, if there are any."""
+        """Return the cliques of a `sensitive_groups` entry that can break the claim together although none does alone,
+        if any.
+        """
         raise NotImplementedError
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
-        """The verdict on one of its parts, each clique of which is allowed by itself."""
+        """Return the verdict on one of its parts, each clique of which is allowed by itself."""
         raise NotImplementedError
 
     def check(self, question: Question) -> Finding:
-        """The finding on a collection. May raise TimeOverError when the budget's deadline comes."""
+        """Return the finding on a collection. May raise TimeOverError when the budget's deadline comes."""
         return replace(self.decide(question), parameters=self.parameters)
 
     @abstractmethod
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection, whose parameters `check` puts right."""
+        """Return the finding on a collection; `check` sets its parameters."""
 
 
 def answer(claim: Claim, question: Question) -> Finding:
-    """The finding of its check; undecided if the deadline comes before."""
+    """Return the finding of a claim's check; undecided if the deadline comes first."""
     try:
         return claim.check(question)
     except TimeOverError as over:
@@ -123,12 +126,12 @@ def answer(claim: Claim, question: Question) -> Finding:
 
 
 def undecided(claim: Claim, note: str) -> Finding:
-    """The finding where nothing could be said of a claim. note: why."""
+    """Return the undecided finding of a claim. note: why."""
     return Finding(claim.criterion, Verdict.UNDECIDED, claim.parameters, None, (Algorithm.NONE,), 0, note)
 
 
 def listing(names: Sequence[str], conjunction: str = "and") -> str:
-    """Names in a sentence.
+    """Return names as a list in a sentence.
 
     >>> listing(["job"]), listing(["job", "pay", "age"]), listing(["job", "pay"], "or")
     ('job', 'job, pay and age', 'job or pay')
@@ -137,36 +140,36 @@ def listing(names: Sequence[str], conjunction: str = "and") -> str:
 
 
 class AttributeClaim(Claim):
-    """A claim about the values of one sensitive attribute, whose name a bundle states as `sensitive`."""
+    """Claim about the values of one sensitive attribute, whose name a bundle states as `sensitive`."""
 
     @property
     @abstractmethod
     def about(self) -> str:
-        """The sensitive attribute that it is about."""
+        """Sensitive attribute that the claim is about."""
 
     @property
     @abstractmethod
     def level(self) -> int:
-        """Of that attribute, the level whose values it judges; 0 for the finest published ones."""
+        """Level of the attribute whose values are judged; 0 for the finest published ones."""
 
     @property
     @abstractmethod
     def class_diversity(self) -> Diversity | None:
-        """What it demands of every class of a margin that shows the attribute; None where that cannot be decided."""
+        """Criterion that every class of a margin with the attribute must satisfy; None if that cannot be decided."""
 
     @abstractmethod
     def stated_on(self, collection: Collection, level: int | None = None) -> Self:
-        """Return the claim by no labels but those that a collection shows, as a release of it states it.
+        """Return the claim with no labels but those that a collection shows, as its release states it.
 
-        level: the number that the judged level has in the release, if it is another one.
+        level: the number of the judged level in the release, if it differs.
         """
 
 
 @dataclass(frozen=True)
 class MaxentDiversity(AttributeClaim):
-    """The maximum-entropy distribution given the marginals is diverse in one sensitive attribute.
+    """Claim that the maximum-entropy distribution given the marginals is diverse in one sensitive attribute.
 
-    level: of the attribute's hierarchy, whose values are judged; the finest published ones where these are coarser.
+    level: of the attribute's hierarchy, whose values are judged; the finest published ones if these are coarser.
     """
 
     diversity: Diversity
@@ -185,20 +188,22 @@ class MaxentDiversity(AttributeClaim):
             )
 
     @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """From the text of its `diversity`, the name of the `sensitive` attribute, and the `level` where it is not 0."""
-        match stated:
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
+        """Return the claim from the text of its `diversity`, the name of the `sensitive` attribute, and the `level` if
+        it is not 0.
+        """
+        match content:
             case {"diversity": str(diversity), "sensitive": str(sensitive)}:
-                return cls(stated_diversity(diversity), sensitive, stated.get("level", 0))
+                return cls(stated_diversity(diversity), sensitive, content.get("level", 0))
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
-        stated = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
-        return stated | ({"level": self.level} if self.level else {})
+        """Return the claim as a bundle states it."""
+        content = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
+        return content | ({"level": self.level} if self.level else {})
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection; the other sensitive attributes count as nonsensitive here (MKGV07 Def. 4.6)."""
+        """Return the finding on a collection; the other sensitive attributes count as nonsensitive (MKGV07 Def. 4.6)."""
         collection, budget = question.collection, question.budget
         if (lacking := uninstalled_in(self.diversity)) is not None:
             return undecided(self, lacking.lacking())
@@ -216,23 +221,23 @@ class MaxentDiversity(AttributeClaim):
 
     @property
     def distance(self) -> str:
-        """How far apart it takes values to be: "ordered" or "hierarchical"; "equal" where it does not compare them."""
+        """Distance between values: "ordered" or "hierarchical"; "equal" if the criterion does not compare them."""
         plain = self.diversity.plain if isinstance(self.diversity, LeavingOut) else self.diversity
         return plain.distance if isinstance(plain, Closeness) else "equal"
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The labels that stand for no value, where it is about those whose value is known alone."""
+        """Labels that stand for no value, if the claim is only about rows whose value is known."""
         return self.diversity.labels if isinstance(self.diversity, LeavingOut) else ()
 
     def leaving_out(self, *labels: str) -> Self:
-        """Of those whose value is known alone. labels: what stands for no value; none changes nothing."""
+        """Return the claim about rows whose value is known. labels: those that stand for no value; none changes nothing."""
         return replace(self, diversity=leaving_out(self.diversity, labels))
 
     def stated_on(self, collection: Collection, level: int | None = None) -> Self:
-        """Return the claim with the labels of the values that it judges: the finest that are shown, or coarser ones.
+        """Return the claim with the labels of the values that it judges: the finest shown ones, or coarser ones.
 
-        Raises CriterionError for a level that the attribute's hierarchy does not have below `*`.
+        Raises CriterionError if the attribute's hierarchy does not have the level below `*`.
         """
         hierarchy, finest = collection.domain.hierarchy(self.sensitive), collection.finest_level(self.sensitive)
         counted = collection.cube.table(collection.domain.mask({self.sensitive: finest}))
@@ -245,13 +250,13 @@ class MaxentDiversity(AttributeClaim):
         return replace(self, diversity=diversity, level=self.level if level is None else level)
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
-        """The cliques with the attribute, as far as there are any: these decide it (KG06 Prop. 7.3)."""
+        """Return the cliques with the attribute, if there are any: these decide the claim (KG06 Prop. 7.3)."""
         attribute_mask = domain.attribute_masks[domain.index(self.sensitive)]
         showing = tuple(clique for clique in group.cliques if clique & attribute_mask)
         return [SensitiveGroup((self.sensitive,), showing)] if showing else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
-        """The verdict on all cliques with the attribute."""
+        """Return the verdict on all cliques with the attribute."""
         assert isinstance(tree, SensitiveTree)  # a part is about one attribute
         if (diversity := self.class_diversity) is None:
             return Verdict.UNDECIDED
@@ -261,8 +266,10 @@ class MaxentDiversity(AttributeClaim):
 
     @property
     def failure_lasts_to(self) -> float:
-        """A failing part of a junction tree fails the whole (KG06 Prop. 7.2), unless what continues from it shows finer
-        sensitive values, of which there can be enough; of base values there never are.
+        """The judged level: a failing part of a junction tree fails the whole (KG06 Prop. 7.2), unless finer sensitive
+        values follow.
+
+        Such values can be diverse enough. Base values never are, so a failure of these lasts in any case.
         """
         return inf if self.diversity.about_base_values else self.level
 
@@ -273,9 +280,9 @@ class MaxentDiversity(AttributeClaim):
 
     @property
     def class_diversity(self) -> Diversity | None:
-        """The criterion itself, or that of people: a single clique that fails it already decides (KG06 Prop. 7.2).
+        """Criterion itself, or its form for people; a single clique that fails it already decides (KG06 Prop. 7.2).
 
-        None where it cannot be decided of people.
+        None if it cannot be decided for people.
         """
         plain = self.diversity.plain if isinstance(self.diversity, LeavingOut) else self.diversity
         people = of_people(plain, self.rows_per_person or 1)
@@ -286,15 +293,15 @@ class MaxentDiversity(AttributeClaim):
 
 
 VERIFIED, ATTESTED = "verified", "attested"
-"""What a claim can rest on: the files, which anybody can check, or the word of the publisher, who has the table."""
+"""Bases of a claim: the files, which anybody can check, or the word of the publisher, who has the table."""
 
 
 @dataclass(frozen=True)
 class Register(AttributeClaim):
-    """A diversity also holds of somebody who knows the nonsensitive values of everybody in the table.
+    """Claim that a diversity also holds for a reader who knows the nonsensitive values of everybody in the table.
 
-    basis: "verified" where the files decide it, else "attested": then a bundle holds no more of it than that it is claimed,
-    since what the worst class reaches could tell of the table what its marginals do not.
+    basis: "verified" if the files decide it, else "attested". Then a bundle holds only the claim, because the value
+    that the worst class reaches could tell more of the table than its marginals do.
     """
 
     of: MaxentDiversity
@@ -303,17 +310,19 @@ class Register(AttributeClaim):
     form: ClassVar[str] = "register=CRITERION"
 
     @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """The claim of a diversity and its basis."""
-        of, basis = MaxentDiversity.from_json(stated), stated.get("basis", VERIFIED)
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
+        """Return the claim of a diversity and its basis."""
+        of, basis = MaxentDiversity.from_json(content), content.get("basis", VERIFIED)
         return None if of is None or basis not in (VERIFIED, ATTESTED) else cls(of, basis)
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
+        """Return the claim as a bundle states it."""
         return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
 
     def decide(self, question: Question) -> Finding:
-        """Attested where counts do not decide it, no single class refutes it and the publisher says that it holds."""
+        """Return the finding: attested if counts do not decide it, no single class refutes it and the publisher attests
+        it.
+        """
         from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
 
         if (lacking := uninstalled_in(self.of.diversity)) is not None:
@@ -338,13 +347,13 @@ class Register(AttributeClaim):
         return replace(finding, basis=basis)
 
     def based_on(self, collection: Collection, sensitive: Sequence[str]) -> Self:
-        """The same claim with the basis that it has where these marginals are published."""
+        """Return the claim with its basis if these marginals are published."""
         from checks.register import is_decided_by  # slow to import, and few need it
 
         return replace(self, basis=VERIFIED if is_decided_by(collection, self.about, sensitive) else ATTESTED)
 
     def stated_on(self, collection: Collection, level: int | None = None) -> Self:
-        """Return the claim by no labels but those that a collection shows."""
+        """Return the claim with no labels but those that a collection shows."""
         return replace(self, of=self.of.stated_on(collection, level))
 
     @property
@@ -354,21 +363,21 @@ class Register(AttributeClaim):
 
     @property
     def level(self) -> int:
-        """The level of the diversity."""
+        """Level of the diversity."""
         return self.of.level
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The labels that the diversity leaves out."""
+        """Labels that the diversity leaves out."""
         return self.of.left_out
 
     def leaving_out(self, *labels: str) -> Self:
-        """The claim of the diversity that leaves labels out."""
+        """Return the claim of the diversity that leaves labels out."""
         return replace(self, of=self.of.leaving_out(*labels))
 
     @property
     def class_diversity(self) -> Diversity | None:
-        """That of the diversity, of those who have a value: that somebody has none is none that a reader could learn."""
+        """Criterion of the diversity among people who have a value; a missing value is nothing that a reader could learn."""
         return replace(self.of.leaving_out(MISSING), rows_per_person=self.rows_per_person).class_diversity
 
 
@@ -378,40 +387,42 @@ SEVERAL_ROWS = "readers with a register are not considered where a person can ha
 
 @dataclass(frozen=True)
 class CountClaim(Claim):
-    """A claim that some counts are 0, or at least k. Raises CriterionError for a k that is no whole number of at least 1.
+    """Claim that some counts are 0, or at least k. Raises CriterionError unless k is a whole number of at least 1.
 
-    With `rows_per_person` it is about people: a count must be what k people have if each has as many rows as can be.
+    With `rows_per_person` it is about people: a count must be that of k people with the most possible rows each.
     """
 
     k: int
 
     is_about_single_margins: ClassVar[bool] = False
-    """Whether margins with a junction tree keep it together as soon as each does by itself."""
+    """True if margins with a junction tree satisfy the claim together if each does by itself."""
 
     is_about_cells: ClassVar[bool] = False
-    """Whether it counts sensitive attributes like the others."""
+    """True if the claim counts sensitive attributes like the others."""
 
     def __post_init__(self) -> None:
         if not is_number_of_rows(self.k):
-            raise CriterionError(f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {shown(self.k)}")
+            raise CriterionError(
+                f"{self.criterion} needs a whole number from 1 to {MOST_ROWS:,}, got {quoted_value(self.k)}"
+            )
 
     @classmethod
-    def from_json(cls, stated: Mapping[str, Any]) -> Self | None:
-        """The claim of a `k`."""
-        return cls(stated["k"]) if "k" in stated else None
+    def from_json(cls, content: Mapping[str, Any]) -> Self | None:
+        """Return the claim of a `k`."""
+        return cls(content["k"]) if "k" in content else None
 
     def as_json(self) -> dict[str, Any]:
-        """The claim as a bundle states it."""
+        """Return the claim as a bundle states it."""
         return {"criterion": self.criterion, "k": self.k}
 
     @property
     def least_count(self) -> int:
-        """The rows that every class of a margin must have, sensitive attributes set aside."""
+        """Rows that every class of a margin must have, sensitive attributes set aside."""
         return self.k * (self.rows_per_person or 1)
 
     @property
     def least_cell(self) -> int | None:
-        """The rows that every cell of a margin must have, sensitive attributes counted; None if it demands none."""
+        """Rows that every cell of a margin must have, sensitive attributes counted; None if it demands none."""
         return self.least_count if self.is_about_cells else None
 
     def shows_smallest(self, finding: Finding) -> bool:
@@ -420,7 +431,7 @@ class CountClaim(Claim):
 
 
 def number_of_rows(text: str) -> int | None:
-    """The number that a text states, None for what is no whole number of at most twelve digits.
+    """Return the number in a text; None unless it is a whole number of at most twelve digits.
 
     >>> number_of_rows("10"), number_of_rows("ten")
     (10, None)
@@ -432,15 +443,15 @@ _DIGITS = 12
 """Most digits of a number of rows in text."""
 
 MOST_ROWS = 10**_DIGITS - 1
-"""Rows or people that anybody would demand; times the rows of a person they are still a number of 64 bits."""
+"""Largest number of rows or people in a demand; times the rows of a person it still fits in 64 bits."""
 
 
 LEAST_DEMAND = 2
-"""The smallest count that can be demanded: every class and every cell that there is has one row."""
+"""Smallest count that can be demanded, because every existing class and cell has one row."""
 
 
 def why_no_demand(number: object) -> str:
-    """Why 1 is no demand, as the end of a message, with what to write instead; empty for any other number.
+    """Return why 1 is no demand, as the end of a message with the remedy; empty for any other number.
 
     >>> why_no_demand(1), why_no_demand(0)
     ('; 1 demands nothing, so write a larger number, such as 10, or leave it out', '')
@@ -450,7 +461,7 @@ def why_no_demand(number: object) -> str:
 
 
 def is_number_of_rows(number: object, least: int = 1) -> bool:
-    """Whether something is a whole number of rows that can be demanded.
+    """Return whether something is a whole number of rows that can be demanded.
 
     >>> is_number_of_rows(10), is_number_of_rows(2**63), is_number_of_rows(True)
     (True, False, False)
@@ -458,10 +469,10 @@ def is_number_of_rows(number: object, least: int = 1) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and least <= number <= MOST_ROWS
 
 
-def shown(value: object) -> str:
-    """What somebody gave in the place of a number, in a message.
+def quoted_value(value: object) -> str:
+    """Return a value that was given instead of a number, for a message.
 
-    >>> shown(-1), shown("x"), shown(10**5000)
+    >>> quoted_value(-1), quoted_value("x"), quoted_value(10**5000)
     ('-1', "'x'", 'a number of more digits')
     """
     if isinstance(value, int) and abs(value) >= 10**40:
@@ -472,7 +483,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class MinCell(CountClaim):
-    """No count from 1 to k - 1 is published, or bounded by the marginals together, or of a value that a label tells of."""
+    """Claim that no count from 1 to k - 1 is published, bounded by the marginals together, or told by a label."""
 
     criterion: ClassVar[str] = "min-cell"
     form: ClassVar[str] = "min-cell=K"
@@ -480,78 +491,82 @@ class MinCell(CountClaim):
     is_about_cells: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection."""
+        """Return the finding on a collection."""
         finding = min_cell(question.collection, self.least_count, question.budget)
-        told = label_counts(question.collection, question.labels, self.least_count)
-        if finding.verdict is Verdict.FAILS or told.holds:
+        by_labels = label_counts(question.collection, question.labels, self.least_count)
+        if finding.verdict is Verdict.FAILS or by_labels.holds:
             return finding
-        examined = finding.examined + (0 if finding.holds else told.examined)
-        return replace(told, criterion=finding.criterion, examined=examined)
+        examined = finding.examined + (0 if finding.holds else by_labels.examined)
+        return replace(by_labels, criterion=finding.criterion, examined=examined)
 
     def shows_smallest(self, finding: Finding) -> bool:
-        """If it holds, every published count was looked at; if it fails, any cell below k may be shown."""
+        """Return whether the claim holds: then every published count was examined; otherwise any cell below k may be
+        shown.
+        """
         return finding.holds
 
 
 @dataclass(frozen=True)
 class KCombinatorial(CountClaim):
-    """Every combination of nonsensitive values that the marginals leave possible could be shared by at least k rows."""
+    """Claim that every possible combination of nonsensitive values could be shared by at least k rows."""
 
     criterion: ClassVar[str] = "k-combinatorial"
     form: ClassVar[str] = "k-combinatorial=K"
     is_part_by_part: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection."""
+        """Return the finding on a collection."""
         return k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:  # noqa: ARG002
-        """The group; where every class has k rows, one clique cannot break it."""
+        """Return the group; one clique cannot break the claim, if every class has k rows."""
         return [group] if len(group.cliques) > 1 else []
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
-        """The verdict on the whole, since each part decides by itself."""
+        """Return the verdict on the whole tree, because each part decides by itself."""
         return of_part(tree, self.least_count, budget).verdict
 
     @property
     def failure_lasts_to(self) -> float:
-        """More margins leave no more room."""
+        """Infinite: more margins leave no more room."""
         return inf
 
 
 @dataclass(frozen=True)
 class KLink(CountClaim):
-    """Each class of a marginal has at least k rows, or people."""
+    """Claim that each class of a marginal has at least k rows, or people."""
 
     criterion: ClassVar[str] = "k-link"
     form: ClassVar[str] = "k-link=K"
     is_about_single_margins: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection."""
+        """Return the finding on a collection."""
         return k_link(question.collection, question.sensitive, self.least_count)
 
     def shows_smallest(self, finding: Finding) -> bool:
-        """Every count is looked at, so any that is shown is."""
+        """Return whether a class is shown; it is the smallest, because every count is examined."""
         return finding.worst is not None
 
 
 @dataclass(frozen=True)
 class MinPublishedCell(KLink):
-    """No published count is from 1 to k - 1, sensitive attributes counted. What several tables tell is not meant."""
+    """Claim that no published count is from 1 to k - 1, sensitive attributes counted; combinations of tables do not
+    count.
+    """
 
     criterion: ClassVar[str] = "min-published-cell"
     form: ClassVar[str] = "min-published-cell=K"
     is_about_cells: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection: every published count is looked at."""
+        """Return the finding on a collection: every published count is examined."""
         return replace(k_link(question.collection, (), self.least_count), criterion=self.criterion)
 
 
 @dataclass(frozen=True)
 class NoSmallCertain(CountClaim):
-    """No combination of nonsensitive values is certain to have from 1 to k - 1 rows.
+    """Claim that no combination of nonsensitive values certainly has from 1 to k - 1 rows.
 
     With a junction tree it is about every set of people, else about the combinations of `checks.small_combinations`.
     """
@@ -560,7 +575,7 @@ class NoSmallCertain(CountClaim):
     form: ClassVar[str] = "no-small-certain=K"
 
     def decide(self, question: Question) -> Finding:
-        """The finding on a collection, from its counts alone."""
+        """Return the finding on a collection, from its counts only."""
         from checks.small_combinations import no_small_certain  # slow to import, and few need it
 
         return no_small_certain(
@@ -573,27 +588,35 @@ class NoSmallCertain(CountClaim):
 
 _CLAIMS = (KLink, KCombinatorial, NoSmallCertain, MinCell, MinPublishedCell, MaxentDiversity, Register)
 _KINDS: dict[str, type[CountClaim | AttributeClaim]] = {kind.criterion: kind for kind in _CLAIMS}
-"""The class of each criterion in a bundle."""
+"""Class of each criterion in a bundle."""
 
 
-def parse_claim(stated: Mapping[str, Any]) -> Claim:
-    """The claim that a bundle states. Raises CriterionError for what is not one.
+def parse_claim(claim_json: Mapping[str, Any]) -> Claim:
+    """Return the claim that a bundle states. Raises CriterionError for anything else.
+
+    Parameters
+    ----------
+    claim_json
+        Object with the key `criterion` and its parameters.
 
     >>> parse_claim({"criterion": "k-link", "k": 6})
     KLink(k=6)
     """
-    if not isinstance(stated, Mapping):
-        raise CriterionError(f'a claim is stated as {{"criterion": "k-link", "k": 6}}, not as {shown(stated)}')
-    name = stated.get("criterion")
+    if not isinstance(claim_json, Mapping):
+        raise CriterionError(
+            f'a claim is stated as {{"criterion": "k-link", "k": 6}}, not as {quoted_value(claim_json)}'
+        )
+    name = claim_json.get("criterion")
     kind = _KINDS.get(name) if isinstance(name, str) else None
-    claim = None if kind is None else kind.from_json(stated)
+    claim = None if kind is None else kind.from_json(claim_json)
     if claim is None:
-        raise CriterionError(f"a privacy claim is {listing(list(_KINDS), 'or')}, not {dict(stated)!r}")
+        raise CriterionError(f"a privacy claim is {listing(list(_KINDS), 'or')}, not {dict(claim_json)!r}")
     return claim
 
 
 def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
-    """The claims behind `k-link=6`, `k-combinatorial=3`, `min-cell=11`, `diversity=entropy:6` or `register=entropy:6`.
+    """Return the claims of `k-link=6`, `k-combinatorial=3`, `min-cell=11`, `diversity=entropy:6` or
+    `register=entropy:6`.
 
     A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
 
@@ -611,7 +634,7 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
         if k == 1:
             raise CriterionError(f"{text!r} is no check{why_no_demand(1)}")
         return [parse_claim({"criterion": kind.criterion, "k": k})]
-    if demands_nothing(parse_diversity(value)):  # what is asked for must be known here
+    if demands_nothing(parse_diversity(value)):  # the criterion must be installed here
         raise CriterionError(f"{text!r} demands nothing, as every table satisfies it; write {name}=distinct:2 or more")
     if not sensitive:
         raise CriterionError(f"the release has no sensitive attribute whose {name} could be checked")

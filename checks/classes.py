@@ -1,4 +1,4 @@
-"""One table, class by class: the privacy criteria that it satisfies, what it reaches, and what it gives away."""
+"""Privacy criteria of one table, class by class: which it satisfies, the strongest it reaches, and attacks on it."""
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ from models.tables.hierarchy import Domain, Margin, Mask
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses(Cells):
-    """The classes of a table and what they hold.
+    """Classes of a table and their sensitive values. Arrays are copied in.
 
-    margin: the nonsensitive part of the table's margin. codes: for each of its attributes, in the domain's order, shape
-    (classes,). counts: shape (classes, values), rows by sensitive value at `level`, int64; expected rows, float64, where the
-    classes are those of a model. Classes are distinct and have rows; else DomainMismatchError. Arrays are copied in.
+    margin: the nonsensitive part of the table's margin. codes: for each of its attributes, in the domain's order,
+    shape (classes,). counts: rows by sensitive value at `level`, int64, shape (classes, values); expected rows,
+    float64, for classes of a model. Classes are distinct and have rows; else DomainMismatchError.
     """
 
     sensitive: str
@@ -39,7 +39,7 @@ class EquivalenceClasses(Cells):
         if self.sensitive in self.margin:
             raise DomainMismatchError(f"classes share their nonsensitive values; {self.sensitive!r} is sensitive")
         counts, values = np.asarray(self.counts), self.domain.hierarchy(self.sensitive).size(self.level)
-        if counts.ndim != 2 or counts.shape[1] != values or any(len(own) != len(counts) for own in self.codes):
+        if counts.ndim != 2 or counts.shape[1] != values or any(len(column) != len(counts) for column in self.codes):
             raise DomainMismatchError(f"classes need {values} counts and a code of each attribute")
         if counts.dtype.kind not in "iuf":
             raise DomainMismatchError("counts of cells must be numbers, none negative")
@@ -54,20 +54,28 @@ class EquivalenceClasses(Cells):
 
     @property
     def values(self) -> SensitiveValues:
-        """The sensitive values, and the rows that all classes together have of each; expected rows are rounded."""
+        """Sensitive values, with the rows of each in all classes together; expected rows are rounded."""
         rows = self.counts.sum(axis=0)
         return SensitiveValues(
             self.domain.hierarchy(self.sensitive), self.level, tuple(np.rint(rows).astype(int).tolist())
         )
 
     def distribution(self, position: int) -> dict[str, float]:
-        """The rows of a class by the label of their sensitive value, absent values left out."""
+        """Return the rows of a class by the label of their sensitive value, without absent values."""
         labels = self.domain.hierarchy(self.sensitive).labels[self.level]
         return {label: count for label, count in zip(labels, self.counts[position].tolist()) if count}
 
 
 def equivalence_classes(cells: Cells, sensitive: str) -> EquivalenceClasses:
-    """The classes of cells that show the sensitive attribute; their other attributes are what classes share."""
+    """Return the classes of cells that show a sensitive attribute; a class shares all other attributes.
+
+    Parameters
+    ----------
+    cells
+        Counts or expected counts of a margin with the attribute.
+    sensitive
+        The attribute.
+    """
     domain, level = cells.domain, cells.margin[sensitive]
     margin = Margin({a: cells.margin[a] for a in cells.attributes if a != sensitive})
     columns, radices = cells.columns(margin)
@@ -85,23 +93,42 @@ def equivalence_classes(cells: Cells, sensitive: str) -> EquivalenceClasses:
 
 
 def nonsensitive_part(domain: Domain, mask: Mask, sensitive: Iterable[str]) -> Mask:
-    """A margin without its sensitive attributes."""
+    """Return a margin without its sensitive attributes."""
     for attribute in sensitive:
         mask &= ~domain.attribute_masks[domain.index(attribute)]
     return mask
 
 
 def k_link(collection: Collection, sensitive: AnyCollection[str], k: int) -> Finding:
-    """Whether every marginal, summed over the sensitive attributes, has no count in 1 .. k-1 (KG06 Def. 4.1).
+    """Decide whether every marginal, summed over the sensitive attributes, has no count in 1 .. k-1 (KG06 Def. 4.1).
 
-    Exact for any collection, and inherited by every coarser one. The empty margin counts too.
+    The verdict is exact for any collection, and every coarser collection inherits it. The empty margin counts too.
+
+    Parameters
+    ----------
+    collection
+        The published marginals.
+    sensitive
+        Attributes that are set aside.
+    k
+        Least number of rows.
     """
     masks = [nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks]
     return _least_count("k-link", list(map(collection.cube.table, masks)), k)
 
 
 def k_anonymity(table: ContingencyTable, sensitive: AnyCollection[str], k: int) -> Finding:
-    """Whether every class of one table has k rows or more (KG06 Def. 2.3)."""
+    """Decide whether every class of one table has k rows or more (KG06 Def. 2.3).
+
+    Parameters
+    ----------
+    table
+        Counts of a margin.
+    sensitive
+        Attributes that are set aside.
+    k
+        Least number of rows.
+    """
     classes = table.rolled_up_to(nonsensitive_part(table.domain, table.mask, sensitive))
     return _least_count("k-anonymity", [classes], k)
 
@@ -120,10 +147,10 @@ def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> 
 
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:
-    """Whether a table is l-diverse in one sensitive attribute, exactly; all its other attributes are what classes share.
+    """Decide exactly whether a table is l-diverse in one sensitive attribute; a class shares all its other attributes.
 
-    Shown is the class furthest beyond the bound or else nearest to it. A criterion about base values takes those under a
-    general value to be equally likely. Time O(classes * values), ties apart.
+    The class shown is the furthest beyond the bound, or else the nearest to it. A criterion about base values takes
+    those under a general value to be equally likely. Time O(classes * values), ties apart.
     """
     classes = equivalence_classes(table, sensitive)
     diversity = diversity.among(classes.values)
@@ -150,7 +177,9 @@ def table_findings(
     k: int | None = None,
     least_cell: int | None = None,
 ) -> tuple[Finding, ...]:
-    """k-anonymity if k is given, the least cell if it is, then each diversity in each sensitive attribute in turn."""
+    """Return findings on k-anonymity and the least cell, if they are given, then on each diversity in each sensitive
+    attribute.
+    """
     findings = [] if k is None else [k_anonymity(table, sensitive, k)]
     findings += [] if least_cell is None else [_least_count("min-cell", [table], least_cell)]
     findings += [table_diversity(table, attribute, diversity) for diversity in diversities for attribute in sensitive]
@@ -159,10 +188,11 @@ def table_findings(
 
 @dataclass(frozen=True)
 class StrongestRequirements:
-    """The strongest requirement of each kind that all classes of a table still satisfy in one sensitive attribute.
+    """Strongest requirement of each kind that all classes of a table still satisfy in one sensitive attribute.
 
     distinct: least number of values. simple: 1 / largest share. entropy: exp of the smallest entropy. recursive_c: for
-    l = 2, 3, ... what c must exceed, recursive diversity being strict; infinite where a class has fewer than l values.
+    l = 2, 3, ... the value that c must exceed, because recursive diversity is strict. It is infinite if a class has
+    fewer than l values.
     """
 
     distinct: int
@@ -171,19 +201,21 @@ class StrongestRequirements:
     recursive_c: tuple[float, ...]
 
     def smallest_c(self, l: int) -> float:
-        """The c that recursive (c, l)-diversity must exceed: 0 for l = 1, infinite when no c will do."""
+        """Return the value that c of recursive (c, l)-diversity must exceed: 0 for l = 1, infinite if no c is enough."""
         if l < 1:
             raise CriterionError(f"recursive:c,l needs l of at least 1, got {l}")
         return 0.0 if l == 1 else self.recursive_c[l - 2] if l - 2 < len(self.recursive_c) else np.inf
 
     def as_json(self) -> dict[str, Any]:
-        """The requirements as plain values; null where no c will do."""
+        """Return the requirements as plain values; null if no c is enough."""
         c = {str(number): c if isfinite(c) else None for number, c in enumerate(self.recursive_c, 2)}
         return asdict(self) | {"recursive_c": c}
 
 
 def reached(counts: NDArray[np.integer[Any]]) -> StrongestRequirements:
-    """The strongest requirements that classes satisfy together, one at least. counts: shape (classes, values)."""
+    """Return the strongest requirements that classes satisfy together, at least one class. counts: shape (classes,
+    values).
+    """
     ordered = np.sort(counts, axis=1)
     tails = np.cumsum(ordered, axis=1)[:, :-1]
     with np.errstate(divide="ignore"):
@@ -200,26 +232,27 @@ def reached(counts: NDArray[np.integer[Any]]) -> StrongestRequirements:
 
 
 NEARLY = Fraction(19, 20)
-"""The share from which on MKGV07 calls a class nearly homogeneous."""
+"""Share from which MKGV07 calls a class nearly homogeneous."""
 
 
 class AffectedClasses(NamedTuple):
-    """How many classes of a table an attack affects, and how many rows they hold."""
+    """Number of classes of a table that an attack affects, and of the rows in them."""
 
     classes: int
     rows: int
 
 
 def affected(sizes: NDArray[np.integer[Any]], which: BoolArray) -> AffectedClasses:
-    """The tally of some classes. sizes: rows of every class, shape (classes,). which: the affected ones."""
+    """Return the tally of some classes. sizes: rows of every class, shape (classes,). which: the affected ones."""
     return AffectedClasses(int(np.count_nonzero(which)), int(sizes[which].sum()))
 
 
 def knowledge_needed(classes: EquivalenceClasses, share: Fraction = Fraction(1)) -> IndexArray:
-    """For each class how many values of a person one must rule out so that it falls, exactly: shape (classes,).
+    """Return for each class how many values of a person a reader must rule out so that it falls, exactly: shape
+    (classes,).
 
-    A class falls when one value holds at least a share of the rows that are left. This is the most frequent value, and the
-    next most frequent are those to rule out; 0 where it holds so many from the start.
+    A class falls if one value holds at least a share of the remaining rows. This is the most frequent value, and the
+    next most frequent ones are those to rule out; 0 if the class falls from the start.
     """
     if not 0 < share <= 1:
         raise CriterionError(f"an attack reaches a share in (0, 1], got {share}")
@@ -234,42 +267,42 @@ def knowledge_needed(classes: EquivalenceClasses, share: Fraction = Fraction(1))
 def background_knowledge(
     classes: EquivalenceClasses, ruled_out: Iterable[int], share: Fraction = Fraction(1)
 ) -> dict[int, AffectedClasses]:
-    """The tally of the classes that fall to somebody who can rule out so many values, for each number in question."""
+    """Return the tally of classes that fall to a reader who can rule out so many values, for each number of values."""
     needed, sizes = knowledge_needed(classes, share), classes.counts.sum(axis=1)
     return {number: affected(sizes, needed <= number) for number in ruled_out}
 
 
 def homogeneity(classes: EquivalenceClasses, share: Fraction = NEARLY) -> AffectedClasses:
-    """The tally of the classes in which one sensitive value holds at least a share of the rows."""
+    """Return the tally of the classes in which one sensitive value holds at least a share of the rows."""
     return background_knowledge(classes, [0], share)[0]
 
 
 MOST_RULED_OUT = 3
-"""Values that somebody is taken to rule out of a person, at most, where a table is assessed."""
+"""Most values of a person that a reader is taken to rule out in an assessment."""
 
 
 @dataclass(frozen=True)
 class KnowledgeNeeded:
-    """What background knowledge breaks of a table, in one sensitive attribute (MKGV07 section 1.1).
+    """Background knowledge that breaks a table, in one sensitive attribute (MKGV07 section 1.1).
 
-    least: how many values of a person one must rule out, so that a single value is left in some class. fallen: classes and
-    rows that fall to somebody who rules out 1, 2, ... `MOST_RULED_OUT` values.
+    least: how many values of a person a reader must rule out until a single value is left in some class. fallen:
+    classes and rows that fall to a reader who rules out 1, 2, ... `MOST_RULED_OUT` values.
     """
 
     least: int
     fallen: Mapping[int, AffectedClasses]
 
     def as_json(self) -> dict[str, Any]:
-        """The knowledge needed as plain values."""
+        """Return the knowledge needed as plain values."""
         return {"least": self.least, "ruled_out": {str(n): fallen._asdict() for n, fallen in self.fallen.items()}}
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """Assessment of what one table gives away.
+    """Assessment of the disclosures by one table.
 
-    k_anonymity: rows of the smallest class. homogeneous, nearly_homogeneous: classes and rows in which one value of some
-    sensitive attribute holds all rows, or nearly all. diversity, knowledge: by sensitive attribute.
+    k_anonymity: rows of the smallest class. homogeneous, nearly_homogeneous: classes and rows in which one value of
+    some sensitive attribute holds all rows, or nearly all. diversity, knowledge: by sensitive attribute.
     """
 
     rows: int
@@ -281,7 +314,7 @@ class Assessment:
     knowledge: Mapping[str, KnowledgeNeeded] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The assessment as plain values."""
+        """Return the assessment as plain values."""
         plain = vars(self) | {name: getattr(self, name)._asdict() for name in ("homogeneous", "nearly_homogeneous")}
         diversity = {attribute: reached.as_json() for attribute, reached in self.diversity.items()}
         knowledge = {attribute: needed.as_json() for attribute, needed in plain.pop("knowledge").items()}
@@ -291,7 +324,7 @@ class Assessment:
 def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = NEARLY) -> Assessment:
     """Assess what a table reaches of every criterion, and its homogeneous classes. share: of nearly homogeneous ones.
 
-    Diversity is that of MKGV07 Def. 4.6. Homogeneity is what somebody sees who knows the quasi-identifier alone.
+    Diversity is that of MKGV07 Def. 4.6. Homogeneity is what a reader sees who only knows the quasi-identifier.
     """
     public = table.domain.margin(nonsensitive_part(table.domain, table.mask, sensitive))
     sizes = table.rolled_up(public).counts
@@ -313,7 +346,7 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
     )
 
 
-# Eligible requirements: those that some table made of the given one can satisfy, by generalizing it (TZ09 section I).
+# Eligible requirements: requirements that some generalization of the given table can satisfy (TZ09 section I).
 #
 # With every quasi-identifier suppressed all rows are one class, and no generalization of the quasi-identifiers
 # satisfies more: the k most frequent values never hold more of a union of classes than of one of them.
@@ -323,16 +356,17 @@ LARGEST_L = 20
 """Largest l for which the smallest tau is computed."""
 
 DECIMALS = 6
-"""Decimals of a tau in an answer; it is rounded up, so that it can be asked for."""
+"""Decimals of a tau in an answer; it is rounded up, so that it can be demanded."""
 
 
 @dataclass(frozen=True)
 class Eligibility:
-    """The strongest requirements that any generalization of one table satisfies in one sensitive attribute.
+    """Strongest requirements that any generalization of one table satisfies in one sensitive attribute.
 
-    tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau, l)-diversity; 1 where no tau will do. generalized: the
-    smallest tau where sensitive values are generalized too, as SWEEP does: 1 / values. excess: by requirement the excessive
-    protection of the table, None where it does not satisfy it. implying: by requirement which diversities imply it.
+    tau: for l = 2, 3, ..., `LARGEST_L` the smallest tau of (tau, l)-diversity; 1 if no tau is enough. generalized: the
+    smallest tau if sensitive values are generalized too, as SWEEP does: 1 / values. excess: by requirement the
+    excessive protection of the table, None if the table does not satisfy it. implying: by requirement the diversities
+    that imply it.
     """
 
     reached: StrongestRequirements
@@ -343,11 +377,11 @@ class Eligibility:
 
     @property
     def values(self) -> int:
-        """How many different values occur."""
+        """Number of different values that occur."""
         return self.generalized.denominator
 
     def as_json(self) -> dict[str, Any]:
-        """The eligibility as plain values; null where no c or tau will do."""
+        """Return the eligibility as plain values; null if no c or tau is enough."""
         return self.reached.as_json() | {
             "functional_tau": {str(l): rounded_up(tau) if tau < 1 else None for l, tau in enumerate(self.tau, 2)},
             "values": self.values,
@@ -363,10 +397,10 @@ def eligibility(
     sensitive: Sequence[str],
     demanded: Mapping[str, Sequence[Diversity]],
 ) -> dict[str, Eligibility]:
-    """Return what is eligible for a table, by sensitive attribute, and its excessive protection.
+    """Return the eligible requirements of a table, by sensitive attribute, and its excessive protection.
 
-    base: the table with base values of its sensitive attributes. The other sensitive attributes stay as they are (MKGV07
-    Def. 4.6). demanded: requirements by sensitive attribute. Both tables must have rows.
+    base: the table with base values of its sensitive attributes. The other sensitive attributes stay as they are
+    (MKGV07 Def. 4.6). demanded: requirements by sensitive attribute. Both tables must have rows.
     """
     result = {}
     for attribute in sensitive:
@@ -379,17 +413,18 @@ def eligibility(
         published = equivalence_classes(table, attribute)
         excess, implying = {}, {str(one): weakest_implying(one, occurring) for one in functional}
         for one in functional:
-            judged = one.among(published.values)
-            satisfied = bool(satisfies(judged, published.counts).all())
-            excess[str(one)] = excessive_protection(judged, published.counts) if satisfied else None
+            criterion = one.among(published.values)
+            satisfied = bool(satisfies(criterion, published.counts).all())
+            excess[str(one)] = excessive_protection(criterion, published.counts) if satisfied else None
         result[attribute] = Eligibility(reached(suppressed.counts), tau, Fraction(1, occurring), excess, implying)
     return result
 
 
 def smallest_tau(counts: Sequence[int], l: int) -> Fraction:
-    """The smallest tau with which one class is (tau, l)-diverse, exactly; 1 where none below will do.
+    """Return the exact smallest tau with which one class is (tau, l)-diverse; 1 if no smaller one is enough.
 
-    counts: of its values, the largest first. psi(k) = tau + (1 - tau) (k - 1) / (l - 1) must be at least F(k) for all k < l.
+    counts: of its values, the largest first. psi(k) = tau + (1 - tau) (k - 1) / (l - 1) must be at least F(k) for all
+    k < l.
     """
     total, held, smallest = sum(counts), 0, Fraction(0)
     for k, count in enumerate(counts[: l - 1], 1):
@@ -400,5 +435,5 @@ def smallest_tau(counts: Sequence[int], l: int) -> Fraction:
 
 
 def rounded_up(tau: Fraction) -> float:
-    """A tau to `DECIMALS` decimals, never below it."""
+    """Return a tau with `DECIMALS` decimals, never below it."""
     return float(Fraction(ceil(tau * 10**DECIMALS), 10**DECIMALS))

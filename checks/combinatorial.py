@@ -1,13 +1,14 @@
 """k-combinatorial anonymity: no cell that some consistent table can fill must hold fewer than k rows (KG06 Def. 4.2).
 
 U(t) is the largest count that a nonnegative integer table with the given marginals can put on the nonsensitive cell t.
-A collection passes when no t has 0 < U(t) < k. For a decomposable one with one sensitive attribute C:
+A collection passes if no t has 0 < U(t) < k. For a decomposable collection with one sensitive attribute C:
 
     U(t) = min( sum_s min_{i: C in E_i} T_Ei(t, s),  min_{j: C not in E_j} T_Ej(t) ).
 
-Where cliques show C at several levels the inner part nests: what the cliques of a level allow for a value is at most
-the sum of what the finer ones allow for its children. If k-link holds, only cliques with C can break k-combinatorial
-anonymity, and only when there are two of them at least. Several sensitive attributes are searched as groups.
+If cliques show C at several levels, the inner part nests. Let cliques of a level allow some rows for a value. They are
+at most the sum of the rows that finer cliques allow for its children. If k-link holds, only cliques with C can break
+k-combinatorial anonymity, and only if there are at least two of them. Several sensitive attributes are searched as
+groups.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -40,10 +41,10 @@ from models.tables.hierarchy import Domain, Mask
 
 
 JOINT_CELLS = 20_000
-"""Cells of the sensitive attributes of a group, at most, that rows are packed into."""
+"""Most cells of the sensitive attributes of a group that rows are packed into."""
 
 _LIMITS = 1 << 25
-"""Numbers that all classes of a group may have together."""
+"""Most limits of all classes of a group together."""
 
 
 class SensitiveGroup(NamedTuple):
@@ -56,25 +57,25 @@ class SensitiveGroup(NamedTuple):
 def sensitive_groups(
     domain: Domain, cliques: AnyCollection[Mask], sensitive: AnyCollection[str]
 ) -> list[SensitiveGroup]:
-    """The sensitive attributes that some clique shows: those of one clique are in one group, in the domain's order."""
+    """Return the groups of sensitive attributes that cliques show, in the domain's order; a clique links its attributes."""
     steps = {name: mask & -mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive}
     groups: dict[Mask, tuple[Mask, ...]] = {}
     for clique in cliques:
-        if shown := clique & sum(steps.values()):
-            linked = [mask for mask in groups if mask & shown]
+        if steps_in := clique & sum(steps.values()):
+            linked = [mask for mask in groups if mask & steps_in]
             held = [member for mask in linked for member in groups.pop(mask)]
-            groups[reduce(or_, linked, shown)] = (*held, clique)
+            groups[reduce(or_, linked, steps_in)] = (*held, clique)
     return [
-        SensitiveGroup(tuple(name for name, step in steps.items() if step & shown), held)
-        for shown, held in groups.items()
+        SensitiveGroup(tuple(name for name, step in steps.items() if step & steps_in), held)
+        for steps_in, held in groups.items()
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class GroupTree(FittingClasses[ContingencyTable]):
-    """The cliques of a group of several sensitive attributes, joined along their separators.
+    """Cliques of a group of several sensitive attributes, joined along their separators.
 
-    packing: of rows into the sensitive cells, by the parts of cliques that are sensitive. blocks: the part of each clique.
+    packing: of rows into the sensitive cells, by the sensitive parts of cliques. blocks: the part of each clique.
     """
 
     cube: DataCube
@@ -83,7 +84,7 @@ class GroupTree(FittingClasses[ContingencyTable]):
 
     @classmethod
     def of(cls, cube: DataCube, group: SensitiveGroup) -> "GroupTree":
-        """The tree of a group of a decomposable collection. Raises TooManyCellsError where it is too large."""
+        """Return the tree of a group of a decomposable collection. Raises TooManyCellsError if it is too large."""
         domain, attributes = cube.domain, group.attributes
         tree = JunctionTree.of(domain, group.cliques)
 
@@ -100,20 +101,21 @@ class GroupTree(FittingClasses[ContingencyTable]):
         return cls(tree, classes, separators, cube, packing, tuple(map(masks.index, parts)))
 
     def limits(self, cap: float) -> tuple[FloatArray, ...]:
-        """For each clique the limits of each class: its counts, at most `cap`, in its own margin's part; `cap` elsewhere.
+        """Return the limits of each class of each clique: its counts, at most `cap`, in its own margin's part; `cap`
+        elsewhere.
 
         Shape (classes, packing.width). The limits of a class combination are the componentwise minima.
         """
         limits = []
         for clique, classes, block in zip(self.tree.cliques, self.classes, self.blocks):
-            cells, shown = self.cube.table(clique), self.packing.tables[block]
-            counts = np.zeros((len(classes), len(shown)))
-            counts[cells.positions_in(classes), cells.positions_in(shown)] = cells.counts
+            cells, sensitive_cells = self.cube.table(clique), self.packing.tables[block]
+            counts = np.zeros((len(classes), len(sensitive_cells)))
+            counts[cells.positions_in(classes), cells.positions_in(sensitive_cells)] = cells.counts
             limits.append(_padded(counts, self.packing.begins[block], self.packing.width, cap))
         return tuple(limits)
 
     def describe(self, combination: Sequence[int]) -> WorstClass:
-        """A class combination for a reader: its cell, each attribute at the finest level, and the margins."""
+        """Return a class combination for a reader: its cell, each attribute at the finest level, and the margins."""
         return WorstClass(self.cell(combination), margins=self.tree.margins)
 
 
@@ -124,7 +126,7 @@ def _padded(counts: NDArray[Any], begin: int, width: int, cap: float) -> FloatAr
 
 
 Part: TypeAlias = SensitiveTree | GroupTree
-"""The cliques of one sensitive attribute, or of several that are linked."""
+"""Cliques of one sensitive attribute, or of several that are linked."""
 
 
 def _level_begins(tree: SensitiveTree) -> dict[int, int]:
@@ -134,14 +136,16 @@ def _level_begins(tree: SensitiveTree) -> dict[int, int]:
 
 
 def level_limits(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray, ...]:
-    """For each clique the limits of each class: its counts, at most `cap`, at its own level's place; `cap` elsewhere."""
+    """Return the limits of each class of each clique: its counts, at most `cap`, at its own level's place; `cap`
+    elsewhere.
+    """
     begins = _level_begins(tree)
     width = sum(map(tree.domain.hierarchy(tree.sensitive).size, begins))
     return tuple(_padded(classes.counts, begins[classes.level], width, cap) for classes in tree.classes)
 
 
 def upper_bounds(tree: SensitiveTree, limits: FloatArray) -> FloatArray:
-    """U of class combinations, from the componentwise minima of their `level_limits`: shape (n,)."""
+    """Return U of class combinations, from the componentwise minima of their `level_limits`: shape (n,)."""
     hierarchy, begins = tree.domain.hierarchy(tree.sensitive), _level_begins(tree)
     finest = min(begins)
     allowed, below = limits[:, : hierarchy.size(finest)], finest
@@ -152,18 +156,18 @@ def upper_bounds(tree: SensitiveTree, limits: FloatArray) -> FloatArray:
 
 
 _PARTIAL, _PARTIALS = 5, 1_000_000
-"""Work for a partial combination, in those of branch and bound that the budget has, and how many are looked at, at most."""
+"""Work for a partial combination, in units of branch and bound, and the most partial combinations that are examined."""
 
 _FLOW = 50
 """Partial combinations that cost as much as one flow."""
 
 _NUMBERS = 1 << 21
-"""Limits that are looked at together."""
+"""Limits that are processed together."""
 
 
 @dataclass
 class _RoomCheck:
-    """Check how many rows the limits of class combinations leave room for, single cells exactly, and count the work."""
+    """Check of how many rows the limits of class combinations leave room for, exact for single cells; it counts the work."""
 
     part: Part
     k: int
@@ -182,13 +186,13 @@ class _RoomCheck:
         return level_limits(self.part, cap) if isinstance(self.part, SensitiveTree) else self.part.limits(cap)
 
     def screened(self, limits: FloatArray, enough: float = 1.0) -> FloatArray:
-        """How many rows fit surely, up to `enough`, 0 only where none fits: of one attribute exactly how many."""
+        """Return how many rows surely fit, up to `enough`, 0 only if none fits; exact for one attribute."""
         if isinstance(self.part, GroupTree):
             return self.part.packing.screened(limits, enough)
         return upper_bounds(self.part, limits)
 
     def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
-        """Those that some row fits into, but surely fewer than k below `lowest`; those with the fewest first."""
+        """Return the places where some row fits, but surely fewer than k below `lowest`; those with the fewest first."""
         surely = self.screened(lowest, float(self.k))
         possible = surely if lowest is limits else self.screened(limits)
         places = np.flatnonzero((possible > 0) & (surely < self.k))
@@ -200,7 +204,7 @@ class _RoomCheck:
             raise TooManyVectorsError
 
     def failing(self, chosen: IndexArray, limits: FloatArray) -> WorstClass | None:
-        """The first of some cells that some rows fit into, but fewer than k; what cannot be told is kept as undecided."""
+        """Return the first cell that some rows fit into, but fewer than k; a cell that cannot be decided is recorded."""
         _, first = np.unique(limits, axis=0, return_index=True)
         for place in np.sort(first).tolist():
             self.part.deadline.check()
@@ -235,9 +239,10 @@ class _RoomCheck:
 
 
 def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
-    """Look for a class combination with 0 < U < k, clique by clique, those into which the fewest rows fit surely first.
+    """Search for a class combination with 0 < U < k, clique by clique, those with the fewest sure rows first.
 
-    A partial combination is dropped if no row fits, or k rows in any case. Undecided if the budget has too little work.
+    A partial combination is dropped if no row fits, or k rows in any case. Undecided if the budget has too little
+    work.
     """
     check = _RoomCheck(part, k, budget)
     factors = check.limits
@@ -263,9 +268,9 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
 
 
 def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
-    """Limits, capped at k, worked up the tree, never the join; of those with the same support only the smallest are kept.
+    """Decide by limits, capped at k, worked up the tree without the join; of equal supports only the smallest are kept.
 
-    Dropped is what no row fits into, or k rows in any case. Undecided if the budget has too little work.
+    Limits that no row fits into, or that always take k rows, are dropped. Undecided if the budget has too little work.
     """
     check = _RoomCheck(part, k, budget)
     outside = outside_minima(part, check.limits)
@@ -289,7 +294,7 @@ def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
 
 
 def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
-    """Whether the cliques of one group of sensitive attributes are k-combinatorially anonymous: by search, then by sets.
+    """Decide whether one group of sensitive attributes is k-combinatorially anonymous: by search, then by sets.
 
     Raises TimeOverError when the budget's deadline comes before the verdict.
     """
@@ -302,10 +307,26 @@ def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    """Whether a collection is k-combinatorially anonymous.
+    """Decide whether a collection is k-combinatorially anonymous.
 
-    With a junction tree by groups of the sensitive attributes that are published together, else by programming. Shown is
-    one cell below k, else the cell with the smallest count U. Undecided if the budget ends before. Raises TimeOverError.
+    With a junction tree the verdict is by groups of sensitive attributes that are published together, else by
+    programming. The cell shown is below k, or else has the smallest count U. Undecided if the budget ends first.
+
+    Parameters
+    ----------
+    collection
+        The published marginals.
+    sensitive
+        Attributes that are set aside.
+    k
+        Least number of rows.
+    budget
+        Work that the check may do.
+
+    Raises
+    ------
+    TimeOverError
+        If the budget's deadline comes first.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -317,7 +338,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
     parts: list[Part] = []
     findings: list[Finding] = []
     for group in groups:
-        if len(group.cliques) == 1:  # where every class has k rows, one clique cannot break it
+        if len(group.cliques) == 1:  # every class has k rows, so one clique cannot break the claim
             continue
         try:
             parts.append(tree_of_group(collection, group))
@@ -339,7 +360,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
 
 
 def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    # The other margins can be glued to them: U is the least of what it is in each part, and of the counts in others.
+    # The other margins can be glued to the parts: U is the least of U in each part and of the counts in other margins.
     domain = collection.domain
     aside = sum(mask for name, mask in zip(domain.attributes, domain.attribute_masks) if name in sensitive)
     findings = []
@@ -351,7 +372,9 @@ def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: i
 
 
 def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
-    """The tree of a group of a decomposable collection. Raises TooManyCellsError where it is too large to be laid out."""
+    """Return the tree of a group of a decomposable collection. Raises TooManyCellsError if it is too large to be laid
+    out.
+    """
     if len(group.attributes) > 1:
         return GroupTree.of(collection.cube, group)
     (attribute,) = group.attributes
@@ -359,7 +382,7 @@ def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
 
 
 def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget: Budget) -> Finding:
-    # Shown is the smallest cell met where the proof of the budget ends the search.
+    # The cell shown is the smallest one found if the budget's proof ends the search.
     nearest, examined = link, 0
     limited = replace(budget, programs=min(budget.programs, _NEAREST_PROGRAMS))
     for part in parts:
@@ -379,26 +402,26 @@ def _with_nearest(holding: Finding, parts: Sequence[Part], link: Finding, budget
 
 
 _NEAREST_PROGRAMS = 50
-"""Programs, at most, of one search for a cell that is nearer to failing."""
+"""Most programs of one search for a cell that is nearer to failing."""
 
 
 # k-combinatorial anonymity where cliques show several sensitive attributes together.
 #
-# Let t be a nonsensitive cell of a decomposable collection and u_E what T_E has in t, over the sensitive attributes of
+# Let t be a nonsensitive cell of a decomposable collection and u_E the counts of T_E in t, over the sensitive attributes of
 # E. Then U(t) is the largest sum of a table x of nonnegative whole numbers over the sensitive cells whose E-margin is at
-# most u_E for every clique E. What any table has in t is such an x. Conversely x can be placed on t: what it leaves of
-# each T_E is nonnegative and agrees on separators, so it can be glued to one table with these marginals.
+# most u_E for every clique E. The part of any table in t is such an x. Conversely x can be placed on t: the rest of each
+# T_E is nonnegative and agrees on separators, so it can be glued to one table with these marginals.
 #
 # Packings of two groups that no cliques link can be joined row by row: U(t) is the least over the groups and the cliques
-# without any. So a group with 0 < U < k breaks the whole collection, and if each class has k rows nothing else can.
+# without any. So a group with 0 < U < k breaks the collection. If each class has k rows, nothing else can.
 #
-# Rows that fit surely settle most cells, flows and integer programs the others. Linear programs would pass what fails: the
+# Rows that fit surely settle most cells, flows and integer programs the others. Linear programs would pass bad cells: the
 # cliques {S, R, Q}, {X, S}, {Y, R}, {Z, Q} over two values each with the rows 000|000, 100|011, 011|101 and 111|110 of
 # (XYZ|SRQ) have U(000) = 1 and a linear optimum of 2.
 
 
 def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
-    """Decide k-combinatorial anonymity; undecided, with the proven interval of a cell, when the budget ends."""
+    """Decide k-combinatorial anonymity by programs; undecided, with the proven interval of a cell, when the budget ends."""
     undecided = Finding(
         "k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (Algorithm.INTEGER_PROGRAMMING,), examined=0
     )
@@ -435,7 +458,7 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
     return replace(solved, worst=replace(worst, count_between=(0, most)), note=note)
 
 
-# A least count of every cell: no count from 1 to m - 1 is published, and none is proven by what is published.
+# A least count of every cell: no count from 1 to m - 1 is published, and none is proven by the published counts.
 #
 # Let U(S) be the largest count that a table with the given marginals can have in a set S of cells at the finest published
 # levels. A collection passes if no S has 0 < U(S) < m. Then no count in 1 .. m - 1 follows: a count that is determined is
@@ -443,20 +466,30 @@ def by_programming(collection: Collection, sensitive: AnyCollection[str], k: int
 # attribute set aside, and k = m, and every published count must be 0 or at least m.
 #
 # With a junction tree that is enough. Let t be a joint cell in which each clique's T_E(t) is positive, and n >= m the
-# least of these. Take n rows from the cell of t in every clique. What is left agrees on separators, so it can be glued
-# to one table, and with n more rows in t that has the published marginals: U(t) = n. So with several levels (KG06 6.1).
+# least of these. Take n rows from the cell of t in every clique. The rest agrees on separators, so it can be glued to one
+# table. With n more rows in t it has the published marginals: U(t) = n. The same holds for several levels (KG06 6.1).
 #
 # Without a junction tree it is not: AB, BC and AC with the joint counts 3 0 2 3 0 0 3 0 over 000 .. 111 show no count
-# below 3 and determine a 2. Nor is it where combinations are impossible. There each cell of the cyclic parts has programs.
+# below 3 and determine a 2. Nor is it enough if combinations are impossible. Then programs decide each cell of the cyclic
+# parts.
 
 
 def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Finding:
-    """Whether no published count, and no upper bound that the marginals prove, is in 1 .. least - 1.
+    """Decide whether no published count, and no upper bound that the marginals prove, is in 1 .. least - 1.
 
-    Shown is the smallest published cell, or that with the bound in question. Exact with a junction tree, in linear time;
-    else by programs, undecided when these do not end within the budget.
+    The cell shown is the smallest published one, or the one with the bound. The verdict is exact with a junction tree,
+    in linear time; else programs decide, or the verdict is undecided.
+
+    Parameters
+    ----------
+    collection
+        The published marginals.
+    least
+        Least number of rows of a cell.
+    budget
+        Work that the check may do.
     """
-    # Of a collection without margins the number of all rows is published.
+    # A collection without margins publishes the number of all rows.
     counted = collection if collection.masks else replace(collection, masks=(0,))
     published = replace(k_link(counted, (), least), criterion="min-cell")
     if not published.holds:
@@ -472,9 +505,9 @@ def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Findi
 
 
 def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
-    """Of the vectors of a block with the same support, those that no other is at most, everywhere.
+    """Return the minimal vectors of a block among those with the same support.
 
-    A smaller vector of another support may end as U = 0, which is no finding, where the larger one ends below k.
+    A smaller vector of another support may end as U = 0, which is no finding, although the larger one ends below k.
     """
     if not len(vectors):
         return np.zeros(0, dtype=np.intp)
@@ -483,12 +516,12 @@ def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: D
 
 
 def inside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> list[FloatArray]:
-    """For each clique and separator class the componentwise minimum over all that its subtree can be."""
+    """Return for each clique and separator class the componentwise minimum over all choices in its subtree."""
     return tree.messages(lambda clique: limits[clique].copy(), np.minimum)
 
 
 def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> list[FloatArray]:
-    """For each clique and separator class the componentwise minimum over all that the rest of the tree can be."""
+    """Return for each clique and separator class the componentwise minimum over all choices in the rest of the tree."""
     arriving = inside_minima(tree, limits)
     outside = [np.full((len(separator), limits[0].shape[1]), np.inf) for separator in tree.separators]
     for clique, children in enumerate(tree.tree.children):
@@ -501,30 +534,30 @@ def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> l
     return outside
 
 
-# Labels: of m values that a label tells to occur, with n rows together, none can have more than n - m + 1 (4.17).
+# Labels: if a label tells that m values occur, with n rows together, no value has more than n - m + 1 rows (4.17).
 
 
 ToldByLabels = Mapping[str, Mapping[str, int]]
-"""By attribute and label, of how many of its values readers know that they occur, each with a row at least.
+"""Number of values that readers know to occur, each with at least one row, by attribute and label.
 
-Of a label that is not among them nothing beside its count is known."""
+For other labels only the count is known."""
 
 
 def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Finding:
-    """Whether what labels tell, with the counts of the published values, lets a count in 1 .. least - 1 follow.
+    """Decide whether labels, with the counts of the published values, imply no count in 1 .. least - 1.
 
-    The values of every level from the finest published one on are looked at. Shown is the first such label.
+    The values of every level from the finest published one on are examined. The label shown is the first that does.
     """
     worst, note, examined = None, "", 0
     for attribute in filter(collection.shows, collection.domain.attributes):
-        told, finest = labels.get(attribute, {}), collection.finest_level(attribute)
+        occurring_by_label, finest = labels.get(attribute, {}), collection.finest_level(attribute)
         hierarchy = collection.domain.hierarchy(attribute)
         counted = collection.cube.table(collection.domain.mask({attribute: finest}))
-        for level in range(finest, hierarchy.height if told else finest):
+        for level in range(finest, hierarchy.height if occurring_by_label else finest):
             above = hierarchy.lift(finest, level)[counted.codes[0]]
             rows = np.bincount(above, counted.counts, minlength=hierarchy.size(level))
             for label, number in zip(hierarchy.labels[level], rows.astype(np.int64).tolist()):
-                if (occurring := told.get(label)) is None:
+                if (occurring := occurring_by_label.get(label)) is None:
                     continue
                 examined += 1
                 most = max(number - max(occurring - 1, 0), 0)  # of one of the values
@@ -538,7 +571,7 @@ def label_counts(collection: Collection, labels: ToldByLabels, least: int) -> Fi
 
 
 def crowded(collection: Collection, least: int) -> tuple[str, ...]:
-    """The attributes of which small counts would follow if readers knew that all values below the published ones occur."""
+    """Return the attributes with small counts if readers knew that all values below the published ones occur."""
     result = []
     for attribute in filter(collection.shows, collection.domain.attributes):
         hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)

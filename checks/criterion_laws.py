@@ -1,7 +1,7 @@
-"""The laws of a diversity criterion, tried on small classes by brute force: what its author runs before others rely on it.
+"""Laws of a diversity criterion, tested on small classes by brute force; its author runs this before others rely on it.
 
-Checks and searches leave out what follows from these laws, so a criterion that breaks one is judged wrongly somewhere. Every
-law is tried on all classes of a few rows, or on small tables whose combinations are all laid out.
+Checks and searches leave out what follows from these laws, so a criterion that breaks one is judged wrongly somewhere.
+Every law is tested on all classes of a few rows, or on small tables with all combinations laid out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from checks.diversity import registry
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
 from checks.diversity.cuts import ZERO_LOG, Cases, RatioBounds, cuts
-from checks.diversity.known import LeavingOut
+from checks.diversity.derived import LeavingOut
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.maxent.branch_and_bound import branch_and_bound
@@ -29,29 +29,35 @@ from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy
 
 _LABELS, _ROWS = ("a", "b", "c"), 6
-"""Sensitive values, where a criterion names none of its own, and most rows of a class."""
+"""Sensitive values, if a criterion names none of its own, and most rows of a class."""
 
 _NUMBERS, _EXAMPLES = ("2", "3", "1", "1/2", "3/4", "1/4", "3/2"), 4
-"""Parameters that are tried where the author gives no example, and how many criteria of one kind."""
+"""Parameters that are tried if the author gives no example, and the most criteria of one kind."""
 
 _NEAR = (10**4, 10**5, 10**6, 10**30)
-"""Times a class on the boundary is taken before one row is added: what is true of all others is true of the last."""
+"""Multiples of a class on the boundary to which one row is added; all of them must get the same verdict."""
 
 _TABLES, _MEANS = 30, (0.3, 1.0, 3.0, 6.0, 9.0)
-"""Small tables on which the algorithms are compared with brute force, and the mean count of a cell of one."""
+"""Number of small tables on which algorithms are compared with brute force, and the mean counts of their cells."""
 
 Class = tuple[int, ...]
 
 
 def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str] = _LABELS) -> None:
-    """Raise CriterionError, with a class or a table that shows it, where a criterion breaks one of the laws it must keep.
+    """Raise CriterionError, with a class or a table as proof, if a criterion breaks one of the laws it must keep.
 
-    The laws: its text reads back as itself. The sign of `slack` is what `decide` says, but for classes on the boundary,
-    and `decide` is exact there, whatever the size of the counts. Merging two classes that pass gives one that passes.
-    And every algorithm that leaves out classes by these laws comes to the verdict of brute force on small tables.
+    The laws: its text reads back as itself. The sign of `slack` agrees with `decide`, except on the boundary, and
+    there `decide` is exact for counts of any size. Merging two passing classes gives a passing one. Every algorithm
+    that leaves out classes by these laws agrees with brute force on small tables.
 
-    kind: the class, registered or not. examples: parameters as texts, such as "3,4"; by default some small numbers that
-    `parsed` takes. labels: sensitive values by which it is tried, where it names some.
+    Parameters
+    ----------
+    kind
+        The class, registered or not.
+    examples
+        Parameters as texts, such as "3,4"; by default some small numbers that `parsed` takes.
+    labels
+        Sensitive values for the test, if the criterion names some.
 
     >>> from checks.diversity.criteria import Entropy
     >>> check_criterion(Entropy, "2")
@@ -72,11 +78,11 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
         raise CriterionError(f"{kind.__name__}.parsed takes none of some small numbers: give an example")
     for criterion in criteria:
         _check_spelling(kind, criterion)
-        judged = _Judged(criterion, labels)
-        _check_signs(judged)
-        _check_ties(judged)
-        _check_merging(judged)
-        _check_algorithms(judged)
+        trial = _Judged(criterion, labels)
+        _check_signs(trial)
+        _check_ties(trial)
+        _check_merging(trial)
+        _check_algorithms(trial)
 
 
 def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Diversity]:
@@ -111,95 +117,93 @@ def _check_spelling(kind: type[Diversity], criterion: Diversity) -> None:
 
 
 class _Judged:
-    """A criterion with the verdicts of `decide` on small classes, which are what it means."""
+    """Criterion with the verdicts of `decide` on small classes, which define its meaning."""
 
     def __init__(self, criterion: Diversity, labels: Sequence[str]) -> None:
         self.name, self.criterion, self.hierarchy = str(criterion), criterion, Hierarchy.flat(labels)
-        self.alone = self.among(tuple(_ROWS + place for place in range(len(labels))))
+        self.among_labels = self.among(tuple(_ROWS + place for place in range(len(labels))))
         classes = product(range(_ROWS + 1), repeat=len(labels))
         self.classes: list[Class] = [counts for counts in classes if 0 < sum(counts) <= _ROWS]
         self.passing = {counts: self.decide(counts) for counts in self.classes}
-        self.slack = dict(zip(self.classes, self.alone.slack(np.array(self.classes)).tolist()))
+        self.slack = dict(zip(self.classes, self.among_labels.slack(np.array(self.classes)).tolist()))
 
     def among(self, rows: tuple[int, ...]) -> Diversity:
-        """The criterion for classes of a table with so many rows of each value."""
+        """Return the criterion for classes of a table with so many rows of each value."""
         return self.criterion.among(SensitiveValues(self.hierarchy, 0, rows))
 
     def decide(self, counts: Sequence[int | Fraction]) -> bool:
-        """The exact verdict. Raises CriterionError for an answer that is none."""
-        answer = self.alone.decide(counts)
+        """Return the exact verdict. Raises CriterionError if the answer is no verdict."""
+        answer = self.among_labels.decide(counts)
         if answer is not True and answer is not False and not isinstance(answer, np.bool_):
             raise CriterionError(f"{self.name}: decide answers True or False, not {type(answer).__name__}")
         return bool(answer)
 
 
-def _check_signs(judged: _Judged) -> None:
-    """Check that `slack` is positive where `decide` passes, in counts and in shares."""
-    for counts, slack in judged.slack.items():
+def _check_signs(trial: _Judged) -> None:
+    """Check that `slack` is positive if `decide` passes, in counts and in shares."""
+    for counts, slack in trial.slack.items():
         shares = [Fraction(count, sum(counts)) for count in counts]
-        if judged.decide(shares) != judged.passing[counts]:
+        if trial.decide(shares) != trial.passing[counts]:
             raise CriterionError(
-                f"{judged.name}: decide says of the counts {counts} something else than of their shares"
+                f"{trial.name}: decide says of the counts {counts} something else than of their shares"
             )
-        of_shares = float(judged.alone.slack(np.array([list(map(float, shares))]))[0])
+        of_shares = float(trial.among_labels.slack(np.array([list(map(float, shares))]))[0])
         for value, what in ((slack, "counts"), (of_shares, "shares")):
-            if np.isnan(value) or (abs(value) > BOUNDARY and (value > 0) != judged.passing[counts]):
-                verdict = "passes" if judged.passing[counts] else "fails"
+            if np.isnan(value) or (abs(value) > BOUNDARY and (value > 0) != trial.passing[counts]):
+                verdict = "passes" if trial.passing[counts] else "fails"
                 raise CriterionError(
-                    f"{judged.name}: slack is {value:g} for the {what} of {counts}, which {verdict} by decide; let it be "
+                    f"{trial.name}: slack is {value:g} for the {what} of {counts}, which {verdict} by decide; let it be "
                     "positive where a class passes, negative where it fails"
                 )
 
 
-def _check_ties(judged: _Judged) -> None:
-    """Check that `decide` is exact on the boundary: one row beside a huge class counts as it does beside a large one."""
-    for counts in (counts for counts, slack in judged.slack.items() if abs(slack) <= BOUNDARY):
+def _check_ties(trial: _Judged) -> None:
+    """Check that `decide` is exact on the boundary: one row in a huge class counts as it does in a large one."""
+    for counts in (counts for counts, slack in trial.slack.items() if abs(slack) <= BOUNDARY):
         for place, row in product(range(len(counts)), (1, -1)):
             if row < 0 and not counts[place]:
                 continue
             rows = np.array([row * (other == place) for other in range(len(counts))], dtype=object)
-            *near, nearest = (
-                judged.decide((times * np.array(counts, dtype=object) + rows).tolist()) for times in _NEAR
-            )
+            *near, nearest = (trial.decide((times * np.array(counts, dtype=object) + rows).tolist()) for times in _NEAR)
             exact = near[0]
             if len({*near}) == 1 and nearest != exact:
                 more = "one row more" if row > 0 else "one row less"
                 raise CriterionError(
-                    f"{judged.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
-                    f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}; decide "
+                    f"{trial.name} is not exact on the boundary: of 10^30 times {counts} with {more} of value {place + 1} "
+                    f"decide says {'fails' if exact else 'passes'}, of 10^6 times {'passes' if exact else 'fails'}. Decide "
                     "with integers or fractions, without division or rounding"
                 )
-        if len({judged.decide([times * count for count in counts]) for times in (1, *_NEAR)}) > 1:
-            raise CriterionError(f"{judged.name}: decide depends on the scale of {counts}, which is on the boundary")
+        if len({trial.decide([times * count for count in counts]) for times in (1, *_NEAR)}) > 1:
+            raise CriterionError(f"{trial.name}: decide depends on the scale of {counts}, which is on the boundary")
 
 
-def _check_merging(judged: _Judged) -> None:
-    passing = [counts for counts, passes in judged.passing.items() if passes]
+def _check_merging(trial: _Judged) -> None:
+    passing = [counts for counts, passes in trial.passing.items() if passes]
     for number, one in enumerate(passing):
         for other, times in product(passing[number:], (1, _ROWS)):
             merged = tuple(count + times * its for count, its in zip(one, other))
-            if not judged.decide(merged):
+            if not trial.decide(merged):
                 raise CriterionError(
-                    f"{judged.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
+                    f"{trial.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
                 )
 
 
-def _check_algorithms(judged: _Judged) -> None:
-    for trial in _trials(judged.hierarchy.labels[0]):
-        criterion = judged.among(trial.rows)
+def _check_algorithms(tried: _Judged) -> None:
+    for trial in _trials(tried.hierarchy.labels[0]):
+        criterion = tried.among(trial.rows)
         failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
-        _check_cuts(judged, criterion, trial, failing)
+        _check_cuts(tried, criterion, trial, failing)
         for algorithm, verdict in _verdicts(trial, criterion):
             if verdict is not Verdict.UNDECIDED and (verdict is Verdict.FAILS) != bool(failing):
                 failing_class = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
                 raise CriterionError(
-                    f"{judged.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
+                    f"{tried.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
                     f"{'fails' if failing else 'holds'}{failing_class}; look at its methods beside slack, reached and decide"
                 )
 
 
 class _Trial(NamedTuple):
-    """A small collection of tables: its rows by sensitive value, and the sensitive counts of each combination of others."""
+    """Small collection of tables: rows by sensitive value, and the sensitive counts of each combination of others."""
 
     rows: tuple[int, ...]
     tree: SensitiveTree
@@ -219,7 +223,7 @@ def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
     return tuple(trials)
 
 
-def _check_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
+def _check_cuts(tried: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
     kinds = criterion.violations(trial.bounds)
     if kinds is None or not failing:
         return
@@ -230,13 +234,13 @@ def _check_cuts(judged: _Judged, criterion: Diversity, trial: _Trial, failing: S
     if not seen.all():
         vector = failing[int(seen.argmin())]
         raise CriterionError(
-            f"{judged.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
+            f"{tried.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
             "violations() has cuts that let it; branch and bound would not see it"
         )
 
 
 def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
-    """Whether each class lies within all cuts of one case: those with equal weights, and with falling and rising ones."""
+    """Return whether each class lies within all cuts of one case, with equal, falling and rising weights."""
     within = np.ones((len(logs), len(cases.heads)), dtype=bool)
     support = cases.support & (np.arange(logs.shape[1])[:, None] != cases.heads)
     order = np.arange(1.0, logs.shape[1] + 1)[:, None]
@@ -257,8 +261,9 @@ def _verdicts(trial: _Trial, criterion: Diversity) -> Iterator[tuple[str, Verdic
 
 
 def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
-    """A chain of two or three tables, each of the sensitive value and one or two of three attributes; of few rows or of
-    some, where single combinations of tables that each pass can fail.
+    """Draw a chain of two or three tables, each of the sensitive value and one or two of three attributes.
+
+    The tables have few rows, or some, so that combinations of passing tables can fail.
     """
     domain = Domain.of({**{name: Hierarchy.flat("xyz") for name in "pqr"}, "value": values})
     cells = np.indices([hierarchy.size(0) for hierarchy in domain.hierarchies]).reshape(4, -1)
@@ -274,6 +279,6 @@ def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
 
 
 def _combinations(tree: SensitiveTree) -> list[list[Fraction]]:
-    """The sensitive counts of every combination of published nonsensitive values, in some scale (KG06 section 7)."""
+    """Return the sensitive counts of every combination of published nonsensitive values, in some scale (KG06 section 7)."""
     joined = tree.combinations(tree.conditional_factors, np.multiply)
     return [tree.exact_vector(combination) for block, _ in joined for combination in block.tolist()]

@@ -1,4 +1,4 @@
-"""What the privacy floor refuses. An unsafe table is no error: checks return findings."""
+"""Errors of the privacy floor. An unsafe table is no error: checks return findings."""
 
 from models.errors import MarginalsError
 

@@ -1,4 +1,4 @@
-"""What a check answers: a finding, within a budget of work."""
+"""Findings: the answers of checks, within a budget of work."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +11,9 @@ from models.programs.consistent_tables import ALL_NODES
 
 
 class Verdict(Enum):
-    """Undecided is not a pass: it says that the work allowed did not prove either answer.
+    """Answer of a check. Undecided is not a pass: the allowed work proved neither answer.
 
-    Nor is attested: nobody but the publisher, who has the table, can decide it, and says that it holds.
+    Attested is not a pass either: only the publisher, who has the table, can decide it, and says that it holds.
     """
 
     HOLDS = "holds"
@@ -23,12 +23,12 @@ class Verdict(Enum):
 
 
 class Algorithm(Enum):
-    """A way to reach a verdict. Its value is its name in JSON; `sentence` says for a reader how it decides."""
+    """Method that reached a verdict. Its value is its name in JSON; `sentence` describes it for a reader."""
 
     sentence: str
 
     def __new__(cls, name: str, sentence: str) -> "Algorithm":
-        """A member with its sentence."""
+        """Return a member with its sentence."""
         member = object.__new__(cls)
         member._value_ = name
         member.sentence = sentence
@@ -64,22 +64,21 @@ class Algorithm(Enum):
 
 
 class Worst(Protocol):
-    """What decided a check, or came nearest to it, as plain values for JSON."""
+    """Protocol of what decided a check, or came nearest to failing, as plain values for JSON."""
 
     def as_json(self) -> dict[str, Any]:
-        """What is known of it."""
+        """Return the known values."""
 
 
 @dataclass(frozen=True)
 class WorstClass:
-    """The class or cell nearest to failing, or furthest beyond the bound. What is not known of it is None.
+    """Class or cell nearest to failing, or furthest beyond the bound. Unknown fields are None.
 
     cell: published labels by attribute; empty for all rows. margin: levels of the one marginal that shows it. margins,
-    counts: of several marginals that combine to it, and for each its rows by sensitive value. count: its rows, or the most
-    that it can have. count_between: proven bounds of that. distribution: rows or shares by sensitive value. values: those
-    that come nearest to breaking a bound on certain values. reached: the strongest parameter of the criterion that it
-    satisfies, or infinite. slack: relative distance from the limit, no part
-    of the JSON.
+    counts: several marginals that combine to it, and for each its rows by sensitive value. count: its rows, or the
+    most that it can have. count_between: proven bounds of that. distribution: rows or shares by sensitive value.
+    values: those nearest to breaking a bound on certain values. reached: the strongest parameter of the criterion that
+    it satisfies, or infinite. slack: relative distance from the limit, not part of the JSON.
     """
 
     cell: Mapping[str, str] | None = None
@@ -94,11 +93,11 @@ class WorstClass:
     values: Sequence[str] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What is known, null standing for infinite."""
+        """Return the known values, null for infinite."""
         names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution", "values")
         values = ((name, getattr(self, name)) for name in names)
-        known = {name: _plain(value) for name, value in values if value is not None}
-        return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
+        present = {name: _plain(value) for name, value in values if value is not None}
+        return present | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
 
 
 def _plain(value: Any) -> Any:
@@ -109,11 +108,11 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Finding:
-    """The answer of one check.
+    """Answer of one check.
 
-    criterion: its name in a bundle. parameters: what was demanded. worst: what decided it or came nearest to that; None
-    where there is nothing to look at. algorithms: how the verdict was reached, in the order of use. examined: how many
-    cells, classes or bounds were looked at. basis: "verified" or "attested", of claims that can be either.
+    criterion: its name in a bundle. parameters: the demand. worst: what decided the check or came nearest to failing;
+    None if there was nothing to examine. algorithms: how the verdict was reached, in the order of use. examined:
+    number of cells, classes or bounds examined. basis: "verified" or "attested", for claims that can be either.
     """
 
     criterion: str
@@ -127,21 +126,21 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the criterion is proven to hold."""
+        """True if the criterion is proven to hold."""
         return self.verdict is Verdict.HOLDS
 
     @property
     def worst_class(self) -> WorstClass:
-        """The worst class; one of which nothing is known where there is none."""
+        """Worst class; if there is none, one without known values."""
         return self.worst if isinstance(self.worst, WorstClass) else WorstClass()
 
     @property
     def algorithm(self) -> str:
-        """The names of the algorithms, as JSON has them."""
+        """Names of the algorithms, as JSON has them."""
         return ", ".join(algorithm.value for algorithm in self.algorithms)
 
     def as_json(self) -> dict[str, Any]:
-        """The finding as plain values, `holds` first among them for readers who want a yes or no."""
+        """Return the finding as plain values; `holds` is there for readers who want a yes or no."""
         plain: dict[str, Any] = {
             "criterion": self.criterion,
             "holds": self.holds,
@@ -160,16 +159,16 @@ class Finding:
 
 
 def verdict_of(holds: bool) -> Verdict:
-    """The verdict of a decided check."""
+    """Return the verdict of a decided check."""
     return Verdict.HOLDS if holds else Verdict.FAILS
 
 
 DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
-"""Verdicts on parts that must all hold, those first that decide the whole."""
+"""Verdicts on parts that must all hold, the most decisive first."""
 
 
 def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a whole that holds where each part does: that of the most decisive part, holds without parts.
+    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts.
 
     >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
     (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
@@ -177,8 +176,8 @@ def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 
-# How much work one check may do before it says undecided: counts, so that the same question has the same answer on every
-# machine. Seconds only end a hard integer program of a verification, and a deadline whatever is not decided by then.
+# Budgets: the work that a check may do before it is undecided. They are counts, so that the same question has the same
+# answer on every machine. Seconds only end a hard integer program of a verification; a deadline ends all open work.
 
 
 @dataclass(frozen=True)
@@ -186,8 +185,8 @@ class Budget:
     """Work that the algorithms of one check may do.
 
     branches: partial class combinations of branch and bound; a complete one costs as much as 28. proof: partial
-    combinations for a proof of the worst one; 0 where only the verdict is wanted. vectors: vectors of one step of sets of
-    them, and steps of a count of arrangements. programs: integer programs. seconds: of each of them; without an end
+    combinations for a proof of the worst one; 0 if only the verdict is needed. vectors: vectors in one step of vector
+    sets, and steps of a count of arrangements. programs: integer programs. seconds: of each program; without a limit
     `nodes` end it. deadline: the end of the check, by TimeOverError or with what is proven.
     """
 
@@ -209,16 +208,16 @@ class Budget:
 
     @property
     def cells(self) -> int:
-        """Cells that can be occupied, over which programs are made."""
+        """Most cells that can be occupied for which programs are made."""
         return min(self.branches // 500, 50_000)
 
     def until(self, deadline: Deadline) -> "Budget":
-        """The same work, up to a deadline."""
+        """Return the same work, up to a deadline."""
         return replace(self, deadline=deadline)
 
 
 FULL = Budget(branches=70_000_000, proof=20_000, vectors=500_000, programs=2_000, seconds=5.0)
-"""Of a check that somebody waits for: the verification of a release."""
+"""Budget of a check that a person waits for: the verification of a release."""
 
 SEARCHING = Budget(branches=1_000_000, proof=0, vectors=5_000, programs=100, seconds=inf)
-"""Of one check within a search, which asks for hundreds: about a second at most."""
+"""Budget of one check within a search, which asks for hundreds: about a second at most."""

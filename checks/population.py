@@ -1,10 +1,10 @@
-"""One table as a sample of a population: the risk that somebody finds a person's row, and who is known to be in it.
+"""Risks of one table as a sample of a population: that a person's row is found, and that somebody is known to be in it.
 
-A *prosecutor* knows that a person is in the table and sees a class of f rows: the risk is 1 / f. A *journalist* does not
-know who is in the table, and finds F people of the population who could be meant: 1 / F. A *marketer* links all rows at
-random and is right for so many of them on average. Without a population the table is its own. (El Emam, Dankar: Protecting
-Privacy Using k-Anonymity, JAMIA 15(5) 2008; Dankar, El Emam: A Method for Evaluating Marketer Re-identification Risk, EDBT
-2010.)
+A *prosecutor* knows that a person is in the table and sees a class of f rows: the risk is 1 / f. A *journalist* does
+not know who is in the table, and finds F people of the population who may be meant: 1 / F. A *marketer* links all rows
+at random and is right for that share of them on average. Without a population the table is its own. (El Emam, Dankar:
+Protecting Privacy Using k-Anonymity, JAMIA 15(5) 2008; Dankar, El Emam: A Method for Evaluating Marketer
+Re-identification Risk, EDBT 2010.)
 """
 
 from collections.abc import Mapping
@@ -30,15 +30,15 @@ THRESHOLDS = (Fraction(1, 3), Fraction(1, 5), Fraction(1, 11), Fraction(1, 20))
 """Risks above which records are counted: those of classes of fewer than 3, 5, 11 and 20."""
 
 _MOST_COLUMNS = 3
-"""Columns of the largest sets that are looked at for making records unique."""
+"""Most columns of a set that is examined for making records unique."""
 
 _MOST_WORK = 20_000_000
-"""Classes times sets of columns that are looked at; where there are more, the sets are smaller."""
+"""Most classes times sets of columns that are examined; if there are more, the sets are smaller."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """The risk of finding a record's person. above: the share of records with more risk than each threshold."""
+    """Risk of finding a record's person. above: the share of records with more risk than each threshold."""
 
     highest: float
     average: float
@@ -46,22 +46,22 @@ class Risk:
 
     @classmethod
     def of(cls, sizes: CountArray, risks: FloatArray) -> "Risk":
-        """sizes: rows of each class, one at least. risks: of each of its rows, shape (classes,)."""
+        """Return the risk of classes with these sizes, at least one. risks: of each of a class's rows, shape (classes,)."""
         rows = sizes.sum()
         # A risk of 1/n is not above 1/n, whatever rounding says.
         above = {bound: float(sizes[risks > float(bound) * (1 + 1e-12)].sum() / rows) for bound in THRESHOLDS}
         return cls(float(risks.max()), float((sizes * risks).sum() / rows), above)
 
     def as_json(self) -> dict[str, Any]:
-        """The risk as plain values; thresholds as texts such as "1/5"."""
+        """Return the risk as plain values; thresholds as texts such as "1/5"."""
         return {**asdict(self), "above": {str(bound): share for bound, share in self.above.items()}}
 
 
 @dataclass(frozen=True)
 class Reidentification:
-    """The risks of one table. journalist: None where nothing is known of a population. Its average is the marketer's.
+    """Risks of one table. journalist: None if nothing is known of a population. Its average is the marketer's.
 
-    population_unique: rows that are unique in the population too. is_estimated: whether both are.
+    population_unique: rows that are unique in the population too. is_estimated: whether both are estimates.
     """
 
     prosecutor: Risk
@@ -71,24 +71,24 @@ class Reidentification:
 
     @property
     def marketer(self) -> float:
-        """The share of rows that somebody who links all at random links rightly on average."""
+        """Share of rows that a random link of all rows links rightly on average."""
         return (self.journalist or self.prosecutor).average
 
     def as_json(self) -> dict[str, Any]:
-        """The risks as plain values."""
+        """Return the risks as plain values."""
         plain: dict[str, Any] = {"prosecutor": self.prosecutor.as_json(), "marketer": self.marketer}
         if self.journalist is None:
             return {**plain, "journalist": None}
-        known = {"population_unique": self.population_unique, "estimated": self.is_estimated}
-        return {**plain, "journalist": self.journalist.as_json(), **known}
+        of_population = {"population_unique": self.population_unique, "estimated": self.is_estimated}
+        return {**plain, "journalist": self.journalist.as_json(), **of_population}
 
 
 def reidentification(sizes: CountArray, population: CountArray | float | None = None) -> Reidentification | None:
-    """The risks of a table with classes of these sizes; None without rows.
+    """Return the risks of a table with classes of these sizes; None without rows.
 
     population: for each class how many people of the population have its values; or the sampling fraction, from which
-    journalist risk is estimated (`estimated_risks`). Raises ContradictionError where there are fewer people than rows, so
-    that the table is no sample of the population, CriterionError for a fraction that is none.
+    journalist risk is estimated (`estimated_risks`). Raises ContradictionError if there are fewer people than rows, so
+    that the table is no sample of the population. Raises CriterionError for an invalid fraction.
 
     >>> found = reidentification(np.array([1, 4]), np.array([10, 4]))
     >>> found.prosecutor.highest, found.prosecutor.average, round(found.marketer, 3)
@@ -103,17 +103,17 @@ def reidentification(sizes: CountArray, population: CountArray | float | None = 
         estimated = Risk.of(sizes, estimated_risks(sizes, population))
         return Reidentification(prosecutor, estimated, population * float(single.sum()), is_estimated=True)
     require_sample(sizes, population)
-    alone = float((single & (population == 1)).sum())
-    return Reidentification(prosecutor, Risk.of(sizes, 1 / population), alone)
+    unique_rows = float((single & (population == 1)).sum())
+    return Reidentification(prosecutor, Risk.of(sizes, 1 / population), unique_rows)
 
 
 def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
-    """The expected 1 / F of classes with f rows, where the table is a random sample of so large a share of a population.
+    """Return the expected 1 / F of classes with f rows, if the table is a random sample of this share of a population.
 
-    F given f is negative binomial, which is what a sample tells where nothing is known of F before: F - f people were
-    passed over (Benedetti, Franconi: Statistical and Technological Solutions for Controlled Data Dissemination, NTTS 1998).
-    So a row that is unique in the table is unique in the population with the probability `fraction`. The expectation is
-    fraction / f times the hypergeometric function 2F1(1, 1; f + 1; 1 - fraction).
+    F given f is negative binomial, if nothing is known of F before: F - f people were passed over. (Benedetti,
+    Franconi: Statistical and Technological Solutions for Controlled Data Dissemination, NTTS 1998.) So a row that is
+    unique in the table is unique in the population with the probability `fraction`. The expectation is fraction / f
+    times the hypergeometric function 2F1(1, 1; f + 1; 1 - fraction).
 
     >>> estimated_risks(np.array([1, 5]), 1.0)
     array([1. , 0.2])
@@ -126,7 +126,7 @@ def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
 
 
 def require_sample(sizes: CountArray, population: CountArray) -> None:
-    """Raise ContradictionError where a class has more rows than there are people with its values."""
+    """Raise ContradictionError if a class has more rows than there are people with its values."""
     if beyond := int((sizes > population).sum()):
         raise ContradictionError(
             f"{beyond:,} of {len(sizes):,} classes have more rows than the population has people with their values, so the "
@@ -136,10 +136,11 @@ def require_sample(sizes: CountArray, population: CountArray) -> None:
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """The columns that make records unique.
+    """Columns that make records unique.
 
-    records: how many are unique by all columns. most: columns of the largest sets that were looked at. columns: of the
-    records that are unique by a minimal set of up to so many columns, the share of those with the column in such a set.
+    records: how many are unique by all columns. most: columns of the largest sets examined. columns: the share of
+    records with the column in a minimal set that makes them unique. It is of the records with a minimal set of up to
+    `most` columns.
     """
 
     records: int
@@ -148,10 +149,11 @@ class Uniqueness:
 
 
 def uniqueness(classes: ContingencyTable) -> Uniqueness:
-    """Which columns make records unique, by minimal sample uniques as SUDA2 looks for them.
+    """Return which columns make records unique, by minimal sample uniques as SUDA2 finds them.
 
-    (Manning, Haglin, Keane: A Recursive Search Algorithm for Statistical Disclosure Assessment, Data Mining and Knowledge
-    Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of columns.
+    (Manning, Haglin, Keane: A Recursive Search Algorithm for Statistical Disclosure Assessment, Data Mining and
+    Knowledge Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of
+    columns.
     """
     single = np.flatnonzero(classes.counts == 1)
     names = list(classes.attributes)
@@ -163,9 +165,9 @@ def uniqueness(classes: ContingencyTable) -> Uniqueness:
         for chosen in combinations(names, size):
             part = classes.rolled_up({name: classes.margin[name] for name in chosen})
             unique = part.counts[classes.positions_in(part)[single]] == 1
-            for smaller, known in minimal.items():
+            for smaller, smaller_unique in minimal.items():
                 if smaller < frozenset(chosen):
-                    unique &= ~known
+                    unique &= ~smaller_unique
             if unique.any():
                 minimal[frozenset(chosen)] = unique
                 for name in chosen:
@@ -174,34 +176,34 @@ def uniqueness(classes: ContingencyTable) -> Uniqueness:
     return Uniqueness(len(single), most, {name: int(unique.sum()) / result for name, unique in by_column.items()})
 
 
-# Criteria of a table and a population whose nonsensitive values are known of everybody. They are about single tables: which
-# people a collection of marginals could be about is no matter of its maximum-entropy distribution.
+# Criteria of a table and a population in which everybody's nonsensitive values are known. They are about single tables,
+# because a maximum-entropy distribution does not say which people a collection of marginals could be about.
 
 
 SINGLE_TABLES = (
     "k-map, delta-presence and bayes-optimal privacy against a population are decided of single tables only, by marginals "
     "assess"
 )
-"""The refusal where they are asked of a release."""
+"""Refusal of these criteria for a release."""
 
 
 @dataclass(frozen=True)
 class PresenceClass:
-    """A class of people of the population, and how many of them are in the table."""
+    """Class of people of the population, and how many of them are in the table."""
 
     rows: int
     population: int
 
     def as_json(self) -> dict[str, Any]:
-        """The class as plain values."""
+        """Return the class as plain values."""
         return {"count": self.rows, "population": self.population, "presence": self.rows / self.population}
 
 
 def k_map(sizes: CountArray, population: CountArray, k: int) -> Finding:
-    """Whether each class of a table has the values of at least k people of the population.
+    """Decide whether each class of a table has the values of at least k people of the population.
 
-    (Sweeney: k-Anonymity, 2002, section 5, k-map protection.) sizes, population: of each class its rows, and the people with
-    its values. Raises CriterionError for k below 1, ContradictionError where the table is no sample.
+    (Sweeney: k-Anonymity, 2002, section 5, k-map protection.) sizes, population: for each class its rows, and the
+    people with its values. Raises CriterionError for k below 1, ContradictionError if the table is no sample.
     """
     if k < 1:
         raise CriterionError(f"k_map needs a whole number of at least 1, got {k}")
@@ -212,11 +214,11 @@ def k_map(sizes: CountArray, population: CountArray, k: int) -> Finding:
 
 
 def delta_presence(sizes: CountArray, population: CountArray, bounds: tuple[Fraction, Fraction]) -> Finding:
-    """Whether the probability that a person of the population is in the table lies between two bounds for everybody.
+    """Decide whether everybody's probability of being in the table lies between two bounds.
 
     (Nergiz, Atzori, Clifton: Hiding the Presence of Individuals from Shared Databases, SIGMOD 2007, Def. 2.) sizes,
-    population: for each combination of values that anybody has, the rows with it, maybe none, and the people. Raises
-    CriterionError unless 0 <= lower <= upper <= 1, ContradictionError where the table is no sample.
+    population: for each combination of values that anybody has, the rows, maybe none, and the people. Raises
+    CriterionError unless 0 <= lower <= upper <= 1, ContradictionError if the table is no sample.
     """
     low, high = bounds
     if not 0 <= low <= high <= 1:
@@ -236,7 +238,7 @@ def delta_presence(sizes: CountArray, population: CountArray, bounds: tuple[Frac
     return Finding("delta-presence", verdict, parameters, worst, (Algorithm.EVERY_CLASS,), len(pairs))
 
 
-# Bayes-optimal privacy: what somebody learns who knows how sensitive values are distributed in the population.
+# Bayes-optimal privacy: what a reader learns who knows how sensitive values are distributed in the population.
 #
 # MKGV07 section 3. Alice knows, for people like Bob (q), how often each sensitive value s occurs in the population;
 # that is her prior belief. The published class that Bob is in changes it to a posterior belief (Theorem 3.1). Merging
@@ -256,14 +258,15 @@ class ChangeOfBelief:
     posterior: float
 
     def as_json(self) -> dict[str, Any]:
-        """The change as plain values."""
+        """Return the change as plain values."""
         return asdict(self)
 
 
 def prior_belief(alike: NDArray[Any]) -> FloatArray:
-    """The belief alpha = f(s | q), before anything is published: shape (people, values).
+    """Return the belief alpha = f(s | q), before anything is published: shape (people, values).
 
-    alike: the population with the same nonsensitive values, by sensitive value. Raises ContradictionError for nobody.
+    alike: the population with the same nonsensitive values, by sensitive value. Raises ContradictionError if it is
+    empty.
     """
     totals = np.asarray(alike, dtype=np.float64).sum(axis=1, keepdims=True)
     if not (totals > 0).all():
@@ -272,12 +275,12 @@ def prior_belief(alike: NDArray[Any]) -> FloatArray:
 
 
 def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDArray[Any]) -> FloatArray:
-    """The belief beta, after the table is published (MKGV07 Theorem 3.1): shape (people, values).
+    """Return the belief beta, after the table is published (MKGV07 Theorem 3.1): shape (people, values).
 
-    For each person: published, the counts n(q*, s) of his class; alike, f(q, s) or f(s | q), how often each value occurs
-    in the population among those like him; in_class, f(q*, s) or f(s | q*), among all who would be in his class. Each
-    row in any scale, all of shape (people, values). Raises ContradictionError where the population rules out a published
-    value, or that the person is in the table at all.
+    Three arrays have a row for each person, in any scale. published: the counts n(q*, s) of the person's class. alike:
+    f(q, s) or f(s | q), how often each value occurs in the population among similar people. in_class: f(q*, s) or f(s
+    | q*), among all who would be in the class. Raises ContradictionError if the population rules out a published
+    value, or the person's presence in the table.
 
     >>> posterior_belief(np.array([[36, 16]]), np.array([[15, 35]]), np.array([[40, 60]])).round(3)
     array([[0.591, 0.409]])
@@ -294,7 +297,7 @@ def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDA
 
 
 def positive_disclosure(posterior: FloatArray, rows: CountArray, delta: float) -> BoolArray:
-    """Where a belief exceeds 1 - delta and is right for somebody (MKGV07 Def. 3.1): shape (people, values).
+    """Return where a belief exceeds 1 - delta and is right for somebody (MKGV07 Def. 3.1): shape (people, values).
 
     rows: of the original table, n(q, s).
     """
@@ -302,7 +305,7 @@ def positive_disclosure(posterior: FloatArray, rows: CountArray, delta: float) -
 
 
 def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float) -> BoolArray:
-    """Where a belief is below epsilon and somebody has indeed another value (MKGV07 Def. 3.2): shape (people, values).
+    """Return where a belief is below epsilon and somebody has another value (MKGV07 Def. 3.2): shape (people, values).
 
     rows: of the original table, n(q, s).
     """
@@ -310,7 +313,9 @@ def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float)
 
 
 def breach(prior: FloatArray, posterior: FloatArray, rho_1: Fraction, rho_2: Fraction) -> BoolArray:
-    """Whether a belief below rho_1 rose above rho_2, or one above 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def. 3.3)."""
+    """Return whether a belief below rho_1 rose above rho_2, or one above 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def.
+    3.3).
+    """
     return np.asarray(_excess(prior, posterior, float(rho_1), float(rho_2)) > 0)
 
 
@@ -322,10 +327,11 @@ def bayes_optimal(
     rho_1: Fraction,
     rho_2: Fraction,
 ) -> Finding:
-    """Whether publishing a table generalized to `levels` leaves it without a (rho_1, rho_2)-breach, decided exactly.
+    """Decide exactly whether publishing a table generalized to `levels` causes no (rho_1, rho_2)-breach.
 
-    table: the rows, with nonsensitive values as an adversary knows them. population: what she knows, at the levels of the
-    table or finer. levels: of nonsensitive attributes; others are suppressed. Raises ContradictionError for no sample.
+    table: the rows, with nonsensitive values as an adversary knows them. population: what the adversary knows, at the
+    levels of the table or finer. levels: of nonsensitive attributes; others are suppressed. Raises ContradictionError
+    for no sample.
     """
     if not 0 < rho_1 < rho_2 < 1:
         raise CriterionError(f"0 < rho_1 < rho_2 < 1 does not hold for {spelled(rho_1)} and {spelled(rho_2)}")
@@ -359,7 +365,7 @@ def bayes_optimal(
 
 
 def _excess(prior: Any, posterior: Any, rho_1: Any, rho_2: Any) -> Any:
-    """By how much the weaker condition of a breach is met, positive where there is one; of arrays or of fractions."""
+    """Return by how much the weaker condition of a breach is met, positive if there is one; for arrays or fractions."""
     rise = np.minimum(rho_1 - prior, posterior - rho_2)
     fall = np.minimum(prior - (1 - rho_1), (1 - rho_2) - posterior)
     return np.maximum(rise, fall)

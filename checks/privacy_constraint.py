@@ -12,7 +12,7 @@ from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
 from checks.classes import EquivalenceClasses, nonsensitive_part
 from checks.combinatorial import GroupTree, Part, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from checks.requirements import Requirements
@@ -24,16 +24,17 @@ from models.tables.hierarchy import Mask
 
 
 def too_many_margins(limit: int) -> str:
-    """Why a collection with more margins of a sensitive attribute is refused."""
+    """Return the reason for refusing more margins of a sensitive attribute."""
     return f"more than {limit} margins with a sensitive attribute"
 
 
 class PrivacyConstraint(PruningConstraint):
     """Requirements as the constraint of a search over one cube.
 
-    A margin alone is judged first: k-link, the least cell, and its own diversity (KG06 Prop. 7.2). The rest depends on the
-    cliques with a sensitive attribute only (Prop. 7.3). Verdicts are remembered by margin, by collection of sensitive
-    cliques, and by part of a claim. Each check has the budget `SEARCHING`; an undecided one refuses its collection alone.
+    Single margins are judged first: k-link, the least cell, and their own diversity (KG06 Prop. 7.2). The rest depends
+    only on the cliques with a sensitive attribute (Prop. 7.3). Verdicts are cached by margin, by collection of
+    sensitive cliques, and by part of a claim. Each check has the budget `SEARCHING`; an undecided one refuses only its
+    collection.
     """
 
     def __init__(self, cube: DataCube, requirements: Requirements, max_sensitive_margins: int | None = None) -> None:
@@ -44,7 +45,7 @@ class PrivacyConstraint(PruningConstraint):
         }
         about_attributes = [claim for claim in requirements.claims if isinstance(claim, AttributeClaim)]
         for claim in about_attributes:
-            # Raises CriterionError for a label or a level that there is not, before anything is searched.
+            # Raises CriterionError for an unknown label or level before the search.
             claim.stated_on(Collection.of(cube, [cube.domain.mask({claim.about: 0})]))
         counting = (claim for claim in requirements.claims if isinstance(claim, CountClaim))
         self._least_class = max((claim.least_count for claim in counting), default=1)
@@ -57,7 +58,7 @@ class PrivacyConstraint(PruningConstraint):
             for claim in about_attributes
             if claim.class_diversity is not None
         ]
-        """The attribute, the values and the criterion of each claim about single classes."""
+        """Attribute, values and criterion of each claim about single classes."""
         self._of_collections = [
             claim
             for claim in requirements.claims
@@ -70,27 +71,27 @@ class PrivacyConstraint(PruningConstraint):
         self._verdicts: dict[tuple[Claim, SensitiveGroup], Verdict] = {}
 
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
-        """Return the constraint with fewer margins of each sensitive attribute; both remember the same verdicts."""
+        """Return the constraint with fewer margins of each sensitive attribute; both share the cached verdicts."""
         fewer = copy(self)
         fewer._max_sensitive_margins, fewer._collections = sensitive_margins, {}
         return fewer
 
     @property
     def pivot(self) -> Mask:
-        """The first step of the sensitive attribute; everything where there are several, whose margins may lie apart."""
+        """First step of the sensitive attribute; everything if there are several, whose margins may lie apart."""
         return ALL_VERTICES if self._steps_of_sensitive.bit_count() > 1 else self._steps_of_sensitive
 
     @property
     def jointly_judged(self) -> Mask:
-        """The first step of each sensitive attribute: what is judged together is a function of the margins with one."""
+        """First step of each sensitive attribute: joint verdicts depend only on the margins with one."""
         return self._steps_of_sensitive
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """None when the collection with these cliques satisfies the requirements."""
+        """Return None if the collection with these cliques satisfies the requirements, else the refusal."""
         return self._refusal(cliques, new, self._of_collections)
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """The refusal by all requirements but those of a reader with a register, which take half of the time."""
+        """Return the refusal by all requirements but those of a reader with a register, which take half of the time."""
         return self._refusal(cliques, new, self._quick)
 
     def _refusal(self, cliques: AnyCollection[Mask], new: Mask, claims: Sequence[Claim]) -> Refusal | None:
@@ -110,7 +111,7 @@ class PrivacyConstraint(PruningConstraint):
         return Refusal(too_many_margins(limit), RefusalScope.LONGER)
 
     def of_margin(self, clique: Mask) -> Refusal | None:
-        """Return the refusal of a margin by itself, which is one of everything that shows it."""
+        """Return the refusal of a margin by itself, which refuses everything that shows it."""
         if clique not in self._margins:
             self._margins[clique] = self._judge_margin(clique)
         return self._margins[clique]
@@ -134,13 +135,13 @@ class PrivacyConstraint(PruningConstraint):
         return None
 
     def _with_one_value(self, clique: Mask) -> frozenset[str]:
-        """Return the attributes that an allowed margin shows coarser than they are judged, with a class of one value alone.
+        """Return the attributes of an allowed margin, coarser than judged, with a class of only one value.
 
         Finer values in other margins can make the class diverse, but everybody in it has the one coarse value.
         """
         if clique not in self._shared:
-            judged = self._of_classes if self._requirements.at_every_level else []
-            self._shared[clique] = frozenset(item[0] for item in judged if self._has_single(clique, *item))
+            criteria = self._of_classes if self._requirements.at_every_level else []
+            self._shared[clique] = frozenset(item[0] for item in criteria if self._has_single(clique, *item))
         return self._shared[clique]
 
     def _has_single(self, clique: Mask, about: str, level: Mask, diversity: Diversity) -> bool:
@@ -149,8 +150,8 @@ class PrivacyConstraint(PruningConstraint):
             return False
         classes = self._classes[about](clique)
         criterion = diversity.among(classes.values)
-        known = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
-        single = np.asarray((known > 0).sum(axis=1) == 1)
+        counts = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
+        single = np.asarray((counts > 0).sum(axis=1) == 1)
         return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 
     def _collection_refusal(self, cliques: frozenset[Mask], claims: Iterable[Claim]) -> Refusal | None:
@@ -158,7 +159,7 @@ class PrivacyConstraint(PruningConstraint):
         shared = {name for clique in cliques for name in self._with_one_value(clique)}
         for name in self._requirements.sensitive:
             if name in shared:
-                # Of this collection alone: a refinement may show finer values, of which the class has several.
+                # The refusal is only for this collection: a refinement may show several finer values of the class.
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, Part] = {}
         groups = sensitive_groups(self._cube.domain, sorted(cliques), self._requirements.sensitive)
@@ -167,7 +168,7 @@ class PrivacyConstraint(PruningConstraint):
                 if (claim, part) not in self._verdicts:
                     self._verdicts[claim, part] = self._verdict(claim, part, trees)
                 if (verdict := self._verdicts[claim, part]) is not Verdict.HOLDS:
-                    # What is undecided says nothing of other collections.
+                    # An undecided verdict says nothing about other collections.
                     level = self._finest_level(part.cliques, claim.about)
                     reaches = verdict is Verdict.FAILS and level <= claim.failure_lasts_to
                     reason = f"{claim.criterion} {verdict.value} for the margins together"
@@ -177,7 +178,9 @@ class PrivacyConstraint(PruningConstraint):
     def _parts(
         self, claim: Claim, cliques: frozenset[Mask], groups: Sequence[SensitiveGroup]
     ) -> Iterable[SensitiveGroup]:
-        """Return the cliques that can break a claim together if none does by itself, apart if they cannot jointly."""
+        """Return the cliques that can break a claim together if none does by itself, separated if they cannot do so
+        jointly.
+        """
         if isinstance(claim, Register):
             return (group for group in groups if claim.about in group.attributes)
         if not claim.is_part_by_part:
@@ -191,7 +194,7 @@ class PrivacyConstraint(PruningConstraint):
                 return claim.on_tree(tree, SEARCHING)
             except TooManyCellsError:
                 return Verdict.UNDECIDED
-            except NotDecomposableError:  # a claim that is about margins which lie apart
+            except NotDecomposableError:  # a claim about margins that lie apart
                 pass
         collection = Collection.of(self._cube, part.cliques)
         return claim.check(Question(collection, self._requirements.sensitive, SEARCHING)).verdict
@@ -203,7 +206,7 @@ class PrivacyConstraint(PruningConstraint):
         return min(domain.margin(clique).get(attribute, domain.hierarchy(attribute).height) for clique in cliques)
 
     def _tree(self, part: SensitiveGroup) -> Part:
-        """Return the tree of a part; of one sensitive attribute, it shares the classes of neighbouring collections."""
+        """Return the tree of a part; for one sensitive attribute, it shares the classes of neighbouring collections."""
         if len(part.attributes) > 1:
             return GroupTree.of(self._cube, part)
         (sensitive,) = part.attributes

@@ -1,14 +1,17 @@
-"""Readers with a register: somebody who knows the nonsensitive values of everybody in the table.
+"""Readers with a register: a reader who knows the nonsensitive values of everybody in the table.
 
-For such a reader the tables of a sensitive attribute S leave arrangements of its values over people, all equally likely.
-People of the same joint class, the class in all tables with S together, are alike. Tables without S tell them nothing.
+For such a reader the tables of a sensitive attribute S leave arrangements of its values over people, all equally
+likely. People of the same joint class, the class in all tables with S together, are alike. Tables without S tell
+nothing more.
 
-*Files alone decide* where the tables with S form a chain: coarser classes show S finer, as one table by itself does. Then
-the share of a value is the product over the tables of its share, in the class there, of the coarser value of the table
-before; it makes no difference what other tables there are, nor whether the reader knows the other sensitive attributes of
-everybody, which count as part of the class here (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint classes
-must be known: then arrangements are counted where these are few, else fitted, which proves a criterion with a margin only.
-*Links* of a chain need neither: a table that shows S finer than all others, in classes that a table of the next finest
+*Only files decide* if the tables with S form a chain: coarser classes show S finer, as a single table does. Then the
+share of a value is a product over the tables. Each factor is its share, in the class there, of the coarser value of
+the table before. Other tables make no difference. Nor does it matter whether the reader knows everybody's other
+sensitive attributes, which count as part of the class (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint
+classes must be known. Then arrangements are counted if these are few, else fitted, which proves a criterion only with
+a margin.
+
+*Links* of a chain need neither. A table that shows S finer than all others, in classes that a table of the next finest
 splits, leaves each arrangement of the coarser values of the others in equally many ways.
 """
 
@@ -24,7 +27,7 @@ import numpy as np
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
-from checks.diversity.known import standing_for_none
+from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.maxent_diversity import JOINED
@@ -43,9 +46,10 @@ CRITERION = "register"
 class RegisterShares:
     """Beliefs of a reader with a register about the sensitive value of the people of each joint class.
 
-    cells: the joint classes, other sensitive attributes included. people: shape (classes,). values: of the finest published
-    level. shares: shape (classes, values). exact: the shares of one class as fractions in any scale; None if they are
-    fitted. margin: how much of the fitted shares of a class may belong to other values, shape (classes,); 0 if exact.
+    cells: the joint classes, other sensitive attributes included. people: shape (classes,). values: of the finest
+    published level. shares: shape (classes, values). exact: the shares of one class as fractions in any scale; None if
+    they are fitted. margin: how much of the fitted shares of a class may belong to other values, shape (classes,); 0
+    if exact.
     """
 
     cells: Cells
@@ -57,25 +61,25 @@ class RegisterShares:
     margin: FloatArray = field(default_factory=lambda: np.zeros(1))
 
     @property
-    def known(self) -> FloatArray:
-        """The shares of values, 0 for values that say that none is known; shape (classes, values)."""
+    def known_shares(self) -> FloatArray:
+        """Shares of values, 0 for values that say that none is known; shape (classes, values)."""
         unknown = standing_for_none(self.values)
         return np.where([code in unknown for code in range(self.shares.shape[1])], 0.0, self.shares)
 
     def of_values(self, labels: AnyCollection[str]) -> "RegisterShares":
-        """The same with shares of 0 for all values but those that labels name."""
+        """Return the shares with 0 for all values but those that labels name."""
         named = self.values.touching(labels)
         return replace(self, shares=np.where([code in named for code in range(self.shares.shape[1])], self.shares, 0.0))
 
     @property
     def highest(self) -> FloatArray:
-        """The largest that the known shares can be, shape (classes, values)."""
-        return np.where(self.known > 0, np.minimum(self.known + self.margin[:, None], 1.0), 0.0)
+        """Upper bound of the known shares, shape (classes, values)."""
+        return np.where(self.known_shares > 0, np.minimum(self.known_shares + self.margin[:, None], 1.0), 0.0)
 
     @property
     def certain(self) -> int:
-        """People whose value is known for certain; of fitted shares, all but certain."""
-        return int(self.people[self.known.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
+        """Number of people whose value is certain; for fitted shares, almost certain."""
+        return int(self.people[self.known_shares.max(axis=1, initial=0.0) > 1 - 1e-9].sum())
 
     def worst(self, position: int, criterion: Diversity) -> WorstClass:
         """Return a joint class as that of a finding."""
@@ -88,21 +92,21 @@ class RegisterShares:
         )
 
 
-# The tables of one sensitive attribute: which of them count, and whether they form a chain.
+# The tables of one sensitive attribute: the maximal ones, and whether they form a chain.
 
 
-def _own(domain: Domain, attribute: str) -> Mask:
+def _attribute_mask(domain: Domain, attribute: str) -> Mask:
     return domain.attribute_masks[domain.index(attribute)]
 
 
 def showing(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> list[Mask]:
     """Return the maximal margins that show a sensitive attribute: the others follow from them."""
-    return maximal_masks([mask for mask in masks if mask & _own(domain, sensitive)])
+    return maximal_masks([mask for mask in masks if mask & _attribute_mask(domain, sensitive)])
 
 
 def links(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> tuple[Sequence[Mask], Sequence[Mask]]:
     """Return the links of a chain among maximal margins, that which shows the attribute finest first, and the others."""
-    attribute_mask = _own(domain, sensitive)
+    attribute_mask = _attribute_mask(domain, sensitive)
     linked, others = list[Mask](), sorted(masks, key=lambda mask: -(mask & attribute_mask).bit_count())
     while len(others) > 1:
         finest, *coarser = others
@@ -121,7 +125,7 @@ def is_chain(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> bool
 
 def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> Mask:
     """Return the margin of the joint classes: all that some margins show but the sensitive attribute."""
-    return reduce(or_, masks, 0) & ~_own(domain, sensitive)
+    return reduce(or_, masks, 0) & ~_attribute_mask(domain, sensitive)
 
 
 def without_others(
@@ -129,7 +133,8 @@ def without_others(
 ) -> list[Mask] | None:
     """Return the tables of an attribute for a reader who knows no other sensitive attribute: these are summed out.
 
-    The tables of the other one must form a chain: then its arrangements are as many in any case. None without a chain.
+    The tables of each other attribute must form a chain, because then it has the same number of arrangements in any
+    case. None without a chain.
     """
     linked = next(group for group in sensitive_groups(domain, masks, sensitive) if attribute in group.attributes)
     remaining, others = maximal_masks(linked.cliques), [name for name in linked.attributes if name != attribute]
@@ -138,7 +143,7 @@ def without_others(
         if chain is None:
             return None
         others.remove(chain)
-        remaining = maximal_masks([mask & ~_own(domain, chain) for mask in remaining])
+        remaining = maximal_masks([mask & ~_attribute_mask(domain, chain) for mask in remaining])
     return showing(domain, remaining, attribute)
 
 
@@ -147,13 +152,13 @@ def readers_of(
 ) -> tuple[Sequence[Mask] | None, ...]:
     """Return the tables of an attribute for readers who know all other sensitive values, and for those who know none.
 
-    One entry if both are the same; None for tables whose arrangements cannot be worked out.
+    There is one entry if both are the same; None for tables whose arrangements cannot be calculated.
     """
     masks = showing(collection.domain, collection.masks, attribute)
     if is_chain(collection.domain, masks, attribute):
         return (masks,)
-    alone = without_others(collection.domain, collection.masks, sensitive, attribute)
-    return (masks,) if alone == masks else (masks, alone)
+    without_other_values = without_others(collection.domain, collection.masks, sensitive, attribute)
+    return (masks,) if without_other_values == masks else (masks, without_other_values)
 
 
 # The shares, from the files or from the joint classes.
@@ -162,10 +167,12 @@ def readers_of(
 def register_shares(
     cube: DataCube, masks: Sequence[Mask], sensitive: str, budget: Budget = FULL
 ) -> RegisterShares | None:
-    """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint classes.
+    """Return the shares that the tables of a sensitive attribute leave; None if they need unknown sizes of joint
+    classes.
 
-    cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them, at
-    least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times values.
+    cube: of the margins, and of the joint classes if their sizes are known. masks: maximal, as `showing` gives them,
+    at least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times
+    values.
     """
     linked, others = links(cube.domain, masks, sensitive)
     classes = [equivalence_classes(cube.table(mask), sensitive) for mask in others]
@@ -208,12 +215,12 @@ def _of_several(
         for class_ in classes
     ]
     sums = ClassSums(joint.counts, tuple(tables))
-    known = joint, joint.counts, finest.values
+    joint_values = joint, joint.counts, finest.values
     if (counted := counted_shares(sums, budget.vectors, budget.deadline)) is not None:
-        return RegisterShares(*known, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
+        return RegisterShares(*joint_values, counted.shares, Algorithm.ARRANGEMENTS, counted.exact.__getitem__)
     shares, distance = fitted_shares(sums, budget.deadline)
     return RegisterShares(
-        *known, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
+        *joint_values, shares, Algorithm.ITERATIVE_FITTING, margin=_margin(joint.counts, len(tables), distance)
     )
 
 
@@ -221,8 +228,7 @@ def _with_link(coarser: RegisterShares, link: EquivalenceClasses) -> RegisterSha
     """Return shares of the values of a link, by those of their coarser values; the margin of these is theirs, too."""
     lift = link.values.hierarchy.lift(link.level, coarser.values.level).astype(np.intp)
     of_class = coarser.cells.positions_in(link)
-    totals = np.zeros((len(link.counts), coarser.shares.shape[1]), dtype=np.int64)
-    np.add.at(totals, (slice(None), lift), link.counts)
+    totals = link.counts @ np.eye(coarser.shares.shape[1], dtype=np.int64)[lift]
     shares = coarser.shares[:, lift] * (link.counts / np.maximum(totals[:, lift], 1))[of_class]
 
     def exact(position: int) -> Sequence[Fraction]:
@@ -236,11 +242,12 @@ def _with_link(coarser: RegisterShares, link: EquivalenceClasses) -> RegisterSha
 
 
 def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray:
-    """Return how much of the fitted shares of each class may belong to other values where arrangements are equally likely.
+    """Return how much of the fitted shares of each class may belong to other values if arrangements are equally likely.
 
-    Two tables: one person of the class, 1/n. Measured, not proven: by enumeration of about 40,000 cases, many found by
-    climbing, at most .43/n, in classes of 1 to 40 people. No function of n alone is a bound, as any system of whole
-    numbers is one of two tables (De Loera, Onn 2006). Three tables: 1, since a fit gave .999 to values of nobody.
+    Two tables: one person of the class, 1/n. This is measured, not proven. Enumeration of about 40,000 cases, many
+    found by climbing, gave at most .43/n, in classes of 1 to 40 people. No function of n is a bound by itself, because
+    any system of whole numbers is one of two tables (De Loera, Onn 2006). Three tables: 1, because a fit gave .999 to
+    values of nobody.
     """
     return np.minimum(1.0, distance / 2 + (1 / people if tables == 2 else 1.0))
 
@@ -248,7 +255,7 @@ def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray
 # The verdict.
 
 
-def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
+def verdict_on(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict, int]:
     """Return whether the shares of every class satisfy a criterion, and the worst class. Raises CriterionError."""
     criterion = diversity.among(reader_shares.values)
     slack = criterion.slack(reader_shares.shares)
@@ -265,7 +272,7 @@ def judged(reader_shares: RegisterShares, diversity: Diversity) -> tuple[Verdict
 
 
 _GUARD = 1e-6
-"""Slack of fitted shares that fail; what is nearer to the bound is undecided."""
+"""Slack below which fitted shares fail; between it and 0 they are undecided."""
 
 _BLOCK = 1 << 15
 """Vectors that are judged together."""
@@ -274,8 +281,9 @@ _BLOCK = 1 << 15
 def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares) -> bool:
     """Return whether all shares within the margin satisfy the criterion. Shares of 0 stay 0.
 
-    Passing shares are convex, as merging classes keeps a criterion, so the corners of a set around them must pass: values
-    with a share within the margin are absent, and their shares and the margin, or nothing of it, move to any one value.
+    Passing shares are convex, because merging classes keeps a criterion, so it is enough that the corners of a set
+    around them pass. At a corner, values with a share within the margin are absent. Their shares and the margin, or no
+    part of it, move to any one value.
     """
     shares, values = reader_shares.shares, reader_shares.shares.shape[1]
     smallest_first = np.argsort(reader_shares.people, kind="stable")
@@ -304,10 +312,11 @@ def register_diversity(
     diversity: Diversity,
     budget: Budget = FULL,
 ) -> Finding:
-    """Return the finding whether a criterion holds of the beliefs of a reader with a register about everybody.
+    """Return the finding whether a criterion holds for the beliefs of a reader with a register about everybody.
 
-    collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one included.
-    Undecided if the joint classes are not known or it fails within the margin of fitted shares. Raises TimeOverError.
+    collection: over the published marginals, or the table itself. sensitive: all sensitive attributes, this one
+    included. Undecided if the joint classes are not known, or if it fails within the margin of fitted shares. Raises
+    TimeOverError.
     """
     parameters = {"diversity": str(diversity), "sensitive": attribute}
     if not showing(collection.domain, collection.masks, attribute):
@@ -317,7 +326,7 @@ def register_diversity(
         findings.append(replace(_of_reader(collection, tables, attribute, diversity, budget), parameters=parameters))
         if findings[-1].verdict is Verdict.FAILS:
             break
-    # Where the files lack something its publisher can know it, so what is undecided for another reason comes first.
+    # The publisher may know what the files lack, so a verdict that is undecided for another reason comes first.
     decisive = min(findings, key=lambda finding: (DECISIVE.index(finding.verdict), finding.note in (UNKNOWN, UNLINKED)))
     if decisive.verdict is Verdict.UNDECIDED:
         return decisive
@@ -335,7 +344,7 @@ def _of_reader(
         reader_shares = register_shares(collection.cube, tables, attribute, budget)
         if reader_shares is None:
             return replace(unknown, note=UNKNOWN)
-        verdict, position = judged(reader_shares, diversity)
+        verdict, position = verdict_on(reader_shares, diversity)
         worst = reader_shares.worst(position, diversity.among(reader_shares.values))
     except TooManyCellsError as error:
         return replace(unknown, note=str(error))
@@ -358,7 +367,8 @@ def is_decided_by(collection: Collection, attribute: str, sensitive: AnyCollecti
 def failing_class(collection: Collection, attribute: str, diversity: Diversity) -> WorstClass | None:
     """Return a class of one table at the finest published level that fails a criterion; None if all pass.
 
-    Its people fail too: its shares are means over joint classes, and passing classes can be merged. Raises CriterionError.
+    Its people fail too: its shares are means over joint classes, and passing classes can be merged. Raises
+    CriterionError.
     """
     finest = collection.finest_level(attribute)
     for table in collection.tables:

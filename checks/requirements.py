@@ -1,4 +1,4 @@
-"""Requirements: what a policy demands of a release, as claims, and of one table by itself."""
+"""Requirements: the demands of a policy on a release, as claims, and on one table by itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,23 +23,24 @@ from models.tables.contingency_table import ContingencyTable
 
 
 def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[MaxentDiversity]:
-    """What a table of sensitive attributes demands: a text of each, or a list of texts, one for each level from 0.
+    """Return the demands of a table of sensitive attributes: a text for each, or a list of texts, one for each level
+    from 0.
 
-    "none" demands nothing of a level. Raises CriterionError for anything else.
+    "none" demands nothing at a level. Raises CriterionError for anything else.
 
     >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
     ['entropy:6', 'distinct:3 at level 1']
     """
     if not isinstance(table, Mapping) or not table:
         raise CriterionError(
-            'diversity is text such as "entropy:6", or a table of sensitive attributes with a text or a list of texts each, '
-            f'{{ diagnosis = ["entropy:6", "distinct:3"] }}, not {table!r}'
+            f'diversity is text such as "entropy:6", or a table of sensitive attributes, not {table!r}. Such a table has a '
+            'text or a list of texts for each attribute, such as { diagnosis = ["entropy:6", "distinct:3"] }'
         )
     demanded = []
     for name, by_level in table.items():
         if name not in sensitive:
-            known = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
-            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {known}")
+            sensitive_names = f"these are {', '.join(sensitive)}" if sensitive else "there is none"
+            raise CriterionError(f"diversity names {name!r}, which is no sensitive attribute; {sensitive_names}")
         texts = [by_level] if isinstance(by_level, str) else by_level
         if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
             raise CriterionError(
@@ -64,19 +65,21 @@ _COUNTS: Mapping[str, type[CountClaim]] = {
     "min_cell": MinCell,
     "min_published_cell": MinPublishedCell,
 }
-"""The claims of counts by the requirements that demand them."""
+"""Claims of counts by the requirements that demand them."""
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each optional.
+    """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each
+    optional.
 
     diversity: of every sensitive attribute. diversities: further ones of single attributes, or of a coarser level.
-    rows_per_person: rows of a person at most, so that all is demanded of people; None for rows. register: every diversity
-    also of readers who know the nonsensitive values of everybody. at_every_level: no margin with coarser sensitive values
-    than a diversity judges may have a class with one of them alone, unless the criterion allows that; it is no claim,
-    since other margins can show finer values. Raises CriterionError for k below 1, a diversity without a sensitive
-    attribute or undecided of people, and a register without a diversity or of people of several rows.
+    rows_per_person: most rows of a person, so that all demands are about people; None for rows. register: whether
+    every diversity also holds for readers who know everybody's nonsensitive values. at_every_level: no margin with
+    coarser sensitive values than a diversity judges may have a class with only one of them, unless the criterion
+    allows that. It is no claim, because other margins can show finer values. Raises CriterionError for k below 1, and
+    for a diversity without a sensitive attribute or undecided for people. Raises it also for a register without a
+    diversity or for people with several rows.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -110,55 +113,57 @@ class Requirements:
             )
         for claim in self.diversity_claims:
             if claim.sensitive not in self.sensitive:
-                listed = ", ".join(self.sensitive)
+                names = ", ".join(self.sensitive)
                 raise CriterionError(
-                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {listed}"
+                    f"a diversity is demanded of {claim.sensitive!r}, which is no sensitive attribute; these are {names}"
                 )
             if claim.class_diversity is None:
                 raise CriterionError(
                     f"the diversity {claim.diversity} cannot be promised of people of up to {self.rows_per_person} rows "
-                    "each; demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
+                    "each. Demand distinct:l, simple:l or recursive:c,l, or keep one row of each person (one_row)"
                 )
 
     def about(self, attribute: str) -> "Requirements":
-        """What is required of a table that shows one of the sensitive attributes and none of the others."""
+        """Return the requirements of a table that shows one of the sensitive attributes and none of the others."""
         claims_of_attribute = tuple(claim for claim in self.diversities if claim.sensitive == attribute)
         register = self.register and (self.diversity is not None or bool(claims_of_attribute))
         return replace(self, sensitive=(attribute,), diversities=claims_of_attribute, register=register)
 
     @cached_property
     def class_size(self) -> int | None:
-        """Rows that every class of a table by itself must have, as all counts demanded are about classes; None for none."""
+        """Rows that every class of a single table must have, because all demanded counts are about classes; None for
+        none.
+        """
         return max((claim.least_count for claim in self._count_claims), default=None)
 
     @cached_property
     def cell_size(self) -> int | None:
-        """Rows that every cell of a table must have, sensitive values counted; None where it is not demanded."""
+        """Rows that every cell of a table must have, sensitive values counted; None if it is not demanded."""
         return max((claim.least_cell for claim in self._count_claims if claim.least_cell is not None), default=None)
 
     @property
     def least_count(self) -> int:
-        """The largest count that is demanded of anything; 1 where none is."""
+        """Largest demanded count; 1 if there is none."""
         return max(self.class_size or 1, self.cell_size or 1)
 
     @cached_property
     def diversity_claims(self) -> tuple[MaxentDiversity, ...]:
-        """What is demanded of each sensitive attribute, one after another."""
+        """Demanded diversities of each sensitive attribute, one after another."""
         of_each = [] if self.diversity is None else [MaxentDiversity(self.diversity, a) for a in self.sensitive]
         demanded = dict.fromkeys([*of_each, *self.diversities])
         return tuple(replace(claim, rows_per_person=self.rows_per_person) for claim in demanded)
 
     @cached_property
     def register_claims(self) -> tuple[Register, ...]:
-        """Each diversity, of readers with a register; none where that is not demanded."""
+        """Claims of every diversity for readers with a register; empty if that is not demanded."""
         of_each = self.diversity_claims if self.register else ()
         return tuple(Register(claim, rows_per_person=self.rows_per_person) for claim in of_each)
 
     @property
     def common_diversity(self) -> Diversity | None:
-        """What every class of a table by itself must satisfy in each sensitive attribute; None where nothing.
+        """Criterion that every class of a single table must satisfy in each sensitive attribute; None if there is none.
 
-        Raises CriterionError where that differs among attributes or levels, or is more than one thing.
+        Raises CriterionError if it differs among attributes or levels, or if there are several.
         """
         demanded = {(claim.diversity, claim.level) for claim in self.diversity_claims}
         of_all = len(self.diversity_claims) in (0, len(self.sensitive))
@@ -167,7 +172,9 @@ class Requirements:
         return next((claim.class_diversity for claim in self.diversity_claims), None)
 
     def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
-        """On one table by itself: k-anonymity, the least cell, the diversity in each sensitive attribute that it shows."""
+        """Return findings on one table: k-anonymity, the least cell, the diversity in each sensitive attribute that it
+        shows.
+        """
         from checks.classes import table_diversity, table_findings  # slow to import, and few need it
 
         sensitive_shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)
@@ -188,7 +195,7 @@ class Requirements:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The requirements one by one, as a release claims them: counts, diversity, readers with a register."""
+        """Requirements one by one, as a release claims them: counts, diversity, readers with a register."""
         return (*self._count_claims, *self.diversity_claims, *self.register_claims)
 
     @property

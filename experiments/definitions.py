@@ -133,16 +133,37 @@ def lines() -> Iterator[str]:
     yield ""
     yield "Where is Definition 4.2, and can I use it? This page is made by `python experiments/definitions.py`; a test"
     yield "follows each link, name, command and key. `make rows` breaks the code of each row and sees its test fail."
-    yield "Numbers and figures are compared in [](papers.md). *Same* means: as the paper defines or proves it, held by the"
-    yield "test or experiment beside it."
+    yield "*Same* means: as the paper defines or proves it, held by the test or experiment beside it. Figures that are"
+    yield "measured are compared in [](papers.md)."
+    yield from (
+        "",
+        "| paper | items | same | differs | not built | others: measured, lost, nothing to build and the like |",
+    )
+    yield "|---|---|---|---|---|---|"
+    yield from (_counted(paper) for paper in PAPERS)
     for paper in PAPERS:
         judged = verdicts(paper)
-        yield from ("", f"## {paper}", "")
+        yield from (
+            "",
+            f"## {paper}",
+            "",
+            "<details>",
+            f"<summary>The {len(items(paper))} items of {paper}</summary>",
+            "",
+        )
         yield "| item | what it says | in the code | how to reach it | held by | agreement |"
         yield "|---|---|---|---|---|---|"
         for item in items(paper):
             cells = (item.item, item.says, _code(item.code), _reached(item.reached), _held(item.held))
             yield f"| {' | '.join(cells)} | {_agreement(item, judged)} |"
+        yield from ("", "</details>")
+
+
+def _counted(paper: str) -> str:
+    """How many items of a paper agree, as a row."""
+    found = [item.agreement for item in items(paper)]
+    counts = [sum(text.startswith(word) for text in found) for word in ("same", "differs", "not built")]
+    return f"| [{paper}](#{paper.lower()}) | {' | '.join(map(str, [len(found), *counts, len(found) - sum(counts)]))} |"
 
 
 def page() -> str:

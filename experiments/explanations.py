@@ -42,21 +42,21 @@ def _one_cost(rows: Rows) -> str:
 
     (none, all_), (some, _) = more("0.0"), more("0.02")
     return (
-        "In the simulated table each dear article has one cost, so that a class of them is wholly homogeneous or not at "
-        f"all: {none} of {all_} values of k. When 2 percent of their sales have another cost, it is {some} of {all_}."
+        "In the simulated table each dear article has one cost, so a class of them is wholly homogeneous or not at all. "
+        f"That makes {none} of {all_} values of k. When 2 percent of their sales have another cost, it is {some} of {all_}."
     )
 
 
 def _heights(rows: Rows) -> str:
     sampled = [row for row in rows if row["rows"] != "all rows"]
     by_l = {
-        row["k = l"]: f"{_sum([row], 'entropy', 'recursive (3, l)')} of {2 * int(row['cases'])} at {row['k = l']}"
+        row["k = l"]: f"{_sum([row], 'entropy', 'recursive (3, l)')}/{2 * int(row['cases'])} at {row['k = l']}"
         for row in sampled
     }
     return (
-        f"It hangs on l. In {sampled[0]['rows']} like the paper's the least heights are the same in "
-        f"{', '.join(by_l.values())}. The paper itself says of Fig. 19 that for 8 and 10 the best diverse tables are near "
-        "the one with all suppressed, whose height no least k-anonymous table has; its bars have no numbers."
+        f"It hangs on l. Looked at are {sampled[0]['rows']} like the paper's. The least heights are the same in "
+        f"{', '.join(by_l.values())}. The paper itself says of Fig. 19: for 8 and 10 the best diverse tables are near "
+        "the one with all suppressed. No least k-anonymous table has its height. Its bars have no numbers."
     )
 
 
@@ -65,7 +65,7 @@ def _same_tables(rows: Rows) -> str:
     cases = _sum(at_six, "samples")
     recursive, entropy = _sum(at_six, "recursive only"), _sum(at_six, "entropy only")
     return (
-        f"Entropy 6- and recursive (3, 6)-diversity are satisfied by the same tables in most samples: in {recursive} of "
+        f"Entropy 6- and recursive (3, 6)-diversity are satisfied by the same tables in most samples. In {recursive} of "
         f"{cases} cases ({at_six[0]['samples']} samples) some table satisfies the recursive one only, in {entropy} the "
         "entropy one only. Which case it is hangs on the sample, and the paper's is not public."
     )
@@ -97,10 +97,10 @@ def _ties(found: Rows, classes: Rows | None = None, means: Rows | None = None) -
             held = next((one for one in classes or () if one["requirement"] == row["requirement"]), None)
             why = f": both have a class of {held['sweep']} rows" if held and held["sweep"] == held["cld"] else ""
             why = ", below which nothing is" if least == 0 else why
-            told.append(f"at {row['requirement']} SWEEP and another tie at {least:.4g}{why}")
+            told.append(f"At {row['requirement']} SWEEP and another tie at {least:.4g}{why}")
         elif float(row["sweep"]) > least:
-            told.append(f"at {row['requirement']} SWEEP exceeds by {float(row['sweep']):.4g}, another by {least:.4g}")
-    text = "The measure is that of the one class that exceeds least (Def. 8): " + "; ".join(told) + "."
+            told.append(f"At {row['requirement']} SWEEP exceeds by {float(row['sweep']):.4g}, another by {least:.4g}")
+    text = "The measure is that of the one class that exceeds least (Def. 8). " + ". ".join(told) + "."
     if means is not None:
         best = [float(row["sweep"]) < min(float(row["1dld"]), float(row["cld"])) for row in means]
         text += f" By the mean over all rows SWEEP exceeds least at {sum(best)} of {len(best)}."
@@ -111,7 +111,7 @@ def _all_combinations(adult: Rows) -> str:
     served = [row for row in adult if row["1dld"] and row["cld"]]
     more = sum(float(row["1dld"]) > float(row["cld"]) for row in served)
     return (
-        "Nursery holds every combination of its eight quasi-identifiers once, so that no row stands out and one generalized "
+        "Nursery holds every combination of its eight quasi-identifiers once, so no row stands out. One generalized "
         "attribute serves all classes alike, which suits full-domain tables. On Adult 1dld retains more for "
         f"{more} of {len(served)} requirements."
     )
@@ -126,7 +126,7 @@ def _guesses(rows: Rows) -> str:
     return (
         f"One tree for each table, which is chance: by the mean of ten, SWEEP's are the most accurate for {sum(best)} of "
         f"{len(best)} requirements. From {strict[0]['requirement']} on there is little to learn from any of the tables, "
-        f"since diversity forbids it: no mean is further than {away:.2g} from what the commonest value for everybody gives "
+        f"since diversity forbids it. No mean is further than {away:.2g} from what the commonest value for everybody gives "
         f"({guess:.3f})."
     )
 
@@ -136,8 +136,8 @@ def _generalized(rows: Rows) -> str:
     for method in ("sweep", "1dld", "cld"):
         errors = _numbers([row for row in rows if row[method]], method)
         small = sum(error <= 0.1 for error in errors)
-        told.append(f"{method} for {small} of {len(errors)} requirements (least {min(errors):.2g})")
-    return f"It is with {', '.join(told)}: the error grows with the requirement, as the paper says."
+        told.append(f"With {method} it is for {small} of {len(errors)} requirements (least {min(errors):.2g}).")
+    return f"{' '.join(told)} The error grows with the requirement, as the paper says."
 
 
 def _steps(rows: Rows) -> str:
@@ -149,10 +149,10 @@ def _steps(rows: Rows) -> str:
         ratios = [one / other for one, other in zip(sweep, mapped)]
         shorter = sum(one < other for one, other in zip(sweep, full))
         told.append(
-            f"through {int(combinations):,} combinations of levels {min(ratios):.1f} to {max(ratios):.1f} times as long as "
-            f"1dld, and less than cld for {shorter} of {len(served)} requirements"
+            f"({int(combinations):,} combinations of levels) {min(ratios):.1f} to {max(ratios):.1f} times as long as "
+            f"1dld. That is less than cld for {shorter} of {len(served)} requirements"
         )
-    return f"With our hierarchies {told[0]}; with one step from each value to `*` {told[1]}."
+    return f"With our hierarchies {told[0]}. With one step from each value to `*` {told[1]}."
 
 
 def reasons_of(*names: str) -> tuple[tuple[str, str], ...]:

@@ -52,8 +52,8 @@ PAPERS = (
             Entry("Figs. 7 and 8", "Descriptions of the tables; our hierarchies of Adult have the heights of Fig. 7."),
             Entry(
                 "Figs. 9 and 11",
-                "With the taxonomy of education of the authors, and with every row of UCI's test part read as "
-                '"<=50K", since its labels end with a dot; `fig9_true` has the true salaries, with which no row comes out.',
+                "With the authors' taxonomy of education, and every row of UCI's test part read as "
+                '"<=50K", since its labels end with a dot. With the true salaries (`fig9_true`) no row comes out.',
                 MKGV07,
                 ("fig9", "fig9_true", "fig11"),
             ),
@@ -121,7 +121,7 @@ PAPERS = (
             ),
             Entry(
                 "Fig. 11",
-                "Its bars are frequencies of levels in a table that was never public, without numbers; ours is the share of "
+                "Its bars are frequencies of levels in a table that was never public, without numbers. Ours is the share of "
                 "records that show an attribute as it is. `marginals risk --utility 8` prints all levels for any table.",
                 LSFB09,
                 ("fig11",),
@@ -144,7 +144,7 @@ PAPERS = (
             Entry(
                 "Fig. 6",
                 "At the weakest requirements SWEEP comes near the full-domain tables (cld) of Nursery with one step from "
-                "each value to `*` (`fig6_nursery_flat`); our two-step hierarchies cost it the rest.",
+                "each value to `*` (`fig6_nursery_flat`). Our two-step hierarchies cost it the rest.",
                 TZ09,
                 ("fig6_adult", "fig6_nursery", "fig6_nursery_flat"),
             ),

@@ -451,7 +451,9 @@ class _Comparing:
     def _compared(self, names: tuple[str, str], counts: CountArray, released: FloatArray, error: float) -> PairCompared:
         one, other = names
         basis = self.bases.get(names, CERTAIN)
-        value_counts = ((self._values(one, margin[one]), self._values(other, margin[other])) for margin in basis.shown)
+        value_counts = (
+            (self._values(one, margin[one]), self._values(other, margin[other])) for margin in basis.margins
+        )
         counted = min(value_counts, key=prod, default=(1, 1))
         is_ordered = (self.places[one] is not None, self.places[other] is not None)
         orders = list(map(self._with_values, names))

@@ -39,7 +39,7 @@ from checks.attacks.knowledge import (
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import CountClaim, Register
 from checks.classes import EquivalenceClasses, equivalence_classes
-from checks.diversity.known import standing_for_none
+from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import Verdict
 from checks.impossible import ImpossiblePair

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity
-from checks.diversity.known import LeavingOut, OfPeople
+from checks.diversity.derived import LeavingOut, OfPeople
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,

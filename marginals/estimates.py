@@ -529,7 +529,7 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     """
     covered = {}
     for attribute, level in levels.items():
-        level_shown = min((margin[attribute] for margin in basis.shown if attribute in margin), default=level)
+        level_shown = min((margin[attribute] for margin in basis.margins if attribute in margin), default=level)
         if basis.kind is Kind.SUPPORTED and level_shown > level:
             hierarchy = model.domain.hierarchy(attribute)
             parents = hierarchy.lift(level, level_shown)

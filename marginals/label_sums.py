@@ -1,4 +1,4 @@
-"""What printed counts say of labels: totals and groups of others, whatever they are called, and labels that may be some."""
+"""Reading of labels by printed counts: totals, groups of other labels, and labels that may be either."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,10 +13,10 @@ Line = Mapping[str, Interval]
 """Ranges of counts that differ in one attribute only, by its label."""
 
 Groups = Mapping[str, Sequence[str]]
-"""The parts of each label that stands for others."""
+"""Parts of each label that stands for other labels."""
 
 BLANK = "(blank)"
-"""What a value without text is called."""
+"""Name of a value without text."""
 
 TOTALS = frozenset(
     {
@@ -24,7 +24,7 @@ TOTALS = frozenset(
         *("all ages", "all persons", "all sexes", "all areas", "grand total", "insgesamt", "gesamt", "ensemble"),
     }
 )
-"""Labels that are taken for a total where no spec says which ones are."""
+"""Labels that are totals where no spec names the totals."""
 
 _LIKE_TOTAL = re.compile(
     r"(?i)_t|i alt|tout|toplam|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"
@@ -38,18 +38,19 @@ _PART_OF = re.compile(r"[\W_].*|[A-Z]{1,3}")
 _ROMAN = re.compile("[IVXLC]+")
 _CODES = re.compile(r"([A-Z][0-9]*)\s*[-\u2013]\s*([A-Z][0-9]*)")
 _EVIDENCE = 400
-"""Product of sums, for each reading that is possible, from which they are no coincidence."""
+"""Least product of sums that is no coincidence, for each reading that is possible."""
 _HINT = 20
-"""The same where a name, codes or the indentation of labels speak for the reading, too."""
+"""Least product of sums where a name, codes or the indentation of labels support the reading, too."""
 _MOST_PARTS = 30
 
 
 @dataclass
 class LabelReading:
-    """Totals and groups among the labels of an attribute in one table. doubts: other labels that may be some, and why.
+    """Totals and groups among the labels of an attribute in one table.
 
-    numbers: labels that are no totals. left_out: of which nothing is read. may_be_totals: that no count shows to be none.
-    adds_up_shown: whether totals leave out what is not printed.
+    `doubts`: labels that may be totals or groups, and why. `numbers`: labels that are no totals. `left_out`: labels of
+    which nothing is read. `may_be_totals`: labels that no count rules out as totals. `adds_up_shown`: whether totals
+    leave out counts that are not printed.
     """
 
     labels: Sequence[str]
@@ -65,8 +66,8 @@ class LabelReading:
     @property
     def values(self) -> list[str]:
         """Labels that are no totals, and no parts of others."""
-        known = {*self.totals, *self.left_out}.union(*self.groups.values())
-        return [label for label in self.labels if label not in known]
+        excluded = {*self.totals, *self.left_out}.union(*self.groups.values())
+        return [label for label in self.labels if label not in excluded]
 
     def evidence_of_total(self, label: str) -> float | None:
         """`_evidence` that a label is the sum of all other values."""
@@ -74,15 +75,18 @@ class LabelReading:
 
     @property
     def exceeds(self) -> bool:
-        """Whether a total is surely larger than what is listed beside it."""
+        """Return whether a total is surely larger than all values of its line."""
         limits = [(line, [line[label][1] for label in self.values if label in line]) for line in self.lines]
         return any(
             len(most) > 1 and any(sum(most) < line[total][0] for total in self.totals if total in line)
             for line, most in limits
         )
 
-    def shown(self) -> Iterator[bool]:
-        """Whether a total is the sum of the counts that are printed, for each line that prints it and not all of these."""
+    def sums_of_printed(self) -> Iterator[bool]:
+        """Return for each line with a total whether the total is the sum of the counts printed.
+
+        Only lines count that print the total but not all of the other counts.
+        """
         for line in self.lines:
             parts = [line[label] for label in self.values if label in line]
             printed = sum(low for low, high in parts if low == high)
@@ -92,7 +96,11 @@ class LabelReading:
 
 @dataclass(frozen=True)
 class Hints:
-    """What else a table says of labels. parents: of indented ones. numbers: labels that are some, or ranges; with groups."""
+    """Facts about labels that a table tells besides its counts.
+
+    `parents`: the labels above indented ones. `numbers`: labels that are numbers, or ranges. `groups`, `totals`:
+    labels that are known to be some.
+    """
 
     parents: Mapping[str, str] = field(default_factory=dict)
     numbers: Collection[str] = ()
@@ -101,7 +109,10 @@ class Hints:
 
 
 def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints]) -> dict[str, LabelReading]:
-    """Totals and groups among the labels of each attribute of a table, by the reading that makes all printed sums right."""
+    """Totals and groups among the labels of each attribute of a table.
+
+    The reading is the one that makes all printed sums right.
+    """
     readings = {}
     for name, of_name in lines.items():
         hint = hints.get(name, Hints())
@@ -113,32 +124,36 @@ def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints])
         _read_hinted_groups(reading, hint)
         _read_named_total(reading)
         _read_summed_groups(reading)
-    unnamed = {name: found for name, reading in readings.items() if (found := _unnamed_total(reading))}
+    unnamed = {name: total for name, reading in readings.items() if (total := _unnamed_total(reading))}
     is_sure = prod(evidence for _, evidence in unnamed.values()) >= _EVIDENCE
     for name, (label, evidence) in unnamed.items():
         if is_sure and evidence >= _HINT:
             readings[name].totals.append(label)
-    shown = [is_sum for reading in readings.values() for is_sum in reading.shown()]
-    for reading in readings.values() if shown and all(shown) else ():
+    sums = [is_sum for reading in readings.values() for is_sum in reading.sums_of_printed()]
+    for reading in readings.values() if sums and all(sums) else ():
         reading.adds_up_shown = bool(reading.totals)
         reading.left_out, reading.totals = [*reading.left_out, *reading.totals], []
     has_sums = any(reading.totals or reading.groups for reading in readings.values())
     for reading in readings.values():
         reading.may_be_totals = [] if reading.totals else [*_possible_totals(reading)]
         ends = {BLANK, *reading.values[:1], *reading.values[-1:]}
-        known = [n for n in reading.may_be_totals if has_sums and n in ends]
-        reading.doubts |= dict.fromkeys(known, "it may be the total of the others")
+        possible = [n for n in reading.may_be_totals if has_sums and n in ends]
+        reading.doubts |= dict.fromkeys(possible, "it may be the total of the others")
     return readings
 
 
 def is_sum(lines: Sequence[Line], label: str, parts: Sequence[str]) -> bool:
-    """Whether a label is the sum of some others too often for chance, or is called like it."""
+    """Return whether a label is the sum of some other labels too often for chance.
+
+    Less evidence is enough where the label is named like a total.
+    """
     needed = _HINT if label.lower() in TOTALS or _LIKE_TOTAL.fullmatch(label) else _EVIDENCE
     return (_evidence(lines, label, parts) or 0) >= needed
 
 
 def _evidence(lines: Sequence[Line], label: str, parts: Sequence[str]) -> float | None:
-    # Product of the counts of a label that are printed as the sum of its parts; 0 where some are more, None where less.
+    # Product of the counts of a label that are printed as the sum of its parts.
+    # It is 0 where some counts are more than the sum, and None where some are less.
     product, is_more = 1, False
     for line in lines:
         ranges = [line[part] for part in parts if part in line]
@@ -161,37 +176,41 @@ def _read_parts_of_one(reading: LabelReading, parents: Mapping[str, str]) -> Non
             of_whom.setdefault(parents.get(label, above), []).append(label)
         else:
             above = label
-    for whole, parts in of_whom.items():
-        others = [label for label, parent in parents.items() if parent == whole and label not in parts]
-        if len(parts) == 1 and not others and whole and whole not in reading.totals:
-            reading.groups[whole] = (parts[0], f"{whole}: others")
+    for group, parts in of_whom.items():
+        others = [label for label, parent in parents.items() if parent == group and label not in parts]
+        if len(parts) == 1 and not others and group and group not in reading.totals:
+            reading.groups[group] = (parts[0], f"{group}: others")
         else:
             reading.left_out += parts
-            reading.doubts |= dict.fromkeys(parts, f"others are parts of {whole!r}, too")
+            reading.doubts |= dict.fromkeys(parts, f"others are parts of {group!r}, too")
 
 
 def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
-    known = {*reading.totals, *reading.left_out, *reading.groups}.union(*reading.groups.values())
+    used = {*reading.totals, *reading.left_out, *reading.groups}.union(*reading.groups.values())
     indented: dict[str, list[str]] = {}
     for label, parent in hint.parents.items():
-        if not {label, parent} & known and parent in reading.labels:
+        if not {label, parent} & used and parent in reading.labels:
             indented.setdefault(parent, []).append(label)
     for wholes in (indented, _codes_of_groups([label for label in reading.values if label not in indented])):
-        found = {label: _evidence(reading.lines, label, parts) for label, parts in wholes.items()}
+        evidence = {label: _evidence(reading.lines, label, parts) for label, parts in wholes.items()}
         level = {label: sum(label in parts for parts in _all_parts(wholes)) for label in wholes}
         is_stub = wholes is indented
-        adds_up = prod(value for value in found.values() if value) >= _HINT
+        adds_up = prod(value for value in evidence.values() if value) >= _HINT
         for label, parts in wholes.items():
-            alike = [found[other] for other in wholes if level[other] == level[label]]
-            is_sure = adds_up and (found[label] or 0) > 1
+            alike = [evidence[other] for other in wholes if level[other] == level[label]]
+            is_sure = adds_up and (evidence[label] or 0) > 1
             if is_sure or (
-                adds_up and found[label] and 0 not in alike and prod(map(int, filter(None, alike))) >= _HINT
+                adds_up and evidence[label] and 0 not in alike and prod(map(int, filter(None, alike))) >= _HINT
             ):
                 reading.groups[label] = tuple(parts)
-            elif found[label] is not None and (is_stub or adds_up):
+            elif evidence[label] is not None and (is_stub or adds_up):
                 reading.groups[label] = (*parts, f"{label}: others")
-                is_sure = not found[label]
-            if not is_sure and label not in _exact(reading) and (is_stub or (wholes is not indented and found[label])):
+                is_sure = not evidence[label]
+            if (
+                not is_sure
+                and label not in _exact(reading)
+                and (is_stub or (wholes is not indented and evidence[label]))
+            ):
                 reading.doubts[label] = f"it may be a group that {parts[0]!r} is in"
     headings = [n for n in indented if all(line[n] == (0, UNBOUNDED) for line in reading.lines if n in line)]
     parts = [part for label in headings for part in indented[label]]
@@ -233,12 +252,12 @@ def _read_named_total(reading: LabelReading) -> None:
 
 
 def _unnamed_total(reading: LabelReading) -> tuple[str, float] | None:
-    values, found = reading.values, []
+    values, candidates = reading.values, []
     for label in values if len(values) > 2 and not reading.totals else ():
         value = reading.evidence_of_total(label)
         if value and label not in reading.numbers:
-            found.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
-    evidence, label = max(found, default=(0, ""))
+            candidates.append((value / (2 if label in (values[0], values[-1], BLANK) else len(values)), label))
+    evidence, label = max(candidates, default=(0, ""))
     return (label, evidence) if evidence > 1 else None
 
 
@@ -258,17 +277,17 @@ def _read_summed_groups(reading: LabelReading) -> None:
         groups: dict[str, tuple[tuple[str, ...], float]] = {}
         tops: list[str] = []
         for label in reversed(order):
-            found = []
+            sums = []
             for end in range(2, min(len(tops), _MOST_PARTS) + 1):
                 value = _evidence(lines, label, tops[:end])
                 if value is None:
                     break  # more parts are no less
                 if value >= _HINT:
-                    found.append((tuple(tops[:end]), value))
-            is_whole = not total and len(found) == 1 and len(found[0][0]) == len(values) - 1
-            if len(found) == 1 and not is_whole:
-                groups[label] = found[0]
-                tops = tops[len(found[0][0]) :]
+                    sums.append((tuple(tops[:end]), value))
+            is_whole = not total and len(sums) == 1 and len(sums[0][0]) == len(values) - 1
+            if len(sums) == 1 and not is_whole:
+                groups[label] = sums[0]
+                tops = tops[len(sums[0][0]) :]
             tops.insert(0, label)
         without = _evidence(lines, total, values) if total else 0
         of_total = _evidence(lines, total, tops) if without is None else None
@@ -289,7 +308,7 @@ def _codes_of_groups(order: Sequence[str]) -> dict[str, list[str]]:
     for label in order:
         if match := _CODES.fullmatch(label):
             ends = [(other, _CODES.fullmatch(other)) for other in order if other != label]
-            pairs = [(other, found[1] if found else other, found[2] if found else other) for other, found in ends]
+            pairs = [(other, code[1] if code else other, code[2] if code else other) for other, code in ends]
             inner[label] = [
                 other
                 for other, low, high in pairs

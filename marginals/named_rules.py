@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from checks.claims import LEAST_DEMAND, MOST_ROWS, Claim, is_number_of_rows, parse_claim, shown, why_no_demand
+from checks.claims import LEAST_DEMAND, MOST_ROWS, Claim, is_number_of_rows, parse_claim, quoted_value, why_no_demand
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
@@ -132,7 +132,7 @@ class Demand:
             raise InputError(f'diversity is text such as "entropy:6", not {self.value!r}')
         if self.key in COUNTS and not is_number_of_rows(self.value, LEAST_DEMAND):
             raise InputError(
-                f"{self.key} must be a whole number from {LEAST_DEMAND} to {MOST_ROWS:,}, got {shown(self.value)}"
+                f"{self.key} must be a whole number from {LEAST_DEMAND} to {MOST_ROWS:,}, got {quoted_value(self.value)}"
                 f"{why_no_demand(self.value)}"
             )
         _ = self.diversity

@@ -230,7 +230,7 @@ def independence_in_words(statement: Independence, domain: Domain) -> str:
 
     Where more than two parts are independent of each other, they are listed, semicolons between them.
     """
-    condition = f"Given {listing(_names(statement.given, domain))}, " if statement.given else ""
+    condition = f"Given {listing(_names(statement.condition, domain))}, " if statement.condition else ""
     parts = [_names(part, domain) for part in statement.parts]
     if len(parts) > 2:
         opening = "these are independent of each other" if condition else "These are independent of each other"

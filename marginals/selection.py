@@ -249,7 +249,7 @@ def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dic
     except (NotFittedError, TooManyCellsError):
         return line | {"given": "", "deviance": np.nan}
     used = test.adjusted_degrees_of_freedom if adjusted else test.degrees_of_freedom
-    given = [domain.induced_attributes[vertex].attribute for vertex in vertices_of(test.given)]
+    given = [domain.induced_attributes[vertex].attribute for vertex in vertices_of(test.condition)]
     return line | {
         "given": ", ".join(given),
         "deviance": test.deviance,

@@ -1,4 +1,4 @@
-"""How near a model comes to data: total variation of tables, and errors of random counts."""
+"""Accuracy of a model: total variation between tables, and errors of random counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,30 @@ from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy
 
 
 def random_count_queries(table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator) -> IndexArray:
-    """Draw queries about a base table with so many conditions each: nodes, shape (queries, attributes); `*` is none.
+    """Draw count queries about a base table, whose true answers are all above 0.
 
-    Attributes and levels below `*` are picked at random, and the value of one random row, so that no answer is 0. Raises
-    DomainMismatchError when the domain has fewer attributes than there are conditions, or the table no rows.
+    Attributes and levels below `*` are drawn at random. The values are those of one random row.
+
+    Parameters
+    ----------
+    table
+        Counts at base values, with at least one row.
+    conditions
+        Attributes that each query restricts.
+    number
+        Queries to draw.
+    rng
+        Source of randomness.
+
+    Returns
+    -------
+    IndexArray
+        Nodes of the taxonomies, shape (queries, attributes); `*` stands for no condition.
+
+    Raises
+    ------
+    DomainMismatchError
+        If the domain has fewer attributes than `conditions`, or if the table has no rows or is coarser.
     """
     domain = table.domain
     if not 1 <= conditions <= len(domain.attributes):
@@ -45,9 +65,19 @@ def random_count_queries(table: ContingencyTable, conditions: int, number: int, 
 
 
 def answers(cells: GeneralizedCells, queries: IndexArray) -> FloatArray:
-    """Return the expected count for each query: shape (queries,).
+    """Return the expected count of each query, shape (queries,).
 
-    queries: nodes, shape (queries, attributes). Raises DomainMismatchError for nodes outside the taxonomies of the cells.
+    Parameters
+    ----------
+    cells
+        Generalized cells; each spreads its rows evenly over the base values that it covers.
+    queries
+        Nodes, shape (queries, attributes), as `random_count_queries` draws them.
+
+    Raises
+    ------
+    DomainMismatchError
+        If a node lies outside the taxonomies of the cells.
     """
     queries = taxonomy_nodes(queries, cells.taxonomies)
     counted = np.empty(len(queries))
@@ -63,9 +93,21 @@ def answers(cells: GeneralizedCells, queries: IndexArray) -> FloatArray:
 
 
 def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells, queries: IndexArray) -> float:
-    """Return the mean over the queries of `|true answer - answer from the anonymized table| / true answer`.
+    """Return the mean relative error of count queries, `|true - estimated| / true` (TZ11 section 5.3.3).
 
-    Queries whose true answer is 0 are left out; 0 when no other is left.
+    Parameters
+    ----------
+    base
+        The original table at base values.
+    anonymized
+        The generalized table that gives the estimates.
+    queries
+        Nodes, shape (queries, attributes). Queries with the true answer 0 are left out.
+
+    Returns
+    -------
+    float
+        The mean over the queries that count; 0 if there are none.
     """
     true = answers(GeneralizedCells.of(base), queries)
     estimated = answers(anonymized, queries)
@@ -75,15 +117,15 @@ def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells,
 
 @dataclass(frozen=True, eq=False)
 class IndependentModel(MarginalModel):
-    """The model that has the counts of each attribute alone: the attributes are independent."""
+    """Model in which attributes are independent, fitted to the counts of each single attribute."""
 
     @classmethod
     def of(cls, cube: DataCube) -> "IndependentModel":
-        """The exact counts of each attribute of a cube at base values."""
+        """Fit the model to the counts of each attribute of a cube, at base values."""
         return cls(Collection.of(cube, cube.domain.attribute_masks))
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Expected counts of some cells of a margin, of which no table is laid out."""
+        """Return expected counts of some cells without laying out their table."""
         total = max(self.total, 1)
         shares = [self.expected({a: level})[code] / total for (a, level), code in zip(margin.items(), codes)]
         return np.asarray(reduce(np.multiply, shares) * self.total)
@@ -96,7 +138,7 @@ class IndependentModel(MarginalModel):
 
 
 _CELLS = 1 << 21
-"""Cells of a model's table that are laid out."""
+"""Largest number of cells of a model's table that is laid out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +152,10 @@ class RandomCounts:
     true: CountArray
 
     def relative_errors(self, model: MarginalModel) -> FloatArray:
-        """`|expected - true| / true` of each count; the model spreads rows evenly over the base values of a group.
+        """Return `|expected - true| / true` of each count.
 
-        Raises TooManyCellsError if the model's table is too large to be laid out, NotFittedError if it has none.
+        The model spreads rows evenly over the base values of a group. Raises TooManyCellsError if its table is too
+        large to be laid out, NotFittedError if it has none.
         """
         levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
         if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:
@@ -133,11 +176,11 @@ class RandomCounts:
 def random_counts(
     table: ContingencyTable, number: int, places: Mapping[str, IndexArray], rng: np.random.Generator
 ) -> RandomCounts:
-    """Draw so many counts of a table at base values, which has rows.
+    """Draw random counts of a table at base values; none of the true counts is 0.
 
-    Each draws two rows. places: for attributes with an order the place of each value, shape (base values,): the count is
-    about all values from that of the one row to that of the other. Of other attributes it is about the value of the first
-    row. So no true count is 0. Raises DomainMismatchError for a table that is coarser, or without rows.
+    Each count draws two rows. For an attribute with an order it covers all values from the first row's to the
+    second's. For other attributes it covers the value of the first row. places: by attribute with an order, the place
+    of each value, shape (base values,). Raises DomainMismatchError if the table is coarser or has no rows.
     """
     if not len(table) or any(table.margin.values()):
         raise DomainMismatchError("counts are drawn from a table at base values that has rows")
@@ -157,7 +200,7 @@ def random_counts(
 
 
 def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
-    """Draw different pairs and triples of attributes, at most so many of each; all of them if there are no more."""
+    """Draw different pairs and triples of attributes, at most `most` of each kind."""
     chosen: list[tuple[str, ...]] = []
     for size in (2, 3):
         number = min(most, comb(len(attributes), size))
@@ -169,7 +212,7 @@ def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator
 
 
 def _by_labels(table: ContingencyTable) -> IndexArray:
-    """The cells in the order of their labels, which is the same however the values are numbered."""
+    """Order the cells by their labels, so that the order does not depend on how values are numbered."""
     labels = (np.array(table.domain.hierarchy(attribute).labels[0], dtype=object) for attribute in table.attributes)
     ranks = (np.unique(of_attribute, return_inverse=True)[1] for of_attribute in labels)
     return np.asarray(np.lexsort([rank[codes] for rank, codes in zip(ranks, table.codes)][::-1]), dtype=np.intp)
@@ -182,27 +225,27 @@ def _by_labels(table: ContingencyTable) -> IndexArray:
 
 
 LEAST_ROWS = 5
-"""Rows that each of the four cells of a contrast has at least, so that its odds ratio says something."""
+"""Least rows of each of the four cells of a contrast; with fewer, an odds ratio says little."""
 
 LEAST_GROUP = 10
-"""Rows that each of its groups has at least."""
+"""Least rows of each group of a contrast."""
 
 LEAST_SHARE = 0.01
-"""Share of all rows that each of its groups has at least."""
+"""Least share of all rows in each group of a contrast."""
 
 _TIED = 1e-9
-"""Relative difference up to which two contrasts are as strong."""
+"""Relative difference below which two contrasts count as equally strong."""
 
 
 Contrast = tuple[int, int]
-"""The values that begin, or are, the first group of each of two attributes."""
+"""Values that begin, or are, the first groups of two attributes."""
 
 
 def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Contrast | None:
-    """Return the contrast with the largest phi coefficient, among those that have rows enough; None if none has.
+    """Return the contrast with the largest phi coefficient among those with enough rows; None if there is none.
 
-    counts: shape (values of one attribute, values of the other), in their order where they have one. Of contrasts that are
-    as strong, as the two of a yes and a no are, the one with the smaller first groups is taken.
+    counts: shape (values of one attribute, values of the other), in their order if they have one. Ties go to the
+    contrast with the smaller first groups.
     """
     total = int(counts.sum())
     both = _first_groups(_first_groups(counts, is_ordered[0]).T, is_ordered[1]).T
@@ -214,11 +257,11 @@ def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Con
     if not allowed.any():
         return None
     at = np.nonzero(allowed)
-    row_group, beside = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
-    strength = np.abs(both[at] * float(total) - row_group * beside)
-    strength /= np.sqrt(row_group * (total - row_group) * beside * (total - beside))
+    row_group, column_group = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
+    strength = np.abs(both[at] * float(total) - row_group * column_group)
+    strength /= np.sqrt(row_group * (total - row_group) * column_group * (total - column_group))
     best = np.flatnonzero(strength >= strength.max() * (1 - _TIED))
-    chosen = best[np.lexsort((at[1][best], at[0][best], beside[best], row_group[best]))[0]]
+    chosen = best[np.lexsort((at[1][best], at[0][best], column_group[best], row_group[best]))[0]]
     return int(at[0][chosen]), int(at[1][chosen])
 
 
@@ -232,16 +275,33 @@ def two_by_two(table: FloatArray, contrast: Contrast, is_ordered: tuple[bool, bo
 
 
 def _first_groups(counts: CountArray, is_ordered: bool) -> CountArray:
-    """For each value, the rows of the first group that it begins or is, along the first axis."""
+    """Return the rows of the first group that each value begins or is, along the first axis."""
     return np.flip(np.flip(counts, 0).cumsum(axis=0), 0) if is_ordered else counts
 
 
 def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
-    """Return half the sum of abs(p - q) over the cells of a table: the largest error in the share of a set of cells.
+    """Return the total variation between data and a model: the largest error in the share of any set of cells.
 
-    data: counts, which may be finer than what the model was made from. p: their shares, q: the model's, in which values
-    below a published one are equally likely. Both sum to 1, so that only cells with rows are looked at. 0 for no rows.
-    Raises TooManyCellsError if the model's table is too large to be laid out, NotFittedError if it has none.
+    It is half the sum of |p - q| over all cells. Only cells with rows are visited, because p and q both sum to 1.
+
+    Parameters
+    ----------
+    data
+        Counts; they may be finer than what the model was made from. Their shares are p.
+    model
+        Its shares are q. Values below a published one are equally likely.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 if the data have no rows.
+
+    Raises
+    ------
+    TooManyCellsError
+        If the model's table is too large to be laid out.
+    NotFittedError
+        If the model has no table.
     """
     if not data.total:
         return 0.0

@@ -25,25 +25,26 @@ def smallest_code_dtype(size: int) -> np.dtype[Any]:
 
 
 def read_only_copy(array: NDArray[Any], dtype: npt.DTypeLike | None = None) -> NDArray[Any]:
-    """Return a copy that nobody can write to, of another dtype if one is given."""
+    """Return a read-only copy, converted to `dtype` if one is given."""
     return read_only(np.array(array, dtype=dtype))
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view of the array that nobody can write to; the array itself stays as it is."""
+    """Return a read-only view; the array itself stays writable."""
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 _MOST_ROWS = 2**53
-"""Sums of fewer rows are exact, also where they are added up as floats."""
+"""Sums of fewer rows are exact, even if they are added up as floats."""
 
 
 def whole_counts(values: npt.ArrayLike) -> CountArray:
-    """Return counts of rows, one for each cell, as int64; a copy only if they are of another dtype.
+    """Return counts of rows, shape (cells,), as int64; copies only if the dtype differs.
 
-    Raises DomainMismatchError unless they are whole numbers in one dimension, none negative, that add up to less than 2^53.
+    Raises DomainMismatchError unless the counts are nonnegative whole numbers in one dimension whose sum is below
+    2^53.
 
     >>> whole_counts([3, 0, 2.0]).tolist()
     [3, 0, 2]
@@ -59,9 +60,7 @@ def whole_counts(values: npt.ArrayLike) -> CountArray:
 
 
 def value_codes(values: npt.ArrayLike, attribute: str, size: int) -> CodeArray:
-    """Return codes of an attribute with `size` values, one for each cell; a copy only if they have no integer dtype.
-
-    Raises DomainMismatchError unless they are whole numbers in 0 .. size - 1, in one dimension.
+    """Return codes of an attribute with `size` values, shape (cells,); copies only if the dtype is no integer.
 
     >>> value_codes([1, 0], "sex", 2)
     array([1, 0])
@@ -75,9 +74,9 @@ def value_codes(values: npt.ArrayLike, attribute: str, size: int) -> CodeArray:
 
 
 def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    """Return values as an array of an integer dtype, a copy only if they are none.
+    """Return values as an array of an integer dtype; copies only if they are of another one.
 
-    Raises DomainMismatchError with the first that is no whole number, or that int64 does not hold.
+    Raises DomainMismatchError with the first value that is no whole number or does not fit into int64.
     """
     array = np.asarray(values)
     if array.dtype.kind in "iu" and array.dtype != np.uint64:
@@ -117,35 +116,35 @@ def effective_values_of_products(first: FloatArray, second: FloatArray) -> Float
 
 
 def grouped(keys: CodeArray, factor: int = 1) -> IndexArray:
-    """An order in which equal keys stand together: those of one key as they come, or shuffled by an odd factor.
+    """Return an order in which equal keys stand together, in their original order or shuffled by an odd factor.
 
-    Numbers are sorted faster than places. Where the keys are too large to carry their places, they are scattered: those of
-    different keys may then stand among one another, seldom.
+    Numbers are sorted faster than places. If the keys are too large to carry their places, they are hashed; then
+    different keys may be mixed, which is rare.
     """
     bits = max(len(keys) - 1, 1).bit_length()
     size = 1 << bits
     wide = keys.astype(np.uint64)
     if int(keys.max(initial=0)).bit_length() + bits > 64:
-        wide *= np.uint64(0x9E3779B97F4A7C15)  # by an odd number: keys that differ stay different
+        wide *= np.uint64(0x9E3779B97F4A7C15)  # an odd factor keeps different keys different
         wide >>= np.uint64(bits)
     wide <<= np.uint64(bits)
-    # Multiplied by an odd number, no two places below a power of two become one.
+    # An odd factor maps the places below a power of two one to one.
     wide |= np.arange(len(keys), dtype=np.uint64) * np.uint64(factor % size) & np.uint64(size - 1)
     wide.sort()
     return (wide * np.uint64(pow(factor, -1, size)) & np.uint64(size - 1)).astype(np.intp)
 
 
 def begins_of(ordered: CodeArray) -> IndexArray:
-    """Where the equal keys begin that each key stands among."""
+    """Return for each key the place where its run of equal keys begins."""
     places = np.arange(len(ordered))
     places[1:][ordered[1:] == ordered[:-1]] = 0
     return np.asarray(np.maximum.accumulate(places))
 
 
 def x_log_x(values: npt.ArrayLike) -> FloatArray:
-    """Return the product of each value and its natural logarithm, 0 for 0, in the same shape.
+    """Return x ln x of each value, with 0 for 0, in the same shape; NaN below 0.
 
-    As `scipy.special.xlogy(x, x)`, without the import of SciPy, which takes longer than most queries. NaN below 0.
+    This is `scipy.special.xlogy(x, x)` without the import of SciPy, which takes longer than most queries.
 
     >>> x_log_x([0, 1, 4]).round(3).tolist()
     [0.0, 0.0, 5.545]

@@ -1,4 +1,6 @@
-"""Deadlines: when work must end, passed down to all work that may take long. Only the floor above knows the time."""
+"""Deadlines: the time by which work must end, passed down to all work that may take long. Only the top floor reads the
+clock.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +15,8 @@ def _standing_still() -> float:
 
 @dataclass(frozen=True)
 class Deadline:
-    """When work must end: `at` in seconds of the clock. As a function, it says whether no time is left.
+    """Time by which work must end: `at`, in seconds of the clock. Called as a function, it says whether no time is
+    left.
 
     >>> ten = Deadline(10.0, lambda: 7.0)
     >>> ten.left, ten.is_over, ten(), ten.share(3).left, ten.later(1).left
@@ -25,41 +28,41 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float]) -> "Deadline":
-        """So many seconds from now by a clock."""
+        """Return the deadline `seconds` from now."""
         return cls(clock() + seconds, clock)
 
     def __call__(self) -> bool:
-        """Whether no time is left."""
+        """Return whether no time is left."""
         return self.is_over
 
     @property
     def left(self) -> float:
-        """Seconds that are left; 0 when it is over."""
+        """Seconds left; 0 once the deadline is over."""
         return max(self.at - self.clock(), 0.0)
 
     @property
     def is_over(self) -> bool:
-        """Whether no time is left."""
+        """True if no time is left."""
         return self.clock() >= self.at
 
     def check(self) -> None:
-        """Raise TimeOverError when no time is left."""
+        """Raise TimeOverError if no time is left."""
         if self.is_over:
             raise TimeOverError("the time was over before this was decided")
 
     def share(self, parts: float) -> "Deadline":
-        """The end of the first of so many parts that have as much time each."""
+        """Return the end of the first of `parts` equal parts of the time left."""
         now = self.clock()
         return Deadline(now + max(self.at - now, 0.0) / parts, self.clock)
 
     def earlier(self, seconds: float) -> "Deadline":
-        """So many seconds from now, or this deadline where it comes before."""
+        """Return the deadline `seconds` from now, or this one if it comes first."""
         return Deadline(min(self.at, self.clock() + seconds), self.clock)
 
     def later(self, seconds: float) -> "Deadline":
-        """So many seconds after this deadline."""
+        """Return the deadline `seconds` after this one."""
         return Deadline(self.at + seconds, self.clock)
 
 
 NEVER = Deadline()
-"""No deadline."""
+"""The deadline that never comes."""

@@ -5,7 +5,7 @@ from typing import Self
 
 
 class MarginalsError(Exception):
-    """Root of every error this project raises on purpose; its text is one sentence for the user.
+    """Root of every error that this project raises on purpose; its text is one sentence for the user.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> Hierarchy.from_rows([("Ulm", "Germany")])
@@ -14,18 +14,18 @@ class MarginalsError(Exception):
     """
 
     remedies: Mapping[str, Mapping[str, str]] = {}
-    """Parameters of what may help, by code, for programs that offer it: no program reads the sentence."""
+    """Parameters of possible remedies, by code, for programs that offer them."""
 
     key: str = ""
-    """What the error is about, as a config or an argument calls it; empty where it is about no single key."""
+    """The config key or argument that the error is about; empty if it is about none."""
 
     def about(self, key: str) -> Self:
-        """Note the key that the error is about, and return the error."""
+        """Set the key that the error is about, and return the error."""
         self.key = key
         return self
 
     def helped_by(self, **remedies: Mapping[str, str]) -> Self:
-        """Note what may help, and return the error."""
+        """Set the possible remedies, and return the error."""
         self.remedies = remedies
         return self
 
@@ -88,18 +88,18 @@ class SelectionError(MarginalsError, ValueError):
 
 
 class NothingAllowedError(SelectionError):
-    """A model search that came to no collection that its constraint allows.
+    """A model search that reached no collection that its constraint allows.
 
     >>> from marginals.example import table
     >>> from models.search import Problem, Refusal, forward
     >>> forward(Problem(table.cube, lambda cliques, new: Refusal("nothing pleases")), lambda: False)
     Traceback (most recent call last):
-    models.errors.NothingAllowedError: the search came to no collection that the constraint allows (nothing pleases); ...
+    models.errors.NothingAllowedError: the search came to no collection that the constraint allows (nothing pleases). ...
     """
 
 
 class TooManyCellsError(MarginalsError):
-    """More cells would have to be laid out than the caller allows.
+    """A table or join with more cells than the caller allows.
 
     >>> from marginals.example import release
     >>> from models.programs.consistent_tables import possible_cells
@@ -110,7 +110,7 @@ class TooManyCellsError(MarginalsError):
 
 
 class NotFittedError(MarginalsError):
-    """A maximum-entropy distribution that iterative fitting does not reach; its published margins can be asked for.
+    """A maximum-entropy distribution that iterative fitting does not reach; only its published margins have counts.
 
     >>> issubclass(NotFittedError, MarginalsError)
     True
@@ -118,7 +118,7 @@ class NotFittedError(MarginalsError):
 
 
 class TimeOverError(MarginalsError):
-    """The time that was given for something ended before it was done.
+    """A deadline that came before the work was done.
 
     >>> TimeOverError("the time was over before this was decided").remedies
     {'time': {}}
@@ -128,7 +128,7 @@ class TimeOverError(MarginalsError):
 
 
 class ExtensionError(MarginalsError, ValueError):
-    """An object of an installed package, or somebody's own function, that is not what it must be.
+    """An object of an installed package, or a user's own function, that does not have the expected form.
 
     >>> import marginals
     >>> from marginals.example import table

@@ -1,12 +1,13 @@
-"""Things that are loaded when their name is first asked for: what a package offers, and what installed packages add.
+"""Lazy loading by name: the public names of a package, and objects of installed packages.
 
-A package offers the names that its `__init__.pyi` lists, which type checkers read, too; pandas and SciPy take a second to
-load. Another package declares what it adds in its `pyproject.toml`, a group for each kind of thing:
+A package offers the names that its `__init__.pyi` lists, which type checkers also read. Names load on first use,
+because pandas and SciPy take a second. Another package declares its objects in its `pyproject.toml`, in a group for
+each kind:
 
     [project.entry-points."marginals.strategies"]
     my-search = "my_package:my_search"
 
-Names of the program itself come first and are never looked for among these.
+Names of the program itself come first and are never looked up among these.
 """
 
 import re
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """`__all__`, `__getattr__` and `__dir__` of a package whose list has lines `from home import name as name`.
+    """Return `__all__`, `__getattr__` and `__dir__` of a package whose stub has lines `from home import name as name`.
 
-    A submodule is an attribute, too, and is imported when it is first asked for. A line `# no NAME any more: ...` refuses
-    a name that was taken out, and says what there is instead.
+    A submodule is an attribute, too, and is imported on first use. A line `# no NAME any more: ...` refuses a name
+    that was removed, and says what replaces it.
     """
     stub = (get_data(package, "__init__.pyi") or b"").decode()
     homes = {name: home for home, name in re.findall(r"^from (\S+) import (\w+)", stub, re.MULTILINE)}
@@ -55,14 +56,15 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
 
 CRITERIA, STRATEGIES = "marginals.criteria", "marginals.strategies"
 OBJECTIVES, BASES = "marginals.objectives", "marginals.bases"
-"""The groups: of diversity criteria, search strategies, objectives of a search, and anonymizers that make a base table."""
+"""Groups of entry points: diversity criteria, search strategies, search objectives, and anonymizers that make a base
+table."""
 
 
 @cache
 def installed(group: str, name: str) -> Any:
-    """Return the object that an installed package declares in a group under a name; None if none does.
+    """Return the object that an installed package declares in a group under a name; None if there is none.
 
-    Raises ExtensionError if it cannot be loaded, or two packages declare different things under the name.
+    Raises ExtensionError if it cannot be loaded, or if two packages declare different objects under the name.
 
     >>> installed("marginals.strategies", "no-such-search") is None
     True
@@ -82,13 +84,13 @@ def installed(group: str, name: str) -> Any:
 
 
 def refusal(group: str, name: str, expected: str) -> ExtensionError:
-    """Return the error for something installed that is not of its kind. expected: what it must be."""
+    """Return the error for an installed object that is not of its kind. expected: what it must be."""
     entry = next(entry for entry in _entries(group) if entry.name == name)
     return ExtensionError(_declared(entry, f"is not {expected}"))
 
 
 def name_of(thing: object) -> str:
-    """Return what a person calls a name, a function or an object that was given for something that has a name.
+    """Return the name of a thing that was passed by name, as a function or as an object.
 
     >>> name_of("exact"), name_of(len), name_of(3)
     ('exact', 'len', '3')

@@ -1,27 +1,30 @@
-"""What readers conclude who know the algorithm: margins that a release lacks were refused, or would have told too little.
+"""Conclusions of readers who know the algorithm: margins that a release lacks were refused, or would have told too
+little.
 
-The possible worlds are the tables with the published marginals; those in which a margin that is not published would
-have been allowed and paid for are excluded (Wong et al., VLDB 2007). There are two kinds of such margins.
+The possible worlds are the tables with the published marginals. A world is excluded if an unpublished margin would
+have been allowed and paid for in it (Wong et al., VLDB 2007). There are two kinds of such margins.
 
 A *step* is a published margin, one level finer in one attribute (`refinements`):
 
-- A claim is suspect if it refuses the step in some possible world, in some *candidate classes* of the published margin. A
-  minimum count comes first: a diversity is suspect where a class fails it that splits into parts that are large enough.
-- The only suspect refused the step in at least one of its candidate classes. Where that is one class, its members learn
+- A claim is suspect if it refuses the step in some possible world, in some *candidate classes* of the published
+  margin. A minimum count comes first: a diversity is suspect if a class fails it that splits into parts that are large
+  enough.
+- A single suspect refused the step in at least one of its candidate classes. If that is one class, its members learn
   that a part of it has few rows, or few sensitive values.
-- Nothing is excluded where known counts refuse the step in every possible world, or where it leads back to values that
-  were merged since they are rare (`FittedLevelDisclosure`).
-- `acceptance_probability` is the probability of the excluded worlds by maximum entropy: no belief changes by more in total
-  variation. It is known if all finer counts are known and only diversities are suspect.
+- Nothing is excluded if known counts refuse the step in every possible world. The same holds if the step leads back to
+  values that were merged because they are rare (`FittedLevelDisclosure`).
+- `acceptance_probability` is the probability of the excluded worlds by maximum entropy: no belief changes by more in
+  total variation. It is known if all finer counts are known and only diversities are suspect.
 
 An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2).
-Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and 2.
+Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and
+2.
 
-- Where the possible worlds are few, those are kept in which no addition would have been taken, and what these have in
-  common is what the reader knows. Else each addition is examined by itself; by the bounds of its counts if need be.
-- Tables are excluded only where an addition is allowed for certain and gains for certain. So more may follow for somebody
-  who runs the search itself on every table. Less may follow where a search stops at a level that tells nothing on the
-  way to one that does; only the hierarchies of the table name such levels.
+- If the possible worlds are few, only those remain in which no addition would have been taken. The reader knows what
+  these have in common. Otherwise each addition is examined by itself, if need be by the bounds of its counts.
+- Tables are excluded only if an addition is certainly allowed and certainly gains. So more may follow for a reader who
+  runs the search itself on every table. Less may follow if a search stops at a level that tells nothing, on the way to
+  one that does. Only the hierarchies of the table name such levels.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,39 +59,39 @@ from models.tables.fitted_levels import FittedLadder, thresholds
 from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
 
 USUAL_SENSITIVE_MARGINS = 3
-"""Margins that may show the same sensitive attribute where a policy says nothing of it."""
+"""Default limit of margins that show the same sensitive attribute."""
 
 MOST_CELLS = 1 << 20
-"""Cells of the finer margin of a step, empty ones included, that are laid out."""
+"""Most cells of the finer margin of a step, empty ones included, that are laid out."""
 
 _MOST_STEPS = 50_000
-"""Ways to give the rows of a part values, of all parts of one step together; five times as many take seconds."""
+"""Most ways to give values to the rows of all parts of one step; five times as many take seconds."""
 
 _MOST_CELLS = 1 << 18
-"""Cells of the margin of an addition that are laid out."""
+"""Most cells of the margin of an addition that are laid out."""
 
 _MOST_LAID_OUT = 4_096
-"""Cells of tables that are laid out one by one, before those are left out that must be empty."""
+"""Most cells of tables that are laid out one by one, before cells that must be empty are left out."""
 
 _MOST_CHECKS = 300
-"""Tables on which claims about sensitive values are checked, for each addition."""
+"""Most tables on which claims about sensitive values are checked, per addition."""
 
 _MOST_IN_ALL = {"cells": 1 << 21, "counts": 20_000_000, "checks": 1_500}
 """Limits for all additions together: cells of margins, counts of tables that are laid out, and tables that claims judge."""
 
 _MOST_MARGINS = 400
-"""Margins in which it is looked for what tables have in common, beside those that additions make and the finest."""
+"""Most margins in which common features of tables are sought, besides those of additions and the finest."""
 
 _ATTRIBUTES = 3
-"""Attributes that such a margin has at most."""
+"""Most attributes of such a margin."""
 
 _ROUNDING = 1e-9
-"""Nats by which what an addition gains can be off."""
+"""Nats by which the gain of an addition can be off."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    """The rules of the publisher. least: counts below are small to the reader. left: work, by kind."""
+    """Rules of the publisher. least: counts below are small to the reader. left: remaining work, by kind."""
 
     collection: Collection
     sensitive: tuple[str, ...]
@@ -139,7 +142,7 @@ class _Rules:
     def attribute(self, name: str) -> Mask:
         return self.domain.attribute_masks[self.domain.index(name)]
 
-    def shown(self, mask: Mask) -> tuple[str, ...]:
+    def sensitive_in(self, mask: Mask) -> tuple[str, ...]:
         return tuple(name for name in self.sensitive if mask & self.attribute(name))
 
     def public(self, mask: Mask) -> Mask:
@@ -147,11 +150,11 @@ class _Rules:
 
     def obstacle(self, clique: Mask, deadline: Deadline) -> str:
         after = maximal_masks([*self.cliques, clique])
-        for name in self.shown(clique):
+        for name in self.sensitive_in(clique):
             attribute = self.attribute(name)
             claimed = any(isinstance(claim, AttributeClaim) and claim.about == name for claim in self.claims)
             if not claimed and not any(mask & attribute for mask in self.cliques):
-                # No release claims anything of what it does not show, whatever its publisher demanded.
+                # A release claims nothing about an attribute that it does not show, whatever its publisher demanded.
                 return f"the release claims nothing of {name}, so what would have had to hold of it is not known"
             if any(claim.criterion == "register" for claim in self.claims):
                 return "it had to hold for readers with a register too, which the published files alone do not tell"
@@ -164,12 +167,12 @@ class _Rules:
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
         # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3; design 4.5).
-        shown = self.shown(clique)
+        sensitive_in = self.sensitive_in(clique)
         return tuple(
             claim
             for claim in self.claims
-            if not (isinstance(claim, CountClaim) and (claim.is_about_single_margins or not shown))
-            and not (isinstance(claim, AttributeClaim) and claim.about not in shown)
+            if not (isinstance(claim, CountClaim) and (claim.is_about_single_margins or not sensitive_in))
+            and not (isinstance(claim, AttributeClaim) and claim.about not in sensitive_in)
         )
 
     def allows(self, clique: Mask, table: ContingencyTable, claims: Sequence[Claim]) -> bool:
@@ -198,9 +201,10 @@ def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
 
 @dataclass(frozen=True)
 class PosteriorChange:
-    """The part of a class whose sensitive distribution is changed most by knowing that the step was refused.
+    """Part of a class whose sensitive distribution changes most for a reader who knows that the step was refused.
 
-    cell: its labels at the finer level. distance: total variation. value: what gains most; before, after: its share.
+    cell: its labels at the finer level. distance: total variation. value: the value that gains most; before, after:
+    its share.
     """
 
     cell: Mapping[str, str]
@@ -212,11 +216,12 @@ class PosteriorChange:
 
 @dataclass(frozen=True)
 class Refinement:
-    """A step, and what its refusal tells.
+    """Step that a release lacks, with the conclusions from its refusal.
 
     finer: the level refused for `attribute`. classes: of the margin without sensitive attributes. possible_claims: the
-    claims that can have refused it, with the positions of the classes where; None where nothing can be told, and `note`
-    says why. candidate_class: labels of the only class to blame. is_certain: whether known counts refuse it in every world.
+    claims that can have refused it, with the positions of the classes where. It is None if nothing can be concluded,
+    and `note` says why. candidate_class: labels of the only class to blame. is_certain: whether known counts refuse it
+    in every world.
     """
 
     margin: Margin
@@ -232,24 +237,24 @@ class Refinement:
 
     @property
     def candidate_classes(self) -> int | None:
-        """How many classes can be to blame."""
+        """Number of classes that can be to blame."""
         return None if self.possible_claims is None else len(set(chain(*self.possible_claims.values())))
 
     def as_json(self) -> dict[str, Any]:
-        """The step as plain values."""
+        """Return the step as plain values."""
         plain = {**vars(self), "margin": dict(self.margin), "candidate_classes": self.candidate_classes}
         plain["certain"] = plain.pop("is_certain")
         if (change := self.largest_posterior_change) is not None:
             plain["largest_posterior_change"] = asdict(change)
         if (suspects := self.possible_claims) is not None:
             plain["possible_claims"] = [
-                {**claim.as_json(), "candidate_classes": len(own)} for claim, own in suspects.items()
+                {**claim.as_json(), "candidate_classes": len(positions)} for claim, positions in suspects.items()
             ]
         return plain
 
 
 Sizes = Callable[[Mapping[str, int]], MarginBounds]
-"""Certain bounds of the counts of a nonsensitive margin, axes in the order given."""
+"""Returns certain bounds of the counts of a nonsensitive margin, axes in the order given."""
 
 
 def refinements(
@@ -259,9 +264,9 @@ def refinements(
     sizes: Sizes,
     ladders: Mapping[str, FittedLadder] = MappingProxyType({}),
 ) -> tuple[Refinement, ...]:
-    """Every step of a decomposable collection whose claims hold.
+    """Return every step of a decomposable collection whose claims hold.
 
-    sizes: bounds of finer counts from the release, or these counts if everybody's nonsensitive values are known.
+    sizes: bounds of finer counts from the release, or the counts if everybody's nonsensitive values are known.
     ladders: of attributes whose levels were known to be fitted to the table. Raises NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims))
@@ -275,7 +280,7 @@ def refinements(
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """The classes of a margin, and the parts that each splits into at the next finer level, class by class.
+    """Classes of a margin, and the parts of each at the next finer level, class by class.
 
     held: the classes with their sensitive values, in the same order, if the margin shows some. class_of, lower, upper:
     the class and bounds on the rows of each part, shape (parts,).
@@ -309,7 +314,7 @@ def _judged_step(
         return replace(step, note="with it levels of two tables would cross, so it need not have been tried")
     together = _joint_reason(rules, mask, after)
     if attribute in rules.sensitive:
-        # Counts of classes stay, and finer sensitive values are as diverse or more.
+        # Counts of classes do not change, and finer sensitive values are at least as diverse.
         passed = replace(step, possible_claims={}, acceptance_probability=1.0)
         return replace(step, note=together) if together else passed
     finer_margin = {**classes.margin, attribute: finer}
@@ -317,12 +322,12 @@ def _judged_step(
         return replace(step, note=f"the finer margin has more than {MOST_CELLS:,} cells")
     parts, bounds = classes.with_counts(np.ones(len(classes))).refined(attribute, finer), sizes(finer_margin)
     lower, upper = (end[tuple(map(parts.column, finer_margin))] for end in (bounds.lower, bounds.upper))
-    shown = rules.shown(mask)
-    held = equivalence_classes(cube.table(mask), shown[0]) if shown else None
+    sensitive_names = rules.sensitive_in(mask)
+    held = equivalence_classes(cube.table(mask), sensitive_names[0]) if sensitive_names else None
     split = _Split(classes, held, parts, parts.positions_in(classes), lower, upper)
     suspects: _Suspects = {}
     if rules.counting:
-        # Of several with the same count that which is about classes alone, and about nothing else.
+        # Ties go to the claim about classes only.
         strictest = max(
             rules.counting,
             key=lambda claim: (claim.least_count, claim.is_about_single_margins and claim.least_cell is None),
@@ -334,32 +339,32 @@ def _judged_step(
         return replace(step, note=together)
     else:
         suspects |= _uniform(rules, split)
-        suspects = {claim: own for claim, own in suspects.items() if own}
+        suspects = {claim: positions for claim, positions in suspects.items() if positions}
         step = _weighed(step, split, suspects)
     blamed = set(chain(*suspects.values()))
-    alone = classes.labels(blamed.pop()) if len(blamed) == 1 else None
-    return replace(step, possible_claims=suspects, candidate_class=alone)
+    only_class = classes.labels(blamed.pop()) if len(blamed) == 1 else None
+    return replace(step, possible_claims=suspects, candidate_class=only_class)
 
 
 def _has_rare_values(rules: _Rules, step: Refinement, ladder: FittedLadder | None) -> bool:
     if ladder is None or step.finer != ladder.start:
         return False
-    told = level_told(rules.collection, step.attribute, step.finer + 1, ladder)
-    return told is not None and told.fewer_than <= rules.least_class
+    disclosure = level_told(rules.collection, step.attribute, step.finer + 1, ladder)
+    return disclosure is not None and disclosure.fewer_than <= rules.least_class
 
 
 def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
-    shown = rules.shown(margin)
+    sensitive_names = rules.sensitive_in(margin)
     for claim in rules.claims:
         diversity = claim.class_diversity if isinstance(claim, AttributeClaim) else None
         if isinstance(claim, CountClaim):
-            if claim.least_cell is not None and shown:
-                return f"{claim.criterion} is about the counts of {' and '.join(shown)} in each part too"
+            if claim.least_cell is not None and sensitive_names:
+                return f"{claim.criterion} is about the counts of {' and '.join(sensitive_names)} in each part too"
             if claim.is_about_single_margins:
                 continue
         elif diversity is None:
             return f"what {claim.criterion} demands of a class is not known"
-        # The sensitive attributes through which margins can break a claim together where none does by itself.
+        # The sensitive attributes through which margins can break a claim together although none does by itself.
         names = rules.sensitive if claim.about is None else (claim.about,)
         joined_through = reduce(or_, map(rules.attribute, names), 0)
         if not joined_through & margin:
@@ -368,7 +373,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
             return f"{claim.criterion} depends on several margins together"
         if diversity is None:
             continue
-        if len(shown) > 1:
+        if len(sensitive_names) > 1:
             return "the margin shows several sensitive attributes"
         if diversity.is_relative:
             return f"{diversity.name} is about certain values or compares with the whole table"
@@ -378,7 +383,7 @@ def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
 
 
 def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tuple[int, ...]]]:
-    # The draw that takes the most frequent values first is majorized by none; the fewer it takes, the less even it is.
+    # No draw majorizes the one that takes the most frequent values first; the fewer rows it takes, the less even it is.
     if split.held is None:
         return
     by_value = split.held.counts[split.class_of]
@@ -399,7 +404,9 @@ def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tup
 def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
     if not suspects:
         return replace(step, acceptance_probability=1.0)
-    diversities = [own for c in suspects if isinstance(c, AttributeClaim) and (own := c.class_diversity) is not None]
+    diversities = [
+        diversity for c in suspects if isinstance(c, AttributeClaim) and (diversity := c.class_diversity) is not None
+    ]
     if not diversities or split.held is None or not np.array_equal(split.lower, split.upper):
         return step
     weighed = _all_diverse(split, split.held, sorted(set(chain(*suspects.values()))), diversities)
@@ -411,23 +418,26 @@ def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement
 def _all_diverse(
     split: _Split, held: EquivalenceClasses, candidates: Sequence[int], diversities: Sequence[Diversity]
 ) -> tuple[float, PosteriorChange] | None:
-    # Each row of a class is as likely to have each of its values; the rows of parts are known. None for too many ways.
+    # Each row of a class is equally likely to have any of its values; the rows of parts are known. None for too many ways.
     accepted, most = Fraction(1), _MOST_STEPS
     shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
     for position in candidates:
         parts, values = np.flatnonzero((split.class_of == position) & (split.lower > 0)), held.counts[position]
-        whole = SummedTable(np.zeros_like(parts), np.arange(len(values)), values[None].astype(np.float64))
-        counted = counted_shares(ClassSums(split.lower[parts], (whole,)), most)
+        class_table = SummedTable(np.zeros_like(parts), np.arange(len(values)), values[None].astype(np.float64))
+        counted = counted_shares(ClassSums(split.lower[parts], (class_table,)), most)
         if counted is None:
             return None
         most -= sum(map(len, counted.steps))
         diverse = replace(counted, steps=[_diverse(steps, diversities) for steps in counted.steps])
         accepted *= Fraction(diverse.arrangements * prod(map(factorial, values.tolist())), factorial(int(values.sum())))
         before = [Fraction(count, int(values.sum())) for count in values.tolist()]
-        shares += [(part, before, own) for part, own in zip(parts.tolist(), diverse.exact or [before] * len(parts))]
+        shares += [
+            (part, before, part_shares)
+            for part, part_shares in zip(parts.tolist(), diverse.exact or [before] * len(parts))
+        ]
     shifts = []
-    for part, before, own in shares:
-        after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, own)]
+    for part, before, part_shares in shares:
+        after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, part_shares)]
         gains = [a - b for a, b in zip(after, before)]
         shifts.append((sum(map(abs, gains)) / 2, part, gains.index(max(gains)), before, after))
     distance, part, value, before, after = max(shifts, key=lambda shift: shift[0])
@@ -442,18 +452,19 @@ def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[St
     return [step for step in steps if step[2] in diverse]
 
 
-# Fitted levels: values are merged for ascending sizes t, and a level is noted at the first that gives it. Then each of
-# its groups has t rows or more, and each that was merged holds a value with 1 to t - 1 rows
-# (`models.tables.fitted_levels`). Who knows that, but not t, knows that it is at most the rows of the smallest group,
+# Fitted levels: values are merged for ascending sizes t, and a level belongs to the first size that gives it. Then each
+# of its groups has t rows or more, and each merged group holds a value with 1 to t - 1 rows
+# (`models.tables.fitted_levels`). A reader who does not know t knows that it is at most the rows of the smallest group,
 # which is published.
 
 
 @dataclass(frozen=True)
 class FittedLevelDisclosure:
-    """What a published level tells: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
+    """Disclosure by a published level: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
 
-    groups: that have rows; merged: how many of them hold several values. small: values, and nodes of the given hierarchy,
-    that have few rows in all tables which give the same release. unexamined: those of which this is not known.
+    groups: number of groups with rows; merged: how many of them hold several values. small: values, and nodes of the
+    given hierarchy, that have few rows in all tables with the same release. unexamined: values for which this is not
+    known.
     """
 
     attribute: str
@@ -469,7 +480,7 @@ class FittedLevelDisclosure:
 def level_told(
     collection: Collection, attribute: str, level: int, ladder: FittedLadder
 ) -> FittedLevelDisclosure | None:
-    """What one level tells whose counts follow from the collection; None where nothing of it was merged."""
+    """Return the disclosure by one level whose counts follow from the collection; None if no group of it was merged."""
     hierarchy = collection.domain.hierarchy(attribute)
     if not ladder.start < level < hierarchy.height:
         return None
@@ -487,25 +498,25 @@ def level_told(
 
 
 class Outcome(Enum):
-    """What the refusal of one addition tells. The value is its name in JSON."""
+    """Conclusion from the refusal of one addition. The value is its name in JSON."""
 
     PROVES = "proves"
     """A count or a sensitive value that the tables leave open is certain."""
     SOME = "some"
-    """Some combination of several has a small count, or the addition would tell too little; it is not certain which."""
+    """A small count, or an addition that would tell too little, explains the refusal; which one is not certain."""
     OPEN = "open"
-    """Tables are excluded, or may be, but those that are left have no small count and no sensitive value in common."""
+    """Tables are excluded, or may be, but the remaining ones have no small count and no sensitive value in common."""
     ALWAYS = "always"
-    """It would have been refused whatever the data, so that it was tells nothing."""
+    """The addition would have been refused whatever the data, so its refusal tells nothing."""
     UNEXPLAINED = "unexplained"
-    """No claim can have refused it: it was left out for another reason."""
+    """No claim can have refused the addition: it was left out for another reason."""
     NOT_EXAMINED = "not examined"
     """There are too many tables or cells, or the time was over."""
 
 
 @dataclass(frozen=True)
 class CertainRange:
-    """A cell whose count is small for certain. values: label by attribute; levels: of these; lower, upper: its bounds."""
+    """Cell whose count is certainly small. values: label by attribute; levels: of these; lower, upper: its bounds."""
 
     values: Mapping[str, str]
     levels: Mapping[str, int]
@@ -515,7 +526,7 @@ class CertainRange:
 
 @dataclass(frozen=True)
 class CertainValue:
-    """A class (`values`) all of whose people have one sensitive value for certain, and that has so many rows at least."""
+    """Class (`values`) in which everybody certainly has one sensitive value, with its least number of rows."""
 
     values: Mapping[str, str]
     sensitive: str
@@ -525,11 +536,12 @@ class CertainValue:
 
 @dataclass(frozen=True)
 class Addition:
-    """An addition that a release lacks, and what follows from that.
+    """Addition that a release lacks, with the conclusions.
 
     added: levels by attribute: one that would be shown finer, or two that would be shown together. candidate_classes,
-    classes: of the classes that both share, how many can have refused it, and how many there are; 0 where tables were laid
-    out. counts_only: whether only a small count can be the reason. margins_not_examined: where nothing certain was sought.
+    classes: of the classes that both share, how many can have refused it, and how many there are. Both are 0 if tables
+    were laid out. counts_only: whether only a small count can be the reason. margins_not_examined: where nothing
+    certain was sought.
     """
 
     margin: Margin
@@ -547,11 +559,11 @@ class Addition:
 
 @dataclass(frozen=True)
 class Refusals:
-    """What all additions together tell that a release lacks.
+    """Conclusions from all additions together that a release lacks.
 
-    additions: each by itself. tables, left: how many tables have the published marginals, and how many of them explain all;
-    None where they are too many, so that additions were not examined together. small, values: what is certain. unnamed:
-    attributes that no table shows and whose values are not known.
+    additions: each by itself. tables, left: how many tables have the published marginals, and how many of them explain
+    all refusals. Both are None if there are too many tables, so that additions were not examined together. small,
+    values: what is certain. unnamed: attributes that no table shows and whose values are not known.
     """
 
     least: int
@@ -564,23 +576,25 @@ class Refusals:
     margins_not_examined: int = 0
 
     def of(self, outcome: Outcome) -> tuple[Addition, ...]:
-        """The additions with an outcome."""
+        """Return the additions with an outcome."""
         return tuple(addition for addition in self.additions if addition.outcome is outcome)
 
     @property
     def together(self) -> bool:
-        """Whether all additions were judged together."""
+        """True if all additions were judged together."""
         return self.tables is not None
 
     @property
     def contradict(self) -> bool:
-        """Whether no table explains the release: the claims alone did not limit the search."""
+        """True if no table explains the release: then other limits than the claims guided the search."""
         return self.left == 0
 
 
 @dataclass(frozen=True)
 class _Possible:
-    """An addition. clique: the margin it makes. vertices: one that is added, or those that are joined with the first."""
+    """Possible addition. clique: the margin it makes. vertices: the one that is added, or those that are joined with
+    the first.
+    """
 
     clique: Mask
     vertices: tuple[int, ...]
@@ -600,7 +614,7 @@ class _Possible:
         return Addition(domain.margin(self.clique), dict(names), outcome, **fields)  # of an attribute its finest step
 
     def untelling(self, collection: Collection, cells: Cells) -> tuple[CountArray, CountArray]:
-        """The counts of cells of the clique of which the addition would tell nothing, as numerators and denominators."""
+        """Return the counts of cells for which the addition would tell nothing, as numerators and denominators."""
         total, *sides = (collection.cube.table(mask).counts_in(cells) for mask in (self.separator, *self.sides))
         if len(self.vertices) > 1:
             return sides[0] * sides[1], np.maximum(total, 1)
@@ -618,11 +632,12 @@ def refusals(
     most: int = MOST_TABLES,
     price: float = 0.0,
 ) -> Refusals:
-    """What the additions tell that a decomposable collection lacks whose claims hold.
+    """Return the conclusions from the additions that a decomposable collection lacks, if its claims hold.
 
-    least: counts from 1 to least - 1 are small. most: tables that are laid out. price: nats that each free parameter of an
-    addition must gain, DOUBTFUL times as much if its two attributes by themselves do not gain that; what gains less may
-    have been left out. The parameters are a release and what limits its readers. Raises NotDecomposableError.
+    least: counts from 1 to least - 1 are small. most: tables that are laid out. price: nats that each free parameter
+    of an addition must gain, DOUBTFUL times as much if its two attributes by themselves do not gain that. An addition
+    that gains less may have been left out. The parameters are a release and the limits of its readers. Raises
+    NotDecomposableError.
     """
     rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
     graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
@@ -641,15 +656,15 @@ def refusals(
         values = tuple({str(value): value for addition in additions for value in addition.values}.values())
         unexamined = sum(addition.margins_not_examined for addition in additions)
         return Refusals(least, additions, None, None, small, values, unnamed, unexamined)
-    judged = [_refused_in(rules, worlds, one, rules.obstacle(one.clique, deadline)) for one in possible]
-    # What no claim can have refused was left out for another reason, and excludes nothing.
-    sets = [refused for refused, *_ in judged]
+    verdicts = [_refused_in(rules, worlds, one, rules.obstacle(one.clique, deadline)) for one in possible]
+    # An addition that no claim can have refused was left out for another reason, and excludes nothing.
+    sets = [refused for refused, *_ in verdicts]
     everything: BoolArray = np.ones(worlds.counts.shape[1], dtype=np.bool_)
     remaining = reduce(and_, (refused for refused in sets if refused.any()), everything)
     (small, values, unexamined), *of_each = _in_common(
         rules, worlds, [remaining, *sets], [one.clique for one in possible]
     )
-    additions = tuple(_laid_out(collection.domain, *each) for each in zip(possible, judged, of_each))
+    additions = tuple(_laid_out(collection.domain, *parts) for parts in zip(possible, verdicts, of_each))
     unexamined = max(unexamined, *(addition.margins_not_examined for addition in additions), 0)
     left = int(np.count_nonzero(remaining))
     return Refusals(least, additions, len(everything), left, small, values, unnamed, unexamined)
@@ -659,9 +674,9 @@ def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> 
     if note := rules.obstacle(one.clique, deadline):
         return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
-        judged = _refused_in(rules, worlds, one)
-        return _laid_out(rules.domain, one, judged, *_in_common(rules, worlds, judged[:1]))
-    if not rules.beyond_counts(one.clique) and not rules.shown(one.separator):
+        refused_tables = _refused_in(rules, worlds, one)
+        return _laid_out(rules.domain, one, refused_tables, *_in_common(rules, worlds, refused_tables[:1]))
+    if not rules.beyond_counts(one.clique) and not rules.sensitive_in(one.separator):
         return _by_bounds(rules, one, most)
     note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
     return one.addition(rules.domain, Outcome.NOT_EXAMINED, counts_only=False, note=note)
@@ -684,7 +699,9 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
     if rules.domain.size(margin) > _MOST_LAID_OUT or rules.left["counts"] < 0:
         return None
     cells, masks = _all_cells(rules.domain, margin), {*maximal_masks([clique & mask for clique in rules.cliques]), 0}
-    can_have_rows = np.all([rules.collection.cube.table(known).counts_in(cells) > 0 for known in masks], axis=0)
+    can_have_rows = np.all(
+        [rules.collection.cube.table(table_mask).counts_in(cells) > 0 for table_mask in masks], axis=0
+    )
     worlds = _worlds_of(rules, cells[can_have_rows], masks, most)
     rules.spend("counts", 4 * most if worlds is None else worlds.counts.size)
     return worlds
@@ -701,9 +718,9 @@ def _worlds_of(rules: _Rules, cells: Cells, masks: Iterable[Mask], most: int) ->
 
 
 _Judged = tuple[BoolArray, BoolArray, BoolArray, str]
-"""The tables in which an addition is not taken, has a small count, would tell too little: shape (tables,) each.
+"""Tables in which an addition is not taken, has a small count, would tell too little: shape (tables,) each.
 
-The last is why the first is not known; then all tables are named that were not examined."""
+The last entry says why the first is not known; then it holds all tables that were not examined."""
 
 
 def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = "") -> _Judged:
@@ -720,7 +737,7 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
     if not claims or not len(unsettled):
         return refused, small, nothing, ""
     distinct, which = np.unique(cells.counts[:, unsettled], axis=1, return_inverse=True)
-    refused[unsettled] = True  # nothing is excluded that was not looked at
+    refused[unsettled] = True  # tables that were not examined are not excluded
     number, codes = distinct.shape[1], dict(zip(cells.attributes, cells.codes))
     if not rules.spend("checks", min(number, _MOST_CHECKS)) or number > _MOST_CHECKS:
         return refused, small, nothing, "claims would have to be checked on too many tables"
@@ -745,17 +762,19 @@ def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -
     gain, cost = _gain_and_cost(rules, worlds, *one.sides)
     if not cost:
         return nothing
-    # As a search settles: what does not pay, and what does not pay twice the price where its pair does not either.
+    # A search removes an edge that does not pay, or does not pay twice the price if its pair does not either.
     ends = (one.vertices[0], one.vertices[-1])
-    alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in ends)
-    pair_gain, pair_cost = _gain_and_cost(rules, worlds, *alone)
+    ends_alone = (rules.domain.coarser_steps(vertex) | 1 << vertex for vertex in ends)
+    pair_gain, pair_cost = _gain_and_cost(rules, worlds, *ends_alone)
     doubtful = pair_gain <= DOUBTFUL * pair_cost + _ROUNDING
     little = (gain <= cost + _ROUNDING) | (gain <= DOUBTFUL * cost + _ROUNDING) & doubtful
     return np.asarray(nothing | little)
 
 
 def _gain_and_cost(rules: _Rules, worlds: Cells, first: Mask, second: Mask) -> tuple[FloatArray, float]:
-    """What two margins tell together beyond each by itself, in nats, shape (tables,); and the price of its parameters."""
+    """Return the nats that two margins tell together beyond each by itself, shape (tables,), and the price of the
+    parameters.
+    """
     signs = {first: 1, second: 1, first & second: -1, first | second: -1}
     total, domain = rules.collection.cube.total, rules.domain
     entropies = (-x_log_x(worlds.rolled_up(domain.margin(mask)).counts).sum(axis=0) for mask in signs)
@@ -765,13 +784,13 @@ def _gain_and_cost(rules: _Rules, worlds: Cells, first: Mask, second: Mask) -> t
 
 
 _Common = tuple[tuple[CertainRange, ...], tuple[CertainValue, ...], int]
-"""The small counts and the sensitive values that some tables share, and not all; margins that were not looked at."""
+"""Small counts and sensitive values that some tables share, and not all; number of margins that were not examined."""
 
 
-def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: Sequence[Mask] = ()) -> list[_Common]:
-    # whole: margins that are looked at however many attributes they have, as is that of all attributes
+def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], required: Sequence[Mask] = ()) -> list[_Common]:
+
     domain, finest = rules.domain, worlds.margin
-    examined = {mask: domain.margin(mask) for mask in (*whole, domain.mask(finest))}
+    examined = {mask: domain.margin(mask) for mask in (*required, domain.mask(finest))}
     margins = (
         dict(zip(names, levels))
         for number in range(1, min(_ATTRIBUTES, len(finest)) + 1)
@@ -782,13 +801,13 @@ def _in_common(rules: _Rules, worlds: Cells, sets: Sequence[BoolArray], whole: S
     unexamined = _coarser_margins(domain, finest) - len(examined)
     small: list[list[CertainRange]] = [[] for _ in sets]
     values: list[list[CertainValue]] = [[] for _ in sets]
-    # Of all tables, or of none, nothing more is in common.
+    # All tables, or none, have nothing more in common.
     telling = [number for number, tables in enumerate(sets) if tables.any() and not tables.all()]
     for margin in examined.values():
         cells = worlds.rolled_up(margin)
         for number in telling:
             small[number].extend(_certain_ranges(cells, sets[number], rules.least))
-            for name in rules.shown(domain.mask(margin)):
+            for name in rules.sensitive_in(domain.mask(margin)):
                 values[number].extend(_certain_values(cells, sets[number], name))
     return [
         (_distinct(some), tuple(others), unexamined if number in telling else 0)
@@ -800,9 +819,9 @@ def _coarser_margins(domain: Domain, margin: Mapping[str, int]) -> int:
     return prod(domain.hierarchy(name).height - level + 1 for name, level in margin.items()) - 1
 
 
-def _certain_ranges(worlds: Cells, kept: BoolArray, least: int) -> Iterator[CertainRange]:
-    if kept.any():
-        (lower, upper), ends = (_range(counts) for counts in (worlds.counts[:, kept], worlds.counts))
+def _certain_ranges(worlds: Cells, remaining: BoolArray, least: int) -> Iterator[CertainRange]:
+    if remaining.any():
+        (lower, upper), ends = (_range(counts) for counts in (worlds.counts[:, remaining], worlds.counts))
         for cell in np.flatnonzero(_must_be_small(lower, upper, least) & ~_must_be_small(*ends, least)).tolist():
             labels = worlds.labels(cell)
             values = {name: labels[name] for name in worlds.margin}
@@ -813,22 +832,22 @@ def _range(counts: CountArray) -> tuple[CountArray, CountArray]:
     return counts.min(axis=1), counts.max(axis=1)
 
 
-def _certain_values(worlds: Cells, kept: BoolArray, sensitive: str) -> Iterator[CertainValue]:
+def _certain_values(worlds: Cells, remaining: BoolArray, sensitive: str) -> Iterator[CertainValue]:
     shared = {name: level for name, level in worlds.margin.items() if name != sensitive}
     class_of = worlds.positions_in(worlds.rolled_up(shared))
 
     def certain(lower: CountArray, upper: CountArray) -> BoolArray:
         return np.asarray((lower >= 1) & (np.bincount(class_of, upper > 0)[class_of] == 1))
 
-    lower, upper = _range(worlds.counts[:, kept])
+    lower, upper = _range(worlds.counts[:, remaining])
     cells = np.flatnonzero(certain(lower, upper) & ~certain(*_range(worlds.counts)))
     for cell in cells[np.argsort(class_of[cells])].tolist():
         labels = worlds.labels(cell)
         yield CertainValue({a: labels[a] for a in shared}, sensitive, labels[sensitive], int(lower[cell]))
 
 
-def _laid_out(domain: Domain, one: _Possible, judged: _Judged, common: _Common) -> Addition:
-    (refused, small, nothing, note), (ranges, values, unexamined) = judged, common
+def _laid_out(domain: Domain, one: _Possible, refused_tables: _Judged, common: _Common) -> Addition:
+    (refused, small, nothing, note), (ranges, values, unexamined) = refused_tables, common
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))
     if note:
@@ -858,8 +877,8 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     margin, classes = domain.margin(one.clique), cube.table(one.separator)
     cells, bounds = _all_cells(domain, margin), rules.bounds.of_margin(margin)
     lower, upper, (class_of, _) = bounds.lower.ravel(), bounds.upper.ravel(), cells.look_up(classes)
-    # Beside a sensitive attribute that is added classes are published ones, so only the counts of cells can be too small.
-    least = rules.least_cell if rules.shown(one.clique) else max(rules.least_class, rules.least_cell)
+    # If a sensitive attribute is added, classes are published ones, so only the counts of cells can be too small.
+    least = rules.least_cell if rules.sensitive_in(one.clique) else max(rules.least_class, rules.least_cell)
     candidates = np.unique(class_of[_can_be_small(lower, upper, least)])
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))

@@ -1,4 +1,4 @@
-"""What readers guess of sensitive values and of small counts, though nothing of it is certain."""
+"""Guesses of readers about sensitive values and small counts that are not certain."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,28 +20,31 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Margin
 
 _ROUNDING = 1e-9
-"""Relative difference that is one of rounding."""
+"""Relative difference that is due to rounding."""
 
 
 def sensitive_levels(model: MarginalModel, sensitive: str) -> dict[str, int]:
-    """Return the finest levels of what a release shows together with a sensitive attribute, that attribute last.
+    """Return the finest levels of the attributes that a release shows together with a sensitive one, the sensitive one
+    last.
 
-    Without a junction tree, of all that is published (KG06 Prop. 7.3). Empty if no margin shows the attribute.
+    Without a junction tree these are all published attributes (KG06 Prop. 7.3). Empty if no margin shows the
+    attribute.
     """
     collection, domain = model.collection, model.domain
     first_step = 1 << domain.offsets[domain.index(sensitive)]
     masks = [mask for mask in collection.masks if mask & first_step]
     if masks and not collection.is_decomposable:
         masks = list(collection.masks)
-    shown = domain.levels(reduce(int.__or__, masks, 0))
+    levels = domain.levels(reduce(int.__or__, masks, 0))
     ordered = [*(attribute for attribute in domain.attributes if attribute != sensitive), sensitive]
-    return {name: shown[name] for name in ordered if shown[name] < domain.hierarchy(name).height}
+    return {name: levels[name] for name in ordered if levels[name] < domain.hierarchy(name).height}
 
 
 def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> EquivalenceClasses:
-    """Return the classes of the maxent distribution that anybody is expected in; the last attribute is sensitive.
+    """Return the classes of the maximum-entropy distribution with positive expected rows; the last attribute is
+    sensitive.
 
-    Raises TooManyCellsError for a margin too large to be laid out.
+    Raises TooManyCellsError if the margin is too large to be laid out.
     """
     *shared, sensitive = levels
     domain, margin = model.domain, Margin({name: levels[name] for name in shared})
@@ -53,10 +56,10 @@ def expected_classes(model: MarginalModel, levels: Mapping[str, int]) -> Equival
     return EquivalenceClasses(domain, margin, ordered, rows[occupied], sensitive, levels[sensitive])
 
 
-# The deFinetti attack (Kifer, SIGMOD 2009): that classes with many smokers have more cancer tells of each smoker in a
-# mixed class. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, learns a naive Bayes
-# model from the guesses, guesses anew so that every published count is kept, and so on. There is something to learn
-# only of attributes that are published coarser than they are known, or not with the sensitive one.
+# The deFinetti attack (Kifer, SIGMOD 2009): if classes with many smokers have more cancer, each smoker in a mixed class is
+# more likely to have it. The attacker knows everybody's nonsensitive values, guesses the sensitive ones, and learns a naive
+# Bayes model from the guesses. Then the attacker guesses anew within the published counts, and so on. Only attributes
+# teach something that are published coarser than they are known, or not with the sensitive one.
 
 
 _ROUNDS = 10
@@ -78,8 +81,8 @@ def published_groups(tables: Iterable[ContingencyTable], people: EquivalenceClas
 def definetti(people: EquivalenceClasses, groups: Sequence[SummedTable], rounds: int = _ROUNDS) -> FloatArray:
     """Return the rows that the attacker expects by class and sensitive value, shape (classes, values).
 
-    people: only how many rows each class has is used of its counts: nonsensitive values are known. groups: what is
-    published of these people. With no rounds it is maximum entropy given what is published and known.
+    people: only the number of rows of each class is used, because nonsensitive values are known. groups: published
+    counts of these people. With no rounds the result is maximum entropy given the published and known counts.
     """
     rows = np.asarray(people.counts.sum(axis=1), dtype=np.float64)
     guess = kept_to_counts(np.ones(people.counts.shape), rows, groups)
@@ -93,7 +96,7 @@ def definetti(people: EquivalenceClasses, groups: Sequence[SummedTable], rounds:
 
 
 def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
-    """P(s | class) where the attributes are independent given s, estimated from a guess with add-one smoothing."""
+    """Return P(s | class) if the attributes are independent given s, estimated from a guess with add-one smoothing."""
     values = guess.sum(axis=0)
     log_odds = np.tile(np.log(values + 1), (len(guess), 1))
     for attribute, codes in zip(people.attributes, people.codes):
@@ -106,7 +109,7 @@ def _naive_bayes(people: EquivalenceClasses, guess: FloatArray) -> FloatArray:
 
 
 def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedTable]) -> FloatArray:
-    """Return the guess nearest to one that keeps to all published counts, and to the people in each class.
+    """Return the distribution nearest to a guess with all published counts and the people in each class.
 
     guess: expected rows by class and sensitive value, or weights, shape (classes, values). rows: of each class.
     """
@@ -117,7 +120,7 @@ def kept_to_counts(guess: FloatArray, rows: FloatArray, groups: Sequence[SummedT
 
 
 def shares_of_classes(guess: FloatArray) -> FloatArray:
-    """Return the share of each value in each class; 0 in a class of nobody."""
+    """Return the share of each value in each class; 0 in a class without people."""
     sums = guess.sum(axis=1, keepdims=True)
     shares: FloatArray = np.divide(guess, sums, out=np.zeros(guess.shape), where=sums > 0)
     return shares
@@ -126,14 +129,14 @@ def shares_of_classes(guess: FloatArray) -> FloatArray:
 def surest_right(
     shares: FloatArray, right: CountArray | FloatArray, sizes: CountArray | FloatArray, numbers: IndexArray
 ) -> FloatArray:
-    """Return of each of some sets of values the share that has one among the rows guessed surest to; of equals all in part.
+    """Return for each set of values the share of right guesses among the surest rows; tied rows count in part.
 
-    shares, right: what is guessed that the rows of each class have of each set, and what they have, shape (classes, sets).
-    sizes: rows of each class. numbers: of rows that are guessed, at most all, shape (sets,).
+    shares, right: guessed and true rows of each class in each set, shape (classes, sets). sizes: rows of each class.
+    numbers: of rows that are guessed, at most all, shape (sets,).
     """
     order = np.argsort(-shares, axis=0, kind="stable")
     sorted_shares = np.take_along_axis(shares, order, 0)
-    # Rows that rounding alone tells apart are equally sure, whatever the order of their classes.
+    # Rows that differ by rounding only are equally sure, whatever the order of their classes.
     groups = np.zeros(shares.shape, dtype=np.intp)
     np.cumsum(sorted_shares[:-1] - sorted_shares[1:] > _ROUNDING, axis=0, out=groups[1:])
     groups += len(shares) * np.arange(shares.shape[1])
@@ -145,11 +148,11 @@ def surest_right(
     rows, hits = of_groups(sizes[order]), of_groups(np.take_along_axis(right, order, 0))
     taken = np.clip(numbers - (np.cumsum(rows, axis=0) - rows), 0, rows)
     part = np.divide(taken, rows, out=np.zeros(rows.shape), where=rows > 0)
-    found: FloatArray = (hits * part).sum(axis=0) / np.maximum(taken.sum(axis=0), 1)
-    return found
+    hit_shares: FloatArray = (hits * part).sum(axis=0) / np.maximum(taken.sum(axis=0), 1)
+    return hit_shares
 
 
-# Combinations that few people are likely to have: nearly all can be right that the fitted model ranks first.
+# Combinations that few people are likely to have: nearly all of the model's first guesses can be right.
 
 
 _ATTRIBUTES = 3
@@ -157,15 +160,17 @@ _MOST_CELLS = 1 << 18
 _MOST_CELLS_IN_ALL = 1 << 22
 _MOST_MARGINS = 500
 _TOPS = (100, 1000)
-"""Numbers of combinations that come first and are looked at."""
+"""Numbers of leading combinations that are examined."""
 
 Counted = Callable[[Mapping[str, int]], CountArray]
-"""The counts of the table itself, by the cells of a margin: shape (cells,), the last attribute fastest."""
+"""Returns the counts of the table itself, by the cells of a margin: shape (cells,), the last attribute fastest."""
 
 
 @dataclass(frozen=True)
 class Top:
-    """The first combinations. expected: share of them that the model takes to be small; right: that are, None if unknown."""
+    """Leading combinations. expected: share that the model takes to be small; right: share that is small, None if
+    unknown.
+    """
 
     number: int
     expected: float
@@ -174,9 +179,10 @@ class Top:
 
 @dataclass(frozen=True)
 class LikelySmall:
-    """What ranking combinations by the model gives. least: counts from 1 to least - 1 are small. unread: margins.
+    """Result of ranking combinations by the model. least: counts from 1 to least - 1 are small. unread: number of
+    margins.
 
-    beside: what readers gain who rank by less: the numbers of each value ("independence"), or some of the tables.
+    beside: the results of readers who know less: the numbers of each value ("independence"), or some of the tables.
     """
 
     least: int
@@ -194,10 +200,11 @@ def likely_small(
     counted: Counted | None = None,
     less: Mapping[str, MarginalModel] | None = None,
 ) -> LikelySmall:
-    """Rank what no table shows: the combinations of two and three attributes at their finest published levels.
+    """Rank combinations that no table shows, of two and three attributes at their finest published levels.
 
-    attributes: nonsensitive ones. counted: the truth, None where it is not known. less: models of fewer of the tables
-    by name, with the attributes at the same levels. A count is taken to be Poisson around what a model expects.
+    attributes: nonsensitive ones. counted: the true counts, None if they are not known. less: models of fewer of the
+    tables by name, with the attributes at the same levels. A count is taken to be Poisson around the model's
+    expectation.
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
@@ -216,15 +223,15 @@ def likely_small(
             continue
         try:
             chances = {name: _small_chances(np.asarray(expected(margin)), least) for name, expected in readers.items()}
-        except MarginalsError:  # it takes too much, or too long
+        except MarginalsError:  # too many cells, or too long
             unread += 1
             continue
         counts = np.zeros(size) if counted is None else counted(margin)
         ranked += int(np.count_nonzero(chances[""]))
-        for name, own in chances.items():
-            first = np.argsort(-own, kind="stable")[: _TOPS[-1]]
-            firsts[name].append(np.stack([own[first], (counts[first] >= 1) & (counts[first] < least)]))
-    tops = {name: _tops(own, counted is not None) for name, own in firsts.items()}
+        for name, chance in chances.items():
+            first = np.argsort(-chance, kind="stable")[: _TOPS[-1]]
+            firsts[name].append(np.stack([chance[first], (counts[first] >= 1) & (counts[first] < least)]))
+    tops = {name: _tops(chance, counted is not None) for name, chance in firsts.items()}
     return LikelySmall(least, ranked, unread, tops.pop(""), {name: some for name, some in tops.items() if some})
 
 
@@ -239,7 +246,7 @@ def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:
         return ()
     chances, right = np.concatenate(firsts, axis=1)
     order = np.argsort(-chances, kind="stable")
-    means = {number: [float(own[order[:number]].mean()) for own in (chances, right)] for number in _TOPS}
+    means = {number: [float(part[order[:number]].mean()) for part in (chances, right)] for number in _TOPS}
     ranked = np.count_nonzero(chances)
     return tuple(Top(n, mean, hits if are_counted else None) for n, (mean, hits) in means.items() if n <= ranked)
 

@@ -1,4 +1,6 @@
-"""What readers of published tables know for certain: counts as published, those that follow, and facts of an audit."""
+"""Certain knowledge of readers of published tables: published counts, counts that follow from them, and facts of an
+audit.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
@@ -29,26 +31,28 @@ Levels = Mapping[str, int]
 
 @dataclass(frozen=True)
 class CertainCell:
-    """A cell whose count is known. values: label by attribute. levels: of these. rows: the count."""
+    """Cell whose count is known. values: label by attribute. levels: of these. rows: the count."""
 
     values: Mapping[str, str]
     levels: Levels
     rows: int
 
 
-# Published counts, as they are: nobody needs to work anything out to read them.
+# Published counts, which can be read without any calculation.
 
 
 USUAL_BOUND = 10
-"""Counts below are called small where no claim says what is."""
+"""Counts below are called small if no claim defines it."""
 
 _SHOWN = 3
-"""Of the smallest counts as many are given."""
+"""Number of smallest counts that are listed."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Some published counts. number: that are not 0; small: of these; smallest: the first few, the smallest first."""
+    """Summary of some published counts. number: of those that are not 0; small: how many are small; smallest: the first
+    few, ascending.
+    """
 
     number: int
     small: int
@@ -57,10 +61,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class SensitiveCounts:
-    """The published counts of combinations that include a sensitive attribute.
+    """Published counts of combinations that include a sensitive attribute.
 
-    counts: these. classes: of the tables that show it. one_value: classes all of whose rows have the same value of it;
-    rows: of the largest of them; shared: its labels with that value, None where there is none.
+    counts: these counts. classes: of the tables that show the attribute. one_value: classes all of whose rows have the
+    same value of it; rows: of the largest of them. shared: its labels with that value, None if there is none.
     """
 
     counts: Counts
@@ -70,7 +74,7 @@ class SensitiveCounts:
     shared: Mapping[str, str] | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
+        """Return the counts as plain values."""
         shared = None if self.shared is None else dict(self.shared)
         classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": shared}
         return {**asdict(self.counts), "classes": classes}
@@ -78,20 +82,22 @@ class SensitiveCounts:
 
 @dataclass(frozen=True)
 class PublishedCounts:
-    """All published counts, and those that include a sensitive attribute, by attribute. least: counts below are small."""
+    """Summary of all published counts, and of those with a sensitive attribute, by attribute. least: counts below are
+    small.
+    """
 
     least: int
     counts: Counts
     sensitive: Mapping[str, SensitiveCounts]
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
+        """Return the counts as plain values."""
         by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
         return {"below": self.least, **asdict(self.counts), "sensitive": by_attribute}
 
 
 def published_counts(collection: Collection, sensitive: Sequence[str], least: int) -> PublishedCounts:
-    """What the published tables show by themselves. least: counts below are small.
+    """Return what the published tables show by themselves. least: counts below are small.
 
     A sensitive attribute that no table shows is left out.
     """
@@ -132,29 +138,29 @@ def _with(tables: Sequence[ContingencyTable], sensitive: str, least: int) -> Sen
     return SensitiveCounts(_counts(tables, least), classes, one_value, rows, shared)
 
 
-# Certain facts: what follows from published tables about counts that were suppressed, rounded or not published at all.
+# Certain facts: conclusions from published tables about counts that were suppressed, rounded or not published at all.
 #
-# A fact holds in every population that the tables fit. That there is none is certain if bounds are decided.
+# A fact holds in every population that the tables fit. The absence of facts is certain if bounds are decided.
 
 
 class FactKind(Enum):
-    """What is certain. The value is its name in JSON."""
+    """Kind of a certain fact. The value is its name in JSON."""
 
     RECOVERED = "recovered"
-    """A cell that was suppressed or rounded has one possible count only."""
+    """Suppressed or rounded cell with only one possible count."""
     SMALL = "small"
-    """A count from 1 to the largest small one, of a cell that no table shows exactly."""
+    """Count from 1 to the largest small one, of a cell that no table shows exactly."""
     SENSITIVE = "sensitive"
-    """All people of a group have one sensitive value, and there are some."""
+    """Group of at least one person in which everybody has one sensitive value."""
     NARROW = "narrow"
-    """The range that is left of a suppressed or rounded count is narrower than the protection that is asked for."""
+    """Suppressed or rounded count whose remaining range is narrower than the protection demanded."""
     EXISTS = "exists"
-    """There are people with a combination of values that no table shows, or whose count was suppressed."""
+    """Combination of values with people that no table shows, or whose count was suppressed."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is certain of a cell. published, proven: its range before, and what is left of it."""
+    """Certain fact about a cell. published, proven: its range before, and the remaining one."""
 
     kind: FactKind
     cell: int
@@ -165,10 +171,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class FactCriteria:
-    """What counts as a fact. small: the largest small count. protection: the least difference that must be left between
-    the largest and the smallest possible count of a suppressed cell. sensitive: attributes.
+    """Definition of a fact for an audit.
 
-    Raises DomainMismatchError for numbers below 0.
+    small: the largest small count. protection: the least difference that must remain between the largest and the
+    smallest possible count of a suppressed cell. sensitive: attributes. Raises DomainMismatchError for numbers below
+    0.
     """
 
     small: int = 4
@@ -180,23 +187,35 @@ class FactCriteria:
             raise DomainMismatchError("the largest small count must be at least 1, and the protection at least 0")
 
 
-def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: FactCriteria) -> list[Fact]:
-    """All facts, by kind, those that can be the least people first; of kinds but SENSITIVE a cell has one at most."""
+def certain_facts(linked: LinkedTables, bounds: ProvenBounds, criteria: FactCriteria) -> list[Fact]:
+    """Return all certain facts about linked tables, by kind, ascending by the possible people.
+
+    A cell has at most one fact, apart from SENSITIVE ones.
+
+    Parameters
+    ----------
+    linked
+        The published tables.
+    bounds
+        Proven bounds of their counts.
+    criteria
+        What counts as a fact.
+    """
     was_open: BoolArray = linked.lower < linked.upper
     exact, low, high = bounds.exact, bounds.lower, bounds.upper
     is_published = linked.is_published
     recovered = is_published & was_open & exact
-    small = was_open & (low >= 1) & (high <= asked.small) & ~recovered
-    implied = small & is_published & (linked.lower >= 1) & (linked.upper <= asked.small)  # as published: "1 to 4"
+    small = was_open & (low >= 1) & (high <= criteria.small) & ~recovered
+    implied = small & is_published & (linked.lower >= 1) & (linked.upper <= criteria.small)  # as published: "1 to 4"
     small &= ~implied
     narrowed = (low > linked.lower) | (high < linked.upper)
-    narrow = is_published & narrowed & ~exact & (high - low < asked.protection) & ~small
+    narrow = is_published & narrowed & ~exact & (high - low < criteria.protection) & ~small
     exists = was_open & (low >= 1) & (linked.lower < 1) & ~recovered & ~small & ~narrow
     facts = []
     for kind, chosen in (
         (FactKind.RECOVERED, recovered),
         (FactKind.SMALL, small),
-        (FactKind.SENSITIVE, _all_have_one_value(linked, bounds, asked.sensitive)),
+        (FactKind.SENSITIVE, _all_have_one_value(linked, bounds, criteria.sensitive)),
         (FactKind.NARROW, narrow),
         (FactKind.EXISTS, exists),
     ):
@@ -208,30 +227,31 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, asked: FactCriteri
 
 
 def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: Sequence[str]) -> BoolArray:
-    """Cells of a labelled sensitive value whose group surely has somebody, and nobody without it: shape (cells,).
+    """Return the cells of a labelled sensitive value whose group certainly has people, all with the value: shape
+    (cells,).
 
-    A group is whoever has the values of the other attributes, in the cells of any table or total. Where several values hold
-    each other, such as a disease and its chapter, the narrowest of them are chosen.
+    A group has the values of the other attributes, in the cells of any table or total. If several values hold each
+    other, such as a disease and its chapter, the narrowest is chosen.
     """
     chosen: BoolArray = np.zeros(len(linked), dtype=np.bool_)
     names = [c.name for c in linked.classifications]
     for attribute in sensitive:
         if attribute not in names:
             raise DomainMismatchError(f"no table has the sensitive attribute {attribute!r}")
-        chosen[_alone(linked, bounds, names.index(attribute))] = True
+        chosen[_only_values(linked, bounds, names.index(attribute))] = True
     return chosen
 
 
-def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
+def _only_values(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
     classification, sets, codes = linked.classifications[axis], linked.sets[axis], linked.keys[:, axis]
     everything = classification.everything
     values = {classification.members(label) for label in (*classification.base, *classification.groups)} - {everything}
     has_people = np.array([members in values for members in sets])[codes] & (bounds.lower >= 1)
     groups = np.unique(np.delete(linked.keys, axis, axis=1), axis=0, return_inverse=True)[1].ravel()
-    asked = np.flatnonzero(np.isin(groups, groups[has_people]))
-    asked = asked[np.argsort(groups[asked], kind="stable")]
-    alone: list[int] = []
-    for cells in np.split(asked, np.flatnonzero(np.diff(groups[asked])) + 1):
+    group_cells = np.flatnonzero(np.isin(groups, groups[has_people]))
+    group_cells = group_cells[np.argsort(groups[group_cells], kind="stable")]
+    only_values: list[int] = []
+    for cells in np.split(group_cells, np.flatnonzero(np.diff(groups[group_cells])) + 1):
         absent = reduce(or_, (sets[codes[cell]] for cell in cells[bounds.upper[cells] == 0].tolist()), 0)
         most = bounds.upper[cells[codes[cells] == sets.index(everything)]].min(initial=UNBOUNDED)
         chosen: list[int] = []
@@ -241,18 +261,19 @@ def _alone(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
             nobody_else = not everything & ~(value | absent) or bounds.lower[cell] >= most
             if nobody_else and all(sets[codes[other]] & ~value for other in chosen):
                 chosen.append(cell)
-        alone += chosen
-    return alone
+        only_values += chosen
+    return only_values
 
 
-# Glued tables: whole tables with given marginals, made by joining the clique tables of a junction tree row by row.
+# Glued tables: tables with given marginals, made by joining the clique tables of a junction tree row by row.
 #
-# Only the separator says which row of one clique is which row of the next, so rows may be joined in any order within
-# each separator cell. Each such table shows its counts to be possible.
+# Only the separator links the rows of neighbouring cliques, so rows may be joined in any order within each separator cell.
+# Each such table proves that its counts are possible.
 
 
 def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
-    """A table with the counts of a published tree as marginals, its rows joined in random order, at the finest levels.
+    """Return a table with the counts of a published tree as marginals, its rows joined in random order, at the finest
+    levels.
 
     Each separator cell is filled along the two orders at once (the north-west corner rule): most cells stay empty.
     """
@@ -271,13 +292,15 @@ def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
         counts = np.diff(ends, prepend=0)
     finest = tree.domain.margin(tree.tree.vertices)
     codes: dict[str, CodeArray] = {}
-    for cells, own in zip(tree.cliques, places):
-        codes |= {a: cells.column(a)[own] for a, level in cells.margin.items() if level == finest[a]}
+    for cells, clique_places in zip(tree.cliques, places):
+        codes |= {a: cells.column(a)[clique_places] for a, level in cells.margin.items() if level == finest[a]}
     return Cells.of(tree.domain, finest, codes, counts)
 
 
 def _keys(table: Cells, margin: Levels) -> IndexArray:
-    """The cell of a margin that each cell is in, the last attribute fastest; `*` of an attribute that no marginal shows."""
+    """Return the cell of a margin around each cell, the last attribute fastest; `*` for an attribute that no marginal
+    shows.
+    """
     keys: IndexArray = np.zeros(len(table), dtype=np.intp)
     for attribute, level in margin.items():
         keys = keys * table.domain.hierarchy(attribute).size(level)
@@ -294,25 +317,25 @@ def _rows(table: Cells, margin: Levels) -> CountArray:
     return np.rint(np.bincount(_keys(table, margin), table.counts, table.domain.size(margin))).astype(np.int64)
 
 
-# Knowledge: what somebody knows for certain of the counts of a table whose marginals are published.
+# Knowledge: certain conclusions about the counts of a table whose marginals are published.
 #
-# Three things together decide what a count can be: bounds of all cells of a margin at once, tables that have the
-# published marginals, which show what the bounds leave open to be possible, and extremes of single cells, which take
-# longest: flows along a junction tree, else programs.
+# Three methods together decide the range of a count. Bounds cover all cells of a margin at once. Tables with the published
+# marginals prove that counts within the bounds are possible. Extremes of single cells take longest: flows along a junction
+# tree, else programs.
 
 
 _FIRST_SECONDS = 2.0
-"""To find any table at all with the published marginals."""
+"""Seconds to find any table with the published marginals."""
 
 IsOpen = Callable[[Ranges], BoolArray]
-"""Whether each bound has to be better known: shape (2, cells), lower and upper."""
+"""Returns whether each bound needs improvement: shape (2, cells), lower and upper."""
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is known of the cells of margins whose attributes are published no coarser.
+    """Knowledge about the cells of margins whose attributes are published no coarser.
 
-    is_whole: whether it is all that is known: tables and sharp bounds of a part need not be those of the whole.
+    is_whole: whether all published tables are used; tables and sharp bounds of a part need not be those of the whole.
     """
 
     source: FrechetBounds
@@ -328,7 +351,9 @@ class Knowledge:
         return self.source.collection.is_decomposable
 
     def about(self, margin: Levels) -> "Knowledge":
-        """What can be worked out about a margin: all, or what is said of its attributes where all has too many cells."""
+        """Return the knowledge about a margin: all tables, or only the published attributes of the margin if all have
+        too many cells.
+        """
         collection = self.source.collection
         if self._has_tree or self.source.possible is not None:
             return self
@@ -338,7 +363,7 @@ class Knowledge:
         )
 
     def ranges(self, margin: Mapping[str, int]) -> Ranges:
-        """Bounds on the counts of all cells of a margin; if they are sharp, all counts as attained."""
+        """Return bounds on the counts of all cells of a margin; if they are sharp, all counts as attained."""
         bounds = self.source.of_margin(margin)
         ranges = Ranges(bounds.lower.ravel().copy(), bounds.upper.ravel().copy())
         if bounds.sharp:
@@ -347,15 +372,15 @@ class Knowledge:
         return ranges
 
     def tables(self) -> Iterator[Cells]:
-        """Some tables with the published marginals: glued along the junction tree, or those that programs have found."""
+        """Yield some tables with the published marginals: glued along the junction tree, or found by programs."""
         if self._has_tree:
             return map(self._glued, range(KEPT_TABLES))
         cells = self.source.possible
         if cells is None:
             return iter(())
-        if not self.source.found:
+        if not self.source.tables_met:
             self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
-        return map(cells.cells.with_counts, list(self.source.found))
+        return map(cells.cells.with_counts, list(self.source.tables_met))
 
     @cached_property
     def _glued(self) -> Callable[[int], Cells]:
@@ -364,11 +389,11 @@ class Knowledge:
     def settle(
         self, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, deadline: Deadline, seconds: float
     ) -> None:
-        """Decide the open cells of a margin as far as there is time. seconds: of each program; 0 for flows alone."""
+        """Decide the open cells of a margin as far as there is time. seconds: of each program; 0 for flows only."""
         if not self._has_tree:
             cells = self.source.possible
             before: BoolArray = np.zeros((2, len(ranges)), dtype=np.bool_)
-            # What is learnt of some cells can open others.
+            # New bounds of some cells can open others.
             while seconds and cells is not None and not np.array_equal(before, waiting := is_open(ranges)):
                 self._narrow(cells, margin, ranges, is_open, Effort(seconds, deadline=deadline))
                 before = waiting
@@ -378,10 +403,10 @@ class Knowledge:
             cell = int(np.argmax(waiting))
             is_waiting[cell] = False
             codes = _codes(self.domain, margin, cell)
-            asked = self.source.of_box({a: self.domain.hierarchy(a).lift(0, margin[a]) == codes[a] for a in margin})
-            bounds = asked.flow_bounds(min(deadline.left, seconds))
+            box = self.source.of_box({a: self.domain.hierarchy(a).lift(0, margin[a]) == codes[a] for a in margin})
+            bounds = box.flow_bounds(min(deadline.left, seconds))
             if not bounds.sharp and (seconds or not bounds.lower_sharp):
-                bounds = asked.bounds(min(deadline.left, seconds))
+                bounds = box.bounds(min(deadline.left, seconds))
             ranges.bound(0, cell, bounds.lower)
             ranges.bound(1, cell, -bounds.upper)
             if bounds.sharp or bounds.lower_sharp:
@@ -392,49 +417,50 @@ class Knowledge:
     def _narrow(
         self, cells: PossibleCells, margin: Mapping[str, int], ranges: Ranges, is_open: IsOpen, effort: Effort
     ) -> None:
-        asked = np.flatnonzero(is_open(ranges).any(axis=0))
+        open_cells = np.flatnonzero(is_open(ranges).any(axis=0))
         keys = _keys(cells.cells, margin)
-        groups = np.where(np.isin(keys, asked), np.searchsorted(asked, keys), len(asked))
-        unknowns = sums_of_cells(cells, groups, len(asked) + 1)
-        np.maximum(unknowns.lower[:-1], ranges.lower[asked], out=unknowns.lower[:-1])
-        np.minimum(unknowns.upper[:-1], ranges.upper[asked], out=unknowns.upper[:-1])
+        groups = np.where(np.isin(keys, open_cells), np.searchsorted(open_cells, keys), len(open_cells))
+        unknowns = sums_of_cells(cells, groups, len(open_cells) + 1)
+        np.maximum(unknowns.lower[:-1], ranges.lower[open_cells], out=unknowns.lower[:-1])
+        np.minimum(unknowns.upper[:-1], ranges.upper[open_cells], out=unknowns.upper[:-1])
 
         def open_bounds(block: Unknowns) -> BoolArray:
-            ranges.lower[asked], ranges.upper[asked] = block.lower[:-1], block.upper[:-1]
-            if block.table is not None and not any(block.table is table for table in self.source.found):
-                self.source.found.append(block.table)
+            ranges.lower[open_cells], ranges.upper[open_cells] = block.lower[:-1], block.upper[:-1]
+            if block.table is not None and not any(block.table is table for table in self.source.tables_met):
+                self.source.tables_met.append(block.table)
                 ranges.see(np.bincount(keys, block.table, len(ranges)))
-            return np.pad(is_open(ranges)[:, asked], ((0, 0), (0, 1))) & ~block.attained
+            return np.pad(is_open(ranges)[:, open_cells], ((0, 0), (0, 1))) & ~block.attained
 
         narrow([unknowns], open_bounds, effort)
 
 
-# Certain cells: what follows without any doubt from published marginals about few attributes at a time.
+# Certain cells: certain conclusions from published marginals about few attributes at a time.
 #
-# A reader who puts marginals together can work out counts that no marginal shows. Here they are counted over all
-# margins of up to three attributes of which one is sensitive: the counts that are *determined*, since every table with
-# the published marginals has the same, and the cells of which at least one row *exists* in every such table.
+# A reader who combines marginals can calculate counts that no marginal shows. Here they are counted over all margins of up
+# to three attributes of which one is sensitive. A count is *determined* if every table with the published marginals has the
+# same. A cell *exists* if every such table has at least one row in it.
 
 
 ATTRIBUTES = 3
-"""Attributes that a margin may have, the sensitive one among them."""
+"""Most attributes of a margin, the sensitive one included."""
 
 MOST_CELLS = 1 << 22
-"""Cells of a margin, empty ones included, that are laid out."""
+"""Most cells of a margin, empty ones included, that are laid out."""
 
 _MOST_SECONDS = 2.0
-"""For the programs of one cell."""
+"""Seconds for the programs of one cell."""
 
 
 @dataclass(frozen=True)
 class CertainCells:
-    """What is certain of the cells of all margins of up to `attributes` attributes at their finest published levels.
+    """Certain conclusions about the cells of all margins of up to `attributes` attributes at their finest published
+    levels.
 
-    determined: cells with one possible count, which is not 0. exists: cells that certainly have a row. small: determined
-    cells with fewer rows than the largest k that is claimed. undecided: further cells that may be among these. unread:
-    margins that were not looked at, for time or size. worst: of all published levels the determined cell with the fewest
-    rows; None for none. one_value: classes that certainly have rows, all with the same sensitive value, at least so many.
-    shared: the first of them with that value and its least rows.
+    determined: cells with one possible count, which is not 0. exists: cells that certainly have a row. small:
+    determined cells with fewer rows than the largest claimed k. undecided: further cells that may be among these.
+    unread: margins that were not examined, for time or size. worst: the determined cell with the fewest rows, over all
+    published levels, or None. one_value: least number of classes that certainly have rows, all with the same sensitive
+    value. shared: the first of them with that value and its least rows.
     """
 
     determined: int
@@ -449,80 +475,82 @@ class CertainCells:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the numbers are exact; where not, there are at least so many."""
+        """True if the numbers are exact; otherwise they are lower bounds."""
         return not self.undecided and not self.unread
 
 
 def certain_cells(
     knowledge: Knowledge, sensitive: str, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline
 ) -> CertainCells:
-    """Count what is certain about a sensitive attribute.
+    """Count the certain conclusions about a sensitive attribute.
 
-    views: of each attribute how margins can show it, the finest first: at each published level, or, of one that is known in
-    several ways at once, by a level of each. k: the largest one that is claimed, or 0. deadline: for decisions.
+    views: for each attribute the ways in which margins can show it, the finest first. A way is a published level, or a
+    level each if it is known in several ways at once. k: the largest claimed one, or 0. deadline: for decisions.
     """
     result = CertainCells(0, 0, 0, 0, 0, None)
     finest = {attribute: view[:1] for attribute, view in views.items()}
     values = knowledge.domain.size(views[sensitive][0])
-    for judged in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
-        unread = result.unread + (judged is None)
-        result = replace(result, unread=unread) if judged is None else _with_margin(result, *judged, values, k)
-    # At coarser levels only the smallest determined cell is asked for.
+    for examined in _judged_margins(knowledge, _margins(sensitive, finest), partial(_is_open, values=values), deadline):
+        unread = result.unread + (examined is None)
+        result = replace(result, unread=unread) if examined is None else _with_margin(result, *examined, values, k)
+    # At coarser levels only the smallest determined cell matters.
     read = list(_margins(sensitive, finest))
     coarser = (margin for margin in _margins(sensitive, views) if margin not in read)
     worst = result.worst
 
     def may_be_worse(ranges: Ranges) -> BoolArray:
-        """Whether a bound is of a cell that may be determined with fewer rows than the worst so far: shape (2, cells)."""
+        """Return whether a bound is of a cell that may be determined with fewer rows than the worst so far: shape (2,
+        cells).
+        """
         is_known = (ranges.lower == ranges.upper) & (ranges.lower > 0)
         fewest = min(worst.rows if worst else UNBOUNDED, ranges.lower[is_known].min(initial=UNBOUNDED))
         least = np.maximum(ranges.seen_high, np.maximum(ranges.lower, 1))
         is_open = (ranges.lower < ranges.upper) & (least < fewest) & (ranges.seen_low >= least)
         return np.stack([is_open, is_open])
 
-    for judged in _judged_margins(knowledge, coarser, may_be_worse, deadline):
-        if judged is not None:
-            known, margin, ranges = judged
-            worst = _smaller(known, margin, np.where(ranges.lower == ranges.upper, ranges.lower, 0), worst)
+    for examined in _judged_margins(knowledge, coarser, may_be_worse, deadline):
+        if examined is not None:
+            about_margin, margin, ranges = examined
+            worst = _smaller(about_margin, margin, np.where(ranges.lower == ranges.upper, ranges.lower, 0), worst)
     return replace(result, worst=worst)
 
 
 def _judged_margins(
     knowledge: Knowledge, margins: Iterable[Levels], is_open: IsOpen, deadline: Deadline
 ) -> Iterator[tuple[Knowledge, Levels, Ranges] | None]:
-    """Ranges of the cells of each margin as far as there is time; None for a margin that is not read."""
+    """Yield ranges of the cells of each margin as far as there is time; None for a margin that is not read."""
     unfinished: list[tuple[Knowledge, Levels, Ranges]] = []
     for margin in margins:
         if deadline.is_over or knowledge.domain.size(margin) > MOST_CELLS:
             yield None
             continue
         try:
-            known = knowledge.about(margin)
-            ranges = known.ranges(margin)
-            for table in known.tables() if is_open(ranges).any() else ():
+            about_margin = knowledge.about(margin)
+            ranges = about_margin.ranges(margin)
+            for table in about_margin.tables() if is_open(ranges).any() else ():
                 ranges.see(_rows(table, margin))
                 if not is_open(ranges).any():
                     break
-            known.settle(margin, ranges, is_open, deadline, 0.0)
+            about_margin.settle(margin, ranges, is_open, deadline, 0.0)
         except TooManyCellsError:
             yield None
             continue
         if is_open(ranges).any() and sum(len(other) for *_, other in unfinished) < MOST_CELLS:
-            unfinished.append((known, margin, ranges))
+            unfinished.append((about_margin, margin, ranges))
         else:
-            yield known, margin, ranges
-    # What takes programs comes last, so that no cell that is hard to decide takes the time of others.
-    for place, (known, margin, ranges) in enumerate(unfinished):
-        known.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
-        yield known, margin, ranges
+            yield about_margin, margin, ranges
+    # Margins that need programs come last, so that hard cells do not take the time of others.
+    for place, (about_margin, margin, ranges) in enumerate(unfinished):
+        about_margin.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
+        yield about_margin, margin, ranges
 
 
 def certainly_small(
     knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline = NEVER
 ) -> CertainCell | None:
-    """A cell of up to three of some attributes at their finest that has at least one row for certain, and fewer than k.
+    """Return a cell of up to three attributes, at their finest levels, that certainly has from 1 to k - 1 rows.
 
-    Found by bounds alone and before the deadline, so there may be others. rows: the most that it can have.
+    The cell is found by bounds only and before the deadline, so there may be others. rows: the most that it can have.
     """
     finest = {attribute: view[:1] for attribute, view in views.items()}
     for place, attribute in enumerate(finest):
@@ -546,30 +574,31 @@ def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[
 
 
 def _with_margin(
-    sums: CertainCells, known: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
+    sums: CertainCells, knowledge: Knowledge, margin: Levels, ranges: Ranges, values: int, k: int
 ) -> CertainCells:
     lower, upper = ranges.lower, ranges.upper
     determined = (lower == upper) & (lower > 0)
-    undecided = _is_open(ranges, values).any(axis=0) if known.is_whole else lower < upper
+    undecided = _is_open(ranges, values).any(axis=0) if knowledge.is_whole else lower < upper
     possible = upper.reshape(-1, values) > 0
-    alone = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
+    is_only_value = possible & (possible.sum(axis=1, keepdims=True) == 1) & (lower.reshape(-1, values) > 0)
     return replace(
         sums,
         determined=sums.determined + int(np.count_nonzero(determined)),
         exists=sums.exists + int(np.count_nonzero(lower)),
         small=sums.small + int(np.count_nonzero(determined & (upper < k))),
         undecided=sums.undecided + int(np.count_nonzero(undecided)),
-        worst=_smaller(known, margin, np.where(determined, lower, 0), sums.worst),
-        one_value=sums.one_value + int(np.count_nonzero(alone)),
-        shared=sums.shared or _smaller(known, margin, np.where(alone.ravel(), lower, 0), None),
+        worst=_smaller(knowledge, margin, np.where(determined, lower, 0), sums.worst),
+        one_value=sums.one_value + int(np.count_nonzero(is_only_value)),
+        shared=sums.shared or _smaller(knowledge, margin, np.where(is_only_value.ravel(), lower, 0), None),
     )
 
 
 def _is_open(ranges: Ranges, values: int) -> BoolArray:
-    """Whether each bound is of a cell that may have a row for certain, or be determined, beyond what is proven; or that,
-    in a class that has a row for certain, may be empty for certain, unless two of its values are seen to be possible.
+    """Return whether each bound can add to the certain conclusions: shape (2, cells).
 
-    Shape (2, cells). values: of the sensitive attribute, the cells of a class one after another.
+    Such a cell may certainly have a row, or may be determined, beyond what is proven. In a class that certainly has a
+    row it may also be certainly empty, unless two of its values are seen to be possible. values: number of values of
+    the sensitive attribute; the cells of a class stand one after another.
     """
     most = np.maximum(ranges.seen_high, ranges.lower)
     may_exist = (ranges.lower == 0) & (ranges.seen_low > 0)
@@ -594,10 +623,10 @@ def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: Cert
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """How much of a margin that need not be published follows from those that are.
+    """Part of an unpublished margin that follows from the published ones.
 
     cells: that can be occupied. determined: of these, those with one possible count. rows: in the determined cells, of
-    `total`. sharp: whether the bounds are proven to be the best; where not, more may be determined than was found.
+    `total`. sharp: whether the bounds are proven to be the best; otherwise more may be determined.
     """
 
     cells: int
@@ -608,12 +637,12 @@ class Reconstruction:
 
     @property
     def share(self) -> float:
-        """Share of the cells that are determined; 0 where there is none."""
+        """Share of the cells that are determined; 0 if there is none."""
         return self.determined / self.cells if self.cells else 0.0
 
 
 def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstruction:
-    """What of a margin is determined. Raises TooManyCellsError for a margin too large to be laid out."""
+    """Return the part of a margin that is determined. Raises TooManyCellsError if the margin is too large to be laid out."""
     margin_bounds = bounds.of_margin(margin)
     determined = (margin_bounds.lower == margin_bounds.upper) & (margin_bounds.upper > 0)
     return Reconstruction(
@@ -626,10 +655,11 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
 
 
 def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
-    """The least number of rows that any class of a margin that can have rows can have at most (KG06 Def. 4.2).
+    """Return the least of the largest possible counts of the classes of a margin that can have rows (KG06 Def. 4.2).
 
-    From bounds of the class, and of its sensitive values. If a decomposable collection shows one sensitive attribute at
-    one level, and the margin all that is shown with it, this is k-combinatorial anonymity. Raises TooManyCellsError.
+    It uses bounds of the class, and of its sensitive values. Let a decomposable collection show one sensitive
+    attribute at one level, and let the margin be all that is shown with it. Then the result is k-combinatorial
+    anonymity. Raises TooManyCellsError.
     """
     axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
     public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}

@@ -1,4 +1,4 @@
-"""The diversity criteria that look at a class alone: how many values it has, and how evenly its rows fall on them.
+"""Diversity criteria about a class by itself: how many values it has, and how evenly its rows are distributed.
 
 Each is a class with the base `Diversity`; its text, such as `entropy:6`, is in `registry`.
 """
@@ -33,17 +33,17 @@ from models.arrays import FloatArray, IndexArray, effective_values, effective_va
 from models.tables.hierarchy import Hierarchy
 
 MAX_CASES = 40_000
-"""Cases that tell the sets of values of a tail or a group apart; where there are more, the sets are left open."""
+"""Most cases that distinguish the sets of values of a tail or a group; beyond it the sets are left open."""
 
 AT_LEAST_ONE = Number("l", 1, is_closed=True)
 WHOLE_AT_LEAST_ONE = Number("l", 1, is_closed=True, is_whole=True)
 
 _NO_BOUND = ShareBound(Fraction(0), 0, Fraction(1), strict=False)
-"""What every class satisfies."""
+"""Bound that every class satisfies."""
 
 
 class _AtLeast(Diversity):
-    """A criterion that demands to reach at least its first parameter, which is at least 1 unless it says otherwise."""
+    """Criterion that demands to reach at least its first parameter, which is at least 1 unless it says otherwise."""
 
     def scaled(self, factor: Fraction) -> Self | None:
         name, least = next(iter(vars(self).items()))
@@ -54,7 +54,7 @@ class _AtLeast(Diversity):
         return np.asarray(self.reached(vectors) / float(least) - 1, dtype=np.float64)
 
 
-# Functional (tau, l)-diversity: a line bounds how much of a class the k most frequent values may hold (TZ09, TZ11).
+# Functional (tau, l)-diversity: a line bounds the share of a class that the k most frequent values hold (TZ09, TZ11).
 #
 # With F(k) the share of the k most frequent base values, a class passes when F(k) <= psi(k) for every k, where psi
 # rises linearly from psi(1) = tau to psi(l) = 1 and stays there (TZ09 Def. 4). Sensitive values may be published
@@ -63,7 +63,7 @@ class _AtLeast(Diversity):
 
 @dataclass(frozen=True)
 class Induction:
-    """What published sensitive values say about base values: l(v, a) of TZ09 Def. 2.
+    """Meaning of published sensitive values for base values: l(v, a) of TZ09 Def. 2.
 
     shares[v][a]: the share of a row with the published value v that counts for the base value a; each row sums to 1.
     """
@@ -80,21 +80,24 @@ class Induction:
     def of_values(
         cls, hierarchy: Hierarchy, values: Sequence[tuple[int, int]], weights: Sequence[Fraction | int] | None = None
     ) -> "Induction":
-        """For published values given as pairs of level and code, in the order of the columns that will count them.
+        """Return the induction of published values, given as pairs of level and code, in the order of the columns that
+        count them.
 
-        weights: of the base values, what an adversary may know of their frequency; by default 1 each. Where all base
-        values under a published one have weight 0, the data contradict that knowledge, and each is as likely.
+        weights: of the base values, their frequency as an adversary may know it; by default 1 each. If all base values
+        under a published one have weight 0, the data contradict that knowledge, and each is equally likely.
         """
         size = hierarchy.size(0)
-        known = [Fraction(1)] * size if weights is None else [Fraction(weight) for weight in weights]
-        if len(known) != size or min(known) < 0:
+        masses_of = [Fraction(1)] * size if weights is None else [Fraction(weight) for weight in weights]
+        if len(masses_of) != size or min(masses_of) < 0:
             raise CriterionError(f"{size} base values need as many weights that are not negative")
         rows = []
         for level, code in values:
             under = np.flatnonzero(hierarchy.lift(0, level) == code).tolist()
-            masses = {value: known[value] for value in under if known[value]} or dict.fromkeys(under, Fraction(1))
+            masses = {value: masses_of[value] for value in under if masses_of[value]} or dict.fromkeys(
+                under, Fraction(1)
+            )
             total = sum(masses.values())
-            # Of thousands of base values most have no share: a plain 0 or 1 is a hundred times quicker than a fraction.
+            # Most of thousands of base values have no share, and a plain 0 is a hundred times faster than a fraction.
             row: list[Fraction | int] = [0] * size
             for value, mass in masses.items():
                 row[value] = 1 if mass == total else mass / total
@@ -103,33 +106,36 @@ class Induction:
 
     @classmethod
     def at_level(cls, hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> "Induction":
-        """For all values of one level of a hierarchy, in the order of their codes."""
+        """Return the induction of all values of one level of a hierarchy, in the order of their codes."""
         return cls.of_values(hierarchy, [(level, code) for code in range(hierarchy.size(level))], weights)
 
     @cached_property
     def matrix(self) -> FloatArray:
-        """The shares as floats: shape (published values, base values)."""
+        """Shares as floats: shape (published values, base values)."""
         return read_only(np.array(self.shares, dtype=np.float64))
 
     @cached_property
     def leaves(self) -> IndexArray | None:
-        """How many base values each published value counts for, evenly and alone, shape (values,); None where not so."""
+        """Number of base values that each published value counts for, shape (values,); None unless evenly and without
+        overlap.
+        """
         positive = [[share for share in row if share] for row in self.shares]
         evenly = all(len(set(shares)) == 1 for shares in positive)
         apart = all(sum(share > 0 for share in column) <= 1 for column in zip(*self.shares))
         return read_only(np.array([len(shares) for shares in positive], dtype=np.intp)) if evenly and apart else None
 
     def exactly(self, vector: Sequence[Fraction | int]) -> list[Fraction]:
-        """Rows by base value for rows by published value, as fractions."""
+        """Return rows by base value for rows by published value, as fractions."""
         rows = ((v * share for v, share in zip(vector, column) if v) for column in zip(*self.shares))
         return [sum(parts, Fraction(0)) for parts in rows]
 
 
 @dataclass(frozen=True)
 class Functional(Diversity):
-    """F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4). Reached: the smallest tau that passes at this l.
+    """Functional (tau, l)-diversity: F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4).
 
-    induction: for classes counted by published values; without it columns are base values. scale: of psi below l.
+    Reached: the smallest tau that passes at this l. induction: for classes counted by published values; without it
+    columns are base values. scale: of psi below l.
     """
 
     tau: Fraction
@@ -145,44 +151,46 @@ class Functional(Diversity):
             raise CriterionError(f"psi is scaled by a positive factor, not {spelled(self.scale)}")
 
     def __str__(self) -> str:
-        # Only the plain criterion has a text that can be read back; a scaled one must not be taken for it.
+        # Only the plain criterion has a text that can be read back; a scaled one must differ from it.
         return super().__str__() + ("" if self.scale == 1 else f" scaled by {spelled(self.scale)}")
 
     @property
     def about_base_values(self) -> bool:
-        """Whether base values are judged, as they are here."""
+        """True if base values are judged; they are."""
         return True
 
     def bound(self, k: int) -> Fraction:
-        """psi(k), scaled below l."""
+        """Return psi(k), scaled below l."""
         return Fraction(1) if k >= self.l else self.scale * (self.tau + (1 - self.tau) * Fraction(k - 1, self.l - 1))
 
     def bounds(self, size: int) -> FloatArray:
-        """psi(1), ..., psi(size)."""
+        """Return psi(1), ..., psi(size)."""
         return np.array([float(self.bound(k)) for k in range(1, size + 1)])
 
     def frequencies(self, vectors: NDArray[Any]) -> FloatArray:
-        """The (induced) frequency of each base value in each class: shape (classes, base values) (TZ09 Def. 2)."""
+        """Return the (induced) frequency of each base value in each class: shape (classes, base values) (TZ09 Def. 2)."""
         masses = vectors if self.induction is None else vectors @ self.induction.matrix
         return np.asarray(masses / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def cumulative(self, vectors: NDArray[Any]) -> FloatArray:
-        """F(1), F(2), ...: the share of the k most frequent base values, shape (classes, base values) (TZ09 Def. 3)."""
+        """Return F(1), F(2), ...: the share of the k most frequent base values, shape (classes, base values) (TZ09 Def.
+        3).
+        """
         return np.asarray(np.cumsum(-np.sort(-self.frequencies(vectors), axis=1), axis=1), dtype=np.float64)
 
     def slack(self, vectors: NDArray[Any]) -> FloatArray:
-        """Relative to psi(k), at the k where it is smallest."""
+        """Return the slack relative to psi(k), at the k where it is smallest."""
         shares = self.cumulative(vectors)[:, : self.l - 1]
         return np.asarray((self.bounds(shares.shape[1]) / shares).min(axis=1) - 1, dtype=np.float64)
 
     def reached(self, vectors: NDArray[Any]) -> FloatArray:
-        """The smallest tau at which the class would pass; 1 where there are fewer than l values."""
+        """Return the smallest tau at which the class would pass; 1 if there are fewer than l values."""
         shares = self.cumulative(vectors)[:, : self.l - 1] / float(self.scale)
         step = np.arange(shares.shape[1]) / (self.l - 1)
         return np.asarray(((shares - step) / (1 - step)).max(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         masses = sorted(vector if self.induction is None else self.induction.exactly(vector), reverse=True)
         total = sum(masses)
         held = Fraction(0)
@@ -193,19 +201,20 @@ class Functional(Diversity):
         return True
 
     def scaled(self, factor: Fraction) -> "Functional":
-        """The criterion with psi divided by the factor below l."""
+        """Return the criterion with psi divided by the factor below l."""
         return replace(self, scale=self.scale / factor)
 
     def among(self, values: SensitiveValues) -> "Functional":
-        """The criterion with the base values under each published one equally likely, unless it has said what these are."""
+        """Return the criterion with equally likely base values under each published one, unless it has its own induction."""
         if self.induction is not None or not values.level:
             return self
         return replace(self, induction=Induction.at_level(values.hierarchy, values.level))
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
-        """For every k < l the k base values that may be the most frequent ones, and the value that is so under the head.
+        """Return cases for every k < l: the k base values that may be most frequent, and the most frequent one as the
+        head.
 
-        None if published values do not share rows evenly among base values, or for too many groups of these.
+        None if published values do not share rows evenly among base values, or if there are too many groups of these.
         """
         floor, ceiling = bounds.floor, bounds.ceiling
         leaves = np.ones(len(floor), dtype=np.intp) if self.induction is None else self.induction.leaves
@@ -218,7 +227,7 @@ class Functional(Diversity):
         taken = most_frequent(tuple(leaves.tolist()), self.l - 1, MAX_CASES // max(len(heads), 1))
         if taken is None:
             return None if leaves.max() > 1 else self._largest_groups(heads, bounds)
-        # A base value that is always more frequent is among them where the other is.
+        # If a base value is among them, so is each one that is always more frequent.
         taken = taken[~((taken > 0) @ above.T & (taken < leaves)).any(axis=1)]
         head, row = np.nonzero(taken.T[heads] > 0)
         chosen, taken = heads[head], taken[row].T
@@ -230,7 +239,7 @@ class Functional(Diversity):
         return [GroupCases.of(chosen, balance, np.minimum(floor[:, chosen], highest), highest)]
 
     def _largest_groups(self, heads: IndexArray, bounds: RatioBounds) -> list[Cases]:
-        """The k most frequent values weigh at most k times the head; which ones is left open."""
+        """Return cases in which the k most frequent values weigh at most k times the head; the values are left open."""
         values = bounds.value_count
         if values < self.l and self.bound(values) < 1:
             # All values together hold more than they may.
@@ -244,24 +253,26 @@ class Functional(Diversity):
 
 
 def excessive_protections(requirement: Functional, vectors: NDArray[Any]) -> FloatArray:
-    """How far each class lies below psi: e(E), the sum of `|psi(k) - F(k)|` over all base values (TZ09 Def. 8)."""
+    """Return how far each class lies below psi: e(E), the sum of `|psi(k) - F(k)|` over all base values (TZ09 Def. 8)."""
     shares = requirement.cumulative(vectors)
     return np.asarray(np.abs(requirement.bounds(shares.shape[1]) - shares).sum(axis=1), dtype=np.float64)
 
 
 def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> float:
-    """e(P), that of the class that is protected least beyond need (TZ09 Def. 8); 0 for no class at all."""
+    """Return e(P), the excessive protection of the class that has least of it (TZ09 Def. 8); 0 if there is no class."""
     return float(excessive_protections(requirement, vectors).min()) if len(vectors) else 0.0
 
 
 @dataclass(frozen=True)
 class Recursive(Diversity):
-    """The most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and 4.3).
+    """Recursive (c, l)-diversity: the most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and
+    4.3).
 
-    The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care set
-    Y, given by their codes, may be disclosed, so the most frequent value outside Y decides. With `strict` False the head
-    may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds; a text in the form of KG06 with l = 1 and c < 1
-    is refused, as it is `simple:1/c`. Reached: the smallest c at which the class would pass, or infinite.
+    The tail of a value is the sum over the others without the l - 2 most frequent of them. Values of the don't-care
+    set Y, given by their codes, may be disclosed, so the most frequent value outside Y decides. If `strict` is False,
+    the head may equal c times the tail (KG06 Def. 2.5). 1-diversity always holds. A text in the form of KG06 with l =
+    1 and c < 1 is refused, because it is `simple:1/c`. Reached: the smallest c at which the class would pass, or
+    infinite.
     """
 
     c: Fraction
@@ -272,33 +283,33 @@ class Recursive(Diversity):
     grammar = Grammar((Number("c", 0), WHOLE_AT_LEAST_ONE), (MAY_EQUAL,))
 
     def __str__(self) -> str:
-        # Codes say nothing to a reader, so this is no text that can be read back; it must not be taken for the plain one.
+        # Codes say nothing to a reader, so this text cannot be read back; it must differ from the plain one.
         return f"pd-{super().__str__()} without {sorted(self.dont_care)}" if self.dont_care else super().__str__()
 
     def share_bound(self) -> ShareBound | None:
-        """1/c of the largest share is less than what the l - 1 largest leave.
+        """Return the bound: 1/c of the largest share is less than the rest after the l - 1 largest ones.
 
-        None with a don't-care set: its values may hold a class alone, so that shares of the others say nothing there.
+        None with a don't-care set: its values may fill a class, so that shares of the others say nothing.
         """
         if self.l == 1:
             return _NO_BOUND
         return None if self.dont_care else ShareBound(1 / Fraction(self.c), self.l - 1, Fraction(1), self.strict)
 
     def tail_size(self, values: int) -> int:
-        """How many of the `values` columns the tail adds up."""
+        """Return how many of the `values` columns the tail adds up."""
         return max(values - self.l + 1, 0)
 
     def heads(self, values: int) -> list[int]:
-        """The codes that may not be too frequent; none for l = 1."""
+        """Return the codes that may not be too frequent; none for l = 1."""
         return [value for value in range(values) if value not in self.dont_care] if self.l > 1 else []
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """Relative to c."""
+        """Return the slack relative to c."""
         with np.errstate(divide="ignore"):
             return np.asarray(float(self.c) / self.reached(vectors) - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """Head over tail."""
+        """Return head over tail."""
         values = vectors.shape[1]
         heads = self.heads(values)
         if not heads:
@@ -313,7 +324,7 @@ class Recursive(Diversity):
             return np.asarray(np.where(head > 0, head / tail, 0.0), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         if not (heads := self.heads(len(vector))):
             return True
         others = list(vector)
@@ -322,13 +333,14 @@ class Recursive(Diversity):
         return head == 0 or head < most or (not self.strict and head == most)
 
     def scaled(self, factor: Fraction) -> "Recursive":
-        """The criterion with c divided by the factor."""
+        """Return the criterion with c divided by the factor."""
         return replace(self, c=self.c / factor)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """The tail of a value outside the don't-care set weighs at most 1/c times that value.
+        """Return cases in which the tail of a value outside the don't-care set weighs at most 1/c times that value.
 
-        For each head and each set of values that its tail may have, or for each head where there are too many sets.
+        There is one for each head and each possible set of values of its tail. If there are too many sets, there is
+        one for each head.
         """
         values, floor, possible = bounds.value_count, bounds.floor, bounds.possible()
         size, careful, theta = self.tail_size(values), self.heads(values), 1 / float(self.c)
@@ -342,7 +354,7 @@ class Recursive(Diversity):
         if len(heads) * comb(values - 1, size) > MAX_CASES:
             highest = np.minimum(bounds.ceiling[:, heads], 1e3)
             return [TrimmedCases(heads, bounds.others(heads), theta, values - 1 - size, highest)]
-        # A value that alone exceeds theta cannot be in the tail of a violation.
+        # A value that exceeds theta by itself cannot be in the tail of a violation.
         is_light = (floor[:, heads] <= log(theta) + ROUNDING) & bounds.others(heads)
         tails = [light[subsets(len(light), size)] for light in map(np.flatnonzero, is_light.T)]
         chosen = np.repeat(heads, list(map(len, tails)))
@@ -355,15 +367,15 @@ class Recursive(Diversity):
 #
 # More rows with a don't-care value are no greater risk, so their counts may be lowered before the entropy is taken.
 # The adjusted entropy is the largest that lowering can reach. At the optimum the smallest don't-care counts stay as
-# they are (they are *fixed*) and the k that are left are lowered to e^M, M the log-entropic mean of all that is fixed
-# (Theorem 4.1). With H the entropy of the fixed counts alone, exp of the adjusted entropy is then exp(H) + k.
+# they are (they are *fixed*), and the remaining k are lowered to e^M, M the log-entropic mean of the fixed counts
+# (Theorem 4.1). With H the entropy of the fixed counts, exp of the adjusted entropy is then exp(H) + k.
 
 
 @dataclass(frozen=True)
 class DontCareEntropy(_AtLeast):
-    """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of it.
+    """Adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of the adjusted entropy.
 
-    dont_care: the codes of the values that may be disclosed. A class of these alone reaches infinity (Def. 4.3).
+    dont_care: the codes of the values that may be disclosed. A class with only these reaches infinity (Def. 4.3).
     """
 
     l: Fraction
@@ -372,15 +384,16 @@ class DontCareEntropy(_AtLeast):
     grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: NDArray[Any]) -> FloatArray:
-        """Effective number of equally likely values once don't-care counts are lowered."""
+        """Return the effective number of equally likely values once don't-care counts are lowered."""
         free = np.isin(np.arange(vectors.shape[1]), sorted(self.dont_care))
         sensitive = vectors[:, ~free]
         return np.where(sensitive.any(axis=1), _effective_values(vectors[:, free], sensitive), np.inf)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class.
+        """Return the exact verdict on one class.
 
-        A don't-care count n is fixed iff ln n < M: the entropy of what is fixed so far, W rows, is below ln(W / n).
+        A don't-care count n is fixed iff ln n < M. Then the entropy of the counts fixed so far, W rows, is below ln(W
+        / n).
         """
         fixed = [v for code, v in enumerate(vector) if v > 0 and code not in self.dont_care]
         if not fixed:
@@ -393,7 +406,7 @@ class DontCareEntropy(_AtLeast):
 
 
 def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> FloatArray:
-    """Exp of the adjusted entropy of each class that has sensitive rows. Both: shape (classes, values)."""
+    """Return exp of the adjusted entropy of each class that has sensitive rows. Both: shape (classes, values)."""
     limits = np.sort(np.asarray(dont_care, dtype=np.float64), axis=1)
     # The sums once the smallest 0, 1, ... don't-care counts are fixed, too.
     mass = np.cumsum(np.column_stack((sensitive.sum(axis=1), limits)), axis=1)
@@ -407,46 +420,46 @@ def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> Float
 
 @dataclass(frozen=True)
 class Simple(_AtLeast):
-    """No sensitive value has a share above 1/l. Reached: 1 / largest share."""
+    """Simple l-diversity: no sensitive value has a share above 1/l. Reached: 1 / largest share."""
 
     l: Fraction
     name: ClassVar[str] = "simple"
     grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """1 / largest share."""
+        """Return 1 / largest share."""
         return np.asarray(vectors.sum(axis=1) / vectors.max(axis=1), dtype=np.float64)
 
     def share_bound(self) -> ShareBound:
-        """The largest share is at most 1/l."""
+        """Return the bound: the largest share is at most 1/l."""
         return _NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, Fraction(1) / self.l, strict=False)
 
 
 @dataclass(frozen=True)
 class Entropy(_AtLeast):
-    """The entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: exp of the entropy."""
+    """Entropy l-diversity: the entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: its exp."""
 
     l: Fraction
     name: ClassVar[str] = "entropy"
     grammar = Grammar((AT_LEAST_ONE,))
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """Effective number of equally likely values."""
+        """Return the effective number of equally likely values."""
         return effective_values(np.asarray(vectors, dtype=np.float64))
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
-        """Relative to l."""
+        """Return the slack relative to l."""
         slack = effective_values_of_products(first, second)
         slack /= float(self.l)
         slack -= 1
         return slack
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         return entropy_is_at_least(vector, self.l)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """The entropy is at most ln l, under a most frequent value."""
+        """Return cases in which the entropy is at most ln l, under a most frequent value."""
         if self.l <= 1:
             return []
         heads = bounds.leading()
@@ -457,22 +470,22 @@ class Entropy(_AtLeast):
 
 @dataclass(frozen=True)
 class Distinct(Diversity):
-    """At least l different sensitive values. Reached: how many there are."""
+    """Distinct l-diversity: at least l different sensitive values. Reached: their number."""
 
     l: int
     name: ClassVar[str] = "distinct"
     grammar = Grammar((WHOLE_AT_LEAST_ONE,))
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """Never near 0: a half is added to the whole number of values."""
+        """Return the slack, never near 0: a half is added to the whole number of values."""
         return np.asarray((self.reached(vectors) - self.l + 0.5) / self.l, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """Number of values with a positive share."""
+        """Return the number of values with a positive share."""
         return np.asarray(np.count_nonzero(vectors, axis=1), dtype=np.float64)
 
     def share_bound(self) -> ShareBound:
-        """All but l - 1 values have some share."""
+        """Return the bound: all but l - 1 values have some share."""
         return ShareBound(Fraction(0), self.l - 1, Fraction(1), strict=True)
 
 
@@ -494,21 +507,21 @@ class NegativeDisclosure(_AtLeast):
         return f"negative-disclosure:{spelled(self.percent)} of {sorted(self.protected)}"
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """The smallest share of a protected value, in percent."""
+        """Return the smallest share of a protected value, in percent."""
         smallest = vectors[:, sorted(self.protected)].min(axis=1)
         return np.asarray(100 * smallest / vectors.sum(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         return 100 * min(vector[value] for value in self.protected) >= self.percent * sum(vector)
 
     def scaled(self, factor: Fraction) -> "NegativeDisclosure | None":
-        """The criterion with factor times the percentage; None for 100 or more."""
+        """Return the criterion with factor times the percentage; None for 100 or more."""
         percent = self.percent * factor
         return NegativeDisclosure(percent, self.protected) if percent < 100 else None
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """A protected value is rarer than percent."""
+        """Return cases in which a protected value is rarer than percent."""
         return [too_rare(bounds, dict.fromkeys(self.protected, self.percent / 100))]
 
 
@@ -516,7 +529,7 @@ class NegativeDisclosure(_AtLeast):
 class NpdRecursive(Diversity):
     """Recursive (c, l)-diversity with a don't-care set, and no negative disclosure of the protected values (Def. 4.4).
 
-    Reached: that of the half that is nearer to failing.
+    Reached: by the half that is nearer to failing.
     """
 
     positive: Recursive
@@ -526,23 +539,23 @@ class NpdRecursive(Diversity):
         return f"npd: {self.positive}, {self.negative}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The smaller slack."""
+        """Return the smaller slack."""
         return np.minimum(self.positive.slack(vectors), self.negative.slack(vectors))
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """The value that the half with the smaller slack reaches."""
+        """Return the value that the half with the smaller slack reaches."""
         nearer = self.positive.slack(vectors) <= self.negative.slack(vectors)
         return np.where(nearer, self.positive.reached(vectors), self.negative.reached(vectors))
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         return self.positive.decide(vector) and self.negative.decide(vector)
 
     def scaled(self, factor: Fraction) -> "NpdRecursive | None":
-        """Both halves scaled; None where the second cannot be."""
+        """Return both halves scaled; None if the second cannot be."""
         negative = self.negative.scaled(factor)
         return None if negative is None else NpdRecursive(self.positive.scaled(factor), negative)
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """The violations of both halves."""
+        """Return the violations of both halves."""
         return [*self.positive.violations(bounds), *self.negative.violations(bounds)]

@@ -1,7 +1,7 @@
-"""What a diversity criterion is: "l well-represented sensitive values" in one class (MKGV07 section 4, KG06 Def. 2.5).
+"""Diversity criteria: "l well-represented sensitive values" in one class (MKGV07 section 4, KG06 Def. 2.5).
 
-A criterion looks at vectors, one row a class, one column a sensitive value: counts, or probabilities in any scale.
-`slack` is how far a class is from the boundary, relative to it; near 0 only `decide` can tell, with fractions.
+A criterion judges vectors, one row per class, one column per sensitive value: counts, or probabilities in any scale.
+`slack` is the distance of a class from the boundary, relative to it; near 0 only `decide` is exact, with fractions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import Hierarchy
 
 BOUNDARY = 1e-9
-"""Relative slack below which a verdict is left to exact arithmetic."""
+"""Relative slack below which exact arithmetic decides."""
 
 Vectors = NDArray[Any]
 """Class by sensitive value, nonnegative, each row with a positive sum."""
@@ -29,9 +29,9 @@ Vectors = NDArray[Any]
 
 @dataclass(frozen=True)
 class SensitiveValues:
-    """The values at a level of a hierarchy, in the order of their codes.
+    """Values at a level of a hierarchy, in the order of their codes.
 
-    rows: of the whole table, not of one class, shape (values,).
+    rows: in the whole table, not in one class, shape (values,).
     """
 
     hierarchy: Hierarchy
@@ -43,7 +43,9 @@ class SensitiveValues:
             raise ValueError(f"{self.hierarchy.size(self.level)} values came with {len(self.rows)} counts")
 
     def coarsened(self, level: int) -> "SensitiveValues":
-        """The values of a level that is not below this one. Raises CriterionError if the hierarchy has no such level."""
+        """Return the values of a level that is not below this one. Raises CriterionError if the hierarchy has no such
+        level.
+        """
         if level == self.level:
             return self
         if not self.level < level < self.hierarchy.height:
@@ -57,37 +59,39 @@ class SensitiveValues:
         return SensitiveValues(self.hierarchy, level, tuple(rows))
 
     def within(self, labels: Iterable[str]) -> frozenset[int]:
-        """The codes of the values all of whose base values the labels name. Raises CriterionError for an unknown label."""
+        """Return the codes of values whose base values are all named by labels. Raises CriterionError for an unknown
+        label.
+        """
         above = self.hierarchy.lift(0, self.level)
         return frozenset(above.tolist()) - frozenset(above[~self._is_named(labels)].tolist())
 
     def touching(self, labels: Iterable[str]) -> frozenset[int]:
-        """The codes of the values one of whose base values the labels name. Raises CriterionError for an unknown label."""
+        """Return the codes of values with a base value named by labels. Raises CriterionError for an unknown label."""
         return frozenset(self.hierarchy.lift(0, self.level)[self._is_named(labels)].tolist())
 
     def labels_of(self, codes: Iterable[int]) -> tuple[str, ...]:
-        """The labels of values, sorted."""
+        """Return the labels of values, sorted."""
         return tuple(sorted(self.hierarchy.labels[self.level][code] for code in codes))
 
     def occurring(self, codes: Iterable[int]) -> tuple[str, ...]:
-        """The labels of the values that have rows, sorted; a release names no others."""
+        """Return the labels of the values that have rows, sorted; a release names no others."""
         return self.labels_of(code for code in codes if self.rows[code])
 
     @property
     def order(self) -> tuple[int, ...] | None:
-        """The codes of the values that have rows, lowest first; None if these have no order."""
+        """Codes of the values that have rows, lowest first; None if these have no order."""
         return self.hierarchy.order_among(self.level, [code for code, count in enumerate(self.rows) if count])
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
-        """The share of each value in the whole table. Raises CriterionError for a table without rows."""
+        """Share of each value in the whole table. Raises CriterionError if the table has no rows."""
         if not any(self.rows):
             raise CriterionError("a criterion that compares with the whole table needs a table with rows")
         total = sum(self.rows)
         return tuple(Fraction(count, total) for count in self.rows)
 
     def _is_named(self, labels: Iterable[str]) -> BoolArray:
-        """Whether labels name each base value: by itself, or all that are under a general one. Shape (base values,)."""
+        """Return whether labels name each base value, directly or by a general value above it. Shape (base values,)."""
         named, levels = np.zeros(self.hierarchy.size(0), dtype=bool), range(self.hierarchy.height + 1)
         for label in labels:
             level = next((level for level in levels if self.hierarchy.code(label, level) is not None), None)
@@ -98,9 +102,9 @@ class SensitiveValues:
 
 
 class ShareBound(NamedTuple):
-    """The criterion holds exactly if the largest share, times a weight, plus the `top` largest ones are below a limit.
+    """Bound on shares: the largest share, times a weight, plus the sum of the `top` largest ones is below a limit.
 
-    With `strict` False they may reach it.
+    If `strict` is False, they may reach it.
     """
 
     head_weight: Fraction
@@ -110,16 +114,16 @@ class ShareBound(NamedTuple):
 
     @property
     def least_values(self) -> int | None:
-        """How many different values are demanded, if nothing else is: all but some must have any share."""
+        """Number of different values demanded, if nothing else is; None otherwise."""
         return self.top + 1 if self.strict and self.limit == 1 and not self.head_weight else None
 
     def largest_ratio(self, value_count: int) -> Fraction | None:
-        """What any two of so many values are bounded to differ by, if nothing else is demanded: the tail is one of them."""
+        """Return the bound on the ratio of any two of so many values, if nothing else is demanded; None otherwise."""
         is_pairwise = self.head_weight > 0 and self.limit == 1 and self.top == value_count - 1
         return 1 / self.head_weight if is_pairwise else None
 
     def allows(self, vector: Sequence[Fraction | int]) -> bool:
-        """Whether the bound holds of one class, exactly."""
+        """Return whether one class satisfies the bound, exactly."""
         ordered = sorted(vector, reverse=True)
         bounded = self.head_weight * ordered[0] + sum(ordered[: self.top])
         limit = self.limit * sum(ordered)
@@ -127,15 +131,15 @@ class ShareBound(NamedTuple):
 
 
 class Diversity:
-    """A criterion on the distribution of the sensitive values in a class.
+    """Criterion on the distribution of the sensitive values in a class.
 
-    A new criterion is a frozen dataclass with this base. It must be kept by merging: a class that is the sum of two that
-    pass must pass, since searches and checks leave out what follows from that. It gives `slack`, `reached` and `decide`;
-    one that names values, or compares a class with the whole table, gives `among` instead. Its text comes from `name` and
-    `grammar`, or from `__str__`, `parameters` and `parsed`; `marginals.register_diversity` makes it known.
-    Every other method has a default that is right for any criterion.
+    A new criterion is a frozen dataclass with this base. Merging must keep it: the sum of two passing classes must
+    pass, because searches and checks rely on that. It has `slack`, `reached` and `decide`; a criterion that names
+    values, or compares a class with the whole table, has `among` instead. Its text comes from `name` and `grammar`, or
+    from `__str__`, `parameters` and `parsed`. `marginals.register_diversity` makes it known. Every other method has a
+    default that is right for any criterion.
 
-    Labels name values of any level, the finest first. A general value may be disclosed if all under it may be.
+    Labels name values of any level, the finest first. A general value may be disclosed if all values under it may be.
 
     >>> import numpy as np
     >>> from checks.diversity.criteria import Entropy
@@ -144,13 +148,13 @@ class Diversity:
     """
 
     name: ClassVar[str] = ""
-    """What its text begins with, before the colon."""
+    """Beginning of the text, before the colon."""
 
     grammar: ClassVar[Grammar | None] = None
-    """What its text has after the colon, if `parsed`, `__str__` and `parameters` come from it."""
+    """Grammar of the text after the colon, if `parsed`, `__str__` and `parameters` come from it."""
 
     parameters: ClassVar[str] = ""
-    """The form of what its text has after the colon, for instance `c,l`."""
+    """Form of the text after the colon, for instance `c,l`."""
 
     def __init_subclass__(cls) -> None:
         if cls.__dict__.get("grammar") is not None:
@@ -168,7 +172,7 @@ class Diversity:
         return str(plain)
 
     def _plain(self) -> "Diversity | None":
-        """The criterion that it is made of; None for a criterion by itself."""
+        """Return the criterion that this one wraps; None if there is none."""
         return next((part for part in vars(self).values() if isinstance(part, Diversity)), None)
 
     @classmethod
@@ -184,64 +188,68 @@ class Diversity:
         return cls(*result) if len(result) == expected and (result or not text) else None
 
     def slack(self, vectors: Vectors) -> FloatArray:  # noqa: ARG002
-        """Positive where the class passes, negative where it fails, relative to the bound: shape (classes,).
+        """Return a number per class: positive if it passes, negative if it fails, relative to the bound: shape
+        (classes,).
 
-        Its sign must be right beyond `BOUNDARY`. Raises CriterionError, as `reached` and `decide`, if it needs `among`.
+        Its sign must be right beyond `BOUNDARY`. Raises CriterionError, as `reached` and `decide`, if it needs
+        `among`.
         """
         raise CriterionError(self.lacking())
 
     def reached(self, vectors: Vectors) -> FloatArray:  # noqa: ARG002
-        """The strongest parameter that the class still satisfies, as the class docstring says: shape (classes,)."""
+        """Return the strongest parameter that each class still satisfies, as the class docstring says: shape (classes,)."""
         raise CriterionError(self.lacking())
 
     def nearest(self, vectors: Vectors) -> frozenset[int]:  # noqa: ARG002 - few bound certain values
-        """The values that come nearest to breaking it in the first class; empty if it is about no certain values."""
+        """Return the values that come nearest to breaking the criterion in the first class; empty if it names no values."""
         return frozenset()
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class; by default that of the `share_bound`."""
+        """Return the exact verdict on one class; by default that of the `share_bound`."""
         if (bound := self.share_bound()) is None:
             raise CriterionError(self.lacking())
         return bound.allows(vector)
 
     @property
     def is_relative(self) -> bool:
-        """Whether it depends on what values there are, or on the whole table, and is decided only `among` them."""
+        """True if the criterion depends on the values, or on the whole table, and is decided only `among` them."""
         return type(self).slack is Diversity.slack
 
     def lacking(self) -> str:
-        """What is missing for a verdict, in words."""
+        """Return what is missing for a verdict, in words."""
         return f"{self} depends on the values and the whole table, so no counts by themselves satisfy it"
 
     @property
     def about_base_values(self) -> bool:
-        """Whether it judges base values, whatever level is published, so that what fails at a level fails at finer ones."""
+        """True if base values are judged, whatever level is published, so that a failure at a level lasts at finer ones."""
         return (plain := self._plain()) is not None and plain.about_base_values
 
     @property
     def facts(self) -> int:
-        """How many values an attacker may rule out by other knowledge: l - 1 of an l-diversity, else none."""
+        """Number of values that an attacker may rule out by other knowledge: l - 1 of an l-diversity, else none."""
         if (plain := self._plain()) is not None:
             return plain.facts
         return ceil(getattr(self, "l", 1)) - 1
 
     def meaning(self) -> str:
-        """What holds in every class, as a clause; `marginals.criteria` has those of the project's own criteria."""
+        """Return what holds in every class, as a clause; `marginals.criteria` has the clauses of the project's own
+        criteria.
+        """
         return f"the sensitive value satisfies {self}"
 
     def reached_in_words(self, value: float) -> str:
-        """What a class reaches, in words; `marginals.criteria` has those of the project's own criteria."""
+        """Return what a class reaches, in words; `marginals.criteria` has the words of the project's own criteria."""
         return f"Reaches {value:.4g}"
 
     def among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002 - it judges any values alike
-        """The criterion for classes that are counted by these values, which judges them.
+        """Return the criterion for classes that are counted by these values.
 
         Raises CriterionError for a label that names none of them.
         """
         return self
 
     def stated_among(self, values: SensitiveValues) -> "Diversity":
-        """The same criterion by no labels but those of these values, as a release states it that shows only them."""
+        """Return the criterion with labels of these values only, as a release states it that shows only them."""
         clauses = [clause for clause in (self.grammar.clauses if self.grammar else ()) if clause.value is None]
         if not clauses:
             return self
@@ -254,34 +262,38 @@ class Diversity:
         return replace(self, **labels) if is_complete else self.of_all_values()  # type: ignore[type-var]
 
     def of_all_values(self) -> "Diversity":
-        """The criterion where none of the values that it names has rows, with a text of its own."""
+        """Return the criterion for a table where none of the named values has rows, with a text of its own."""
         return self
 
     def share_bound(self) -> ShareBound | None:
-        """The bound on the most frequent values, if it demands nothing else; then it can also be demanded of people."""
+        """Return the bound on the most frequent values, if it demands nothing else; then it can also be demanded of
+        people.
+        """
         return None
 
     def of_rows(self, rows_per_person: int) -> "Diversity | None":  # noqa: ARG002 - few criteria bound certain values
-        """The criterion of rows that holds exactly if this one holds of people, so many rows each at most, for certain.
+        """Return the criterion of rows that holds exactly if this one certainly holds of people, so many rows each at
+        most.
 
-        None where there is none, or a `share_bound` says it.
+        None if there is none, or if a `share_bound` gives it.
         """
         return None
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray | None:  # noqa: ARG002
-        """The slack of each product of a row of `first` and one of `second`, value by value: shape (first, second).
+        """Return the slack of each product of a row of `first` and one of `second`, value by value: shape (first,
+        second).
 
-        Infinite where the product is 0 throughout. The least of them, and those up to `BOUNDARY`, are as `slack` says;
-        others may be lower bounds, above these. None without a way that is quicker than to make the products.
+        It is infinite if the product is 0. The least entries, and those up to `BOUNDARY`, equal `slack`; others may be
+        lower bounds above these. None if no way is faster than making the products.
         """
         return None
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
-        """The ways of violating it, each with linear cuts; None if its violations have none.
+        """Return the ways of violating the criterion, each with linear cuts; None if its violations have none.
 
-        bounds: of the log-ratios over the classes in question. A head that is never positive needs no case, nor does one
-        that another value that counts always exceeds: where it violates the criterion, that one does too. By default those
-        of a `share_bound` on the most frequent value alone: all others together are too light beside it.
+        bounds: of the log-ratios over the classes in question. A head that is never positive needs no case. The same
+        holds for a head that another counted value always exceeds: if it violates the criterion, the other value does
+        too. The default covers a `share_bound` on the most frequent value only: all others together are too light.
         """
         bound = self.share_bound()
         if bound is None or bound.top > 1:
@@ -292,20 +304,31 @@ class Diversity:
         return [light_others(bounds, heads, [(1 + bound.head_weight) / bound.limit - 1] * len(heads))]
 
     def scaled(self, factor: Fraction) -> "Diversity | None":  # noqa: ARG002 - no family is known
-        """The criterion of the same kind that a class with the slack `factor` - 1 just satisfies; None without one.
+        """Return the criterion of the same kind that a class with the slack `factor` - 1 just satisfies; None if there
+        is none.
 
         factor: positive.
         """
         return None
 
     def loosened_to(self, slack: float) -> "Diversity | None":
-        """The criterion of the same kind that a class with this slack just satisfies, to rounding; None without one."""
+        """Return the criterion of the same kind that a class with this slack just satisfies, up to rounding; None if
+        there is none.
+        """
         factor = Fraction(1 + slack) if np.isfinite(slack) else None
         return None if factor is None or factor <= 0 else self.scaled(factor)
 
 
 def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArray:
-    """The exact verdict on each class. counts: class by sensitive value, integers, shape (classes, values)."""
+    """Return the exact verdict on each class.
+
+    Parameters
+    ----------
+    diversity
+        The criterion, decided `among` its values if it is relative.
+    counts
+        Class by sensitive value, integers, shape (classes, values).
+    """
     if not len(counts):
         return np.ones(0, dtype=bool)
     slack = diversity.slack(counts)
@@ -318,24 +341,24 @@ def satisfies(diversity: Diversity, counts: NDArray[np.integer[Any]]) -> BoolArr
     return verdicts
 
 
-# Entropy against a logarithm, decided exactly where floating point cannot tell.
+# Entropy against a logarithm, decided exactly if floating point cannot decide.
 #
 # A class with weights w_1 .. w_m, W their sum, is entropy l-diverse iff W^W >= l^W * prod w_i^w_i. With large weights
-# the powers are beyond reach. Where floating point tells the two sides apart by far more than its own error, that
-# decides. Otherwise equality is decided on the exponents of a coprime base (Bernstein 2005), and an inequality, known
-# to be strict after that, by decimal logarithms of growing precision.
+# the powers are beyond reach. If the two sides differ by far more than the floating-point error, that decides. Otherwise
+# equality is decided on the exponents of a coprime base (Bernstein 2005). An inequality, then known to be strict, is
+# decided by decimal logarithms of growing precision.
 
 
 _CLEARLY = 1e-12
-"""Part of the sum of all terms' sizes that a difference must exceed to be believed. The error is below 1e-14 of that sum:
-each term is a product of a rounded number and one to three logarithms, all within a few units of 2^-53."""
+"""Part of the sum of all terms' sizes that a difference must exceed to decide. The error is below 1e-14 of that sum.
+Each term is a product of a rounded number and one to three logarithms, all within a few units of 2^-53."""
 
 _MOST_BITS = 1000
-"""Of whole numbers that floats hold without overflow, their products with logarithms included."""
+"""Most bits of whole numbers that floats hold without overflow, including their products with logarithms."""
 
 
 def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) -> bool:
-    """Whether the entropy of a distribution is at least ln(effective), exactly.
+    """Decide exactly whether the entropy of a distribution is at least ln(effective).
 
     weights: nonnegative, not all zero, in any scale. effective: positive.
 
@@ -343,16 +366,16 @@ def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) 
     True
     """
     scale = lcm(*(Fraction(w).denominator for w in weights))
-    whole = [int(w * scale) for w in weights if w > 0]
-    divisor = gcd(*whole)
-    whole = [w // divisor for w in whole]
-    total, upper, lower = sum(whole), effective.numerator, effective.denominator
+    integers = [int(w * scale) for w in weights if w > 0]
+    divisor = gcd(*integers)
+    integers = [w // divisor for w in integers]
+    total, upper, lower = sum(integers), effective.numerator, effective.denominator
     if max(total, upper, lower).bit_length() <= _MOST_BITS:
-        terms = [-w * log(w) for w in whole] + [total * log(total), total * log(lower), -total * log(upper)]
+        terms = [-w * log(w) for w in integers] + [total * log(total), total * log(lower), -total * log(upper)]
         difference = fsum(terms)
         if abs(difference) > _CLEARLY * fsum(map(abs, terms)):
             return difference > 0
-    powers = [*((w, -w) for w in whole), (total, total), (lower, total), (upper, -total)]
+    powers = [*((w, -w) for w in integers), (total, total), (lower, total), (upper, -total)]
     base = _coprime_base([number for number, _ in powers])
     if not any(sum(times * _exponent(number, factor) for number, times in powers) for factor in base):
         return True
@@ -367,16 +390,16 @@ def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) 
 
 
 def _coprime_base(numbers: Sequence[int]) -> list[int]:
-    """Pairwise coprime integers above 1 of which every given positive integer is a product of powers."""
+    """Return pairwise coprime integers above 1 of which every given positive integer is a product of powers."""
     base: list[int] = []
     pending = [n for n in set(numbers) if n > 1]
     while pending:
         number = pending.pop()
-        for position, known in enumerate(base):
-            common = gcd(number, known)
+        for position, factor in enumerate(base):
+            common = gcd(number, factor)
             if common > 1:
                 del base[position]
-                pending += [part for part in (common, known // common, number // common) if part > 1]
+                pending += [part for part in (common, factor // common, number // common) if part > 1]
                 break
         else:
             base.append(number)

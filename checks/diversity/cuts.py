@@ -1,15 +1,16 @@
 """Cuts: linear inequalities on log-ratios that every class combination violating a criterion must satisfy.
 
 Write x_s(t) = ln v_s(t) for the class vector of a combination t. A *case* is one way of violating a criterion, always
-with a *head* h whose share is positive. A cut of a case is a weight vector w >= 0 on the values, summing to 1 and 0 at
-the head, with a bound M such that
+with a *head* h whose share is positive. A cut of a case has a weight vector w >= 0 on the values, which sums to 1 and
+is 0 at the head. Its bound M satisfies
 
     t violates the criterion by this case  =>  sum_s w_s (x_s(t) - x_h(t)) <= M.
 
-The left side is a sum over the cliques, so its minimum over all t is one min-sum pass along the junction tree, however
-many combinations there are. When that minimum exceeds M the case is impossible. The bounds are weighted
-arithmetic-geometric means: sum_A u_s <= theta implies sum_A w_s ln u_s <= ln theta + sum_A w_s ln w_s. For each case the
-best weights solve a concave problem, by mirror ascent towards the shares at the minimizing t (geometric programming).
+The left side is a sum over the cliques. So its minimum over all t is one min-sum pass along the junction tree, however
+many combinations there are. If that minimum exceeds M, the case is impossible. The bounds are weighted
+arithmetic-geometric means: sum_A u_s <= theta implies sum_A w_s ln u_s <= ln theta + sum_A w_s ln w_s. The best
+weights of a case solve a concave problem, by mirror ascent towards the shares at the minimizing t (geometric
+programming).
 """
 
 from abc import ABC, abstractmethod
@@ -26,17 +27,18 @@ import numpy as np
 from models.arrays import BoolArray, FloatArray, IndexArray, x_log_x
 
 ROUNDING = 1e-7
-"""Cuts are loosened by this much (in logarithms), far above what floating point can lose."""
+"""Amount by which cuts are loosened (in logarithms), far above floating-point errors."""
 
 ZERO_LOG = -1e5
-"""Stands for ln 0: below any sum of logarithms of count ratios, so that heads must be positive and tails may be empty."""
+"""Replacement of ln 0, below any sum of logarithms of count ratios; heads must be positive and tails may be empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class RatioBounds:
     """Bounds of the log-ratios x_s - x_h, `[s, h]`, over the class combinations with a positive head h.
 
-    floor, ceiling: shape (values, values). The diagonal of the ceiling is 0 for a head that can be positive, else -inf.
+    floor, ceiling: shape (values, values). The diagonal of the ceiling is 0 for a head that can be positive, else
+    -inf.
     """
 
     floor: FloatArray
@@ -48,15 +50,15 @@ class RatioBounds:
         return len(self.floor)
 
     def possible(self) -> BoolArray:
-        """Which values can have a positive share, shape (values,)."""
+        """Return which values can have a positive share, shape (values,)."""
         return np.asarray(self.ceiling.diagonal() == 0)
 
     def leading(self) -> IndexArray:
-        """The values that can be a most frequent one: no other value always exceeds them."""
+        """Return the values that can be most frequent: no other value always exceeds them."""
         return np.flatnonzero(self.possible() & ~(self.floor > ROUNDING).any(axis=0))
 
     def others(self, heads: IndexArray) -> BoolArray:
-        """All values but the head, shape (values, heads)."""
+        """Return a mask of all values but the head, shape (values, heads)."""
         return np.asarray(np.arange(self.value_count)[:, None] != heads)
 
 
@@ -71,7 +73,8 @@ class Cuts(NamedTuple):
 class Cases(ABC):
     """Ways of violating one criterion. The last axis of every array is that of the cases.
 
-    heads: the head of each case, shape (cases,). support: the values that a cut may put weight on, shape (values, cases).
+    heads: the head of each case, shape (cases,). support: the values that a cut may put weight on, shape (values,
+    cases).
     """
 
     heads: IndexArray
@@ -79,41 +82,43 @@ class Cases(ABC):
 
     @abstractmethod
     def bound(self, weights: FloatArray) -> FloatArray:
-        """M of each case with these weights, shape (cases,). weights: shape (values, cases)."""
+        """Return M of each case with these weights, shape (cases,). weights: shape (values, cases)."""
 
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
-        """Where to move the weights, having met a class for each case: nonnegative, in any scale, shape (values, cases).
+        """Return where to move the weights after a class for each case: nonnegative, in any scale, shape (values,
+        cases).
 
-        By default to its shares. x: the log-vectors of these classes, shape (values, cases). turn: number of the try.
+        The default is its shares. x: the log-vectors of these classes, shape (values, cases). turn: number of the try.
         """
         return shares(x, self.support)
 
-    def kept(self, which: BoolArray) -> Self:
-        """Some of the cases."""
+    def selected(self, which: BoolArray) -> Self:
+        """Return some of the cases."""
         parts = ((part.name, getattr(self, part.name)) for part in fields(self))
         chosen: dict[str, Any] = {name: part[..., which] for name, part in parts if isinstance(part, np.ndarray)}
         return replace(self, **chosen)
 
     def form(self, weights: FloatArray) -> FloatArray:
-        """The coefficients of x in the cut of each case, shape (values, cases)."""
+        """Return the coefficients of x in the cut of each case, shape (values, cases)."""
         coefficients = weights.copy()
         coefficients[self.heads, np.arange(len(self.heads))] -= 1
         return coefficients
 
 
 def cuts(cases: Cases, weights: FloatArray) -> Cuts:
-    """The cuts of all cases with these weights, loosened for rounding."""
+    """Return the cuts of all cases with these weights, loosened for rounding."""
     return Cuts(cases.form(weights), cases.bound(weights) + ROUNDING)
 
 
 def shares(x: FloatArray, support: BoolArray) -> FloatArray:
-    """e^x on the support, 0 elsewhere, each column in some scale."""
+    """Return e^x on the support, 0 elsewhere, each column in some scale."""
     return np.asarray(np.exp(x - x.max(axis=0)) * support, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class TrimmedCases(Cases):
-    """Some tail of all others but `spared` many values sums to at most theta times the head; which ones is left open.
+    """Cases in which a tail of all others but `spared` values sums to at most theta times the head; the tail is left
+    open.
 
     ceiling: x_s - x_h of each value and case, from above.
     """
@@ -123,7 +128,7 @@ class TrimmedCases(Cases):
     ceiling: FloatArray
 
     def bound(self, weights: FloatArray) -> FloatArray:
-        """The largest bound over all choices of spared values, each term from above."""
+        """Return the largest bound over all choices of spared values, each term from above."""
         relief = weights * (self.ceiling - np.log(np.maximum(weights, 1e-300)) - log(self.theta))
         best = _largest(relief, self.spared)
         least = 1 - _largest(weights, self.spared)
@@ -133,25 +138,25 @@ class TrimmedCases(Cases):
 
 
 def light_tails(heads: IndexArray, support: BoolArray, theta: FloatArray) -> "GroupCases":
-    """The values of a tail sum to at most theta times the head: a group of one value has no other slopes.
+    """Return cases in which the values of a tail sum to at most theta times the head.
 
-    support: the tails, shape (values, cases). theta: shape (cases,).
+    They are groups of one value, without slopes. support: the tails, shape (values, cases). theta: shape (cases,).
     """
     return GroupCases(heads, support, support.astype(np.float64), np.zeros(support.shape), np.log(theta))
 
 
 def light_others(bounds: RatioBounds, heads: IndexArray, theta: Iterable[Fraction]) -> "GroupCases":
-    """All other values sum to at most theta times the head. theta: 0 or more, of each head."""
+    """Return cases in which all other values sum to at most theta times the head. theta: 0 or more, of each head."""
     return light_tails(heads, bounds.others(heads), np.maximum(np.array(list(map(float, theta))), 1e-300))
 
 
 def empty_tails(heads: IndexArray, value_count: int) -> "GroupCases":
-    """Every class with a positive head is a violation; a cut with no weight says just that."""
+    """Return cases in which every class with a positive head is a violation, as a cut without weight says."""
     return light_tails(heads, np.zeros((value_count, len(heads)), dtype=bool), np.full(len(heads), np.inf))
 
 
 def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> "GroupCases":
-    """The ways in which a value w has less than its least share p: another exceeds its part of 1 / p - 1 times w.
+    """Return cases in which w is below its least share p: another value exceeds its part of 1 / p - 1 times w.
 
     The parts are in proportion to the largest ratios, so that a sum of these below the whole excludes all cases.
     """
@@ -174,7 +179,7 @@ def too_rare(bounds: RatioBounds, least: Mapping[int, Fraction]) -> "GroupCases"
 
 @lru_cache(maxsize=64)
 def subsets(number: int, size: int) -> IndexArray:
-    """All subsets of 0 .. number - 1 of a size, one a row."""
+    """Return all subsets of 0 .. number - 1 of a size, one per row."""
     chosen = list(combinations(range(number), size))
     return np.array(chosen, dtype=np.intp).reshape(len(chosen), size)
 
@@ -184,20 +189,20 @@ def _largest(columns: FloatArray, number: int) -> FloatArray:
 
 
 _GRID, _REFINEMENTS = 7, 5
-"""Multipliers tried at a time for the dual, and how often around the best; any multiplier is valid."""
+"""Multipliers tried at a time for the dual, and refinements around the best; any multiplier is valid."""
 
 _BRANCH_POINT = -0.3678794411714423
-"""Just above -1/e, where the lower branch of Lambert's W ends. Next to a stationary point the dual is flat."""
+"""Number just above -1/e, where the lower branch of Lambert's W ends. Near a stationary point the dual is flat."""
 
 
 @dataclass(frozen=True, eq=False)
 class EntropyCases(Cases):
-    """The entropy is at most ln(effective), and the head is a most frequent value.
+    """Cases in which the entropy is at most ln(effective), and the head is a most frequent value.
 
-    The bound is the dual of: maximize sum w_s y_s over y <= ceiling with entropy(1, e^y) <= ln(effective). With
-    F(y) = sum e^y (y + ln(effective) - m) + e^(m-1), the head included, F >= 0 follows from the entropy bound for every
-    m; so for every m and every n > 0 the separable maximum of sum w_s y_s + n F(y) is a valid M. Its terms are largest
-    at an end of their interval or at a stationary point on the lower branch of Lambert's W.
+    The bound is the dual of: maximize sum w_s y_s over y <= ceiling with entropy(1, e^y) <= ln(effective). Let F(y) =
+    sum e^y (y + ln(effective) - m) + e^(m-1), the head included. F >= 0 follows from the entropy bound for every m. So
+    for every m and every n > 0 the separable maximum of sum w_s y_s + n F(y) is a valid M. Its terms are largest at an
+    end of their interval or at a stationary point on the lower branch of Lambert's W.
     """
 
     effective: float
@@ -205,7 +210,7 @@ class EntropyCases(Cases):
     ceiling: FloatArray
 
     def bound(self, weights: FloatArray) -> FloatArray:
-        """The least dual value over a grid of multipliers, refined around its best point."""
+        """Return the least dual value over a grid of multipliers, refined around its best point."""
         cases = np.arange(len(self.heads))
         means = np.tile(np.linspace(1, 1 + log(len(weights)), _GRID), (len(cases), 1))
         scales = np.tile(np.linspace(log(1e-3), log(1e4), _GRID), (len(cases), 1))
@@ -219,7 +224,7 @@ class EntropyCases(Cases):
         return least
 
     def _dual(self, weights: FloatArray, means: FloatArray, scales: FloatArray) -> FloatArray:
-        """The dual value of each case at each pair of multipliers: shape (cases, means, scales)."""
+        """Return the dual value of each case at each pair of multipliers: shape (cases, means, scales)."""
         from scipy.special import lambertw  # slow to import, and few need it
 
         h = log(self.effective)
@@ -237,7 +242,7 @@ class EntropyCases(Cases):
         return np.asarray(np.where(others, best, 0.0).sum(axis=3) + head, dtype=np.float64)
 
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:
-        """The slope of the entropy, p (-ln p - H) where that is positive; in other turns damped shares."""
+        """Return the slope of the entropy, p (-ln p - H) if it is positive; in other turns damped shares."""
         p = shares(x, np.ones_like(self.support))
         if turn % 3:
             return np.asarray((p * self.support) ** (1 - turn % 3 / 4))
@@ -247,7 +252,7 @@ class EntropyCases(Cases):
 
 
 def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
-    """For each case an even grid between the neighbours of one of its points."""
+    """Return for each case an even grid between the neighbours of one of its points."""
     rows = np.arange(len(grid))
     low, high = grid[rows, np.maximum(place - 1, 0)], grid[rows, np.minimum(place + 1, _GRID - 1)]
     return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _GRID), dtype=np.float64)
@@ -255,14 +260,15 @@ def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class GroupCases(Cases):
-    """Some values, the group, weigh at least as much together as a tail of others: sum_tail a_s v_s <= sum_group c_s v_s.
+    """Cases in which a group of values weighs at least as much as a tail of others: sum_tail a_s v_s <= sum_group c_s
+    v_s.
 
-    Unlike a head by itself a group has no cut of its own, since the logarithm of a sum is not linear. Over the interval
-    of each log-ratio y_s to the head, which is one of the group, e^y_s is below its chord; with the tangent of the
-    logarithm at the largest log-ratios that makes ln sum_group c_s e^y_s <= ln C - sum b_s (ceiling_s - y_s).
+    Unlike a single head, a group has no cut of its own, because the logarithm of a sum is not linear. Over the
+    interval of each log-ratio y_s to the head, which is one of the group, e^y_s is below its chord. With the tangent
+    of the logarithm at the largest log-ratios this gives ln sum_group c_s e^y_s <= ln C - sum b_s (ceiling_s - y_s).
 
     support: the tail. tail: a_s, shape (values, cases). slopes: b_s, 0 at the head and outside the group. log_group:
-    ln C less the sum of b_s ceiling_s, shape (cases,). Where the tail has no value every class is a violation.
+    ln C less the sum of b_s ceiling_s, shape (cases,). If the tail has no value, every class is a violation.
     """
 
     tail: FloatArray
@@ -271,7 +277,9 @@ class GroupCases(Cases):
 
     @classmethod
     def of(cls, heads: IndexArray, balance: FloatArray, floor: FloatArray, ceiling: FloatArray) -> "GroupCases":
-        """balance: a_s - c_s. floor, ceiling: of each log-ratio to the head. All of shape (values, cases)."""
+        """Return the cases of a balance a_s - c_s. floor, ceiling: of each log-ratio to the head. All have shape
+        (values, cases).
+        """
         group = np.maximum(-balance, 0)
         high = np.minimum(ceiling, 1e2)
         width = high - floor
@@ -286,42 +294,43 @@ class GroupCases(Cases):
         return cls(heads, tail > 0, tail, slopes, log_group)
 
     def bound(self, weights: FloatArray) -> FloatArray:
-        """Arithmetic-geometric mean of the tail, against what the group can be."""
+        """Return the arithmetic-geometric mean of the tail, against the largest weight of the group."""
         mean = (x_log_x(weights) - weights * np.log(np.where(self.tail > 0, self.tail, 1))).sum(axis=0)
         return np.asarray(np.where(self.support.any(axis=0), self.log_group + mean, np.inf), dtype=np.float64)
 
     def form(self, weights: FloatArray) -> FloatArray:
-        """The weights of the tail, less the slopes of the group."""
+        """Return the weights of the tail, less the slopes of the group."""
         coefficients = weights - self.slopes
         coefficients[self.heads, np.arange(len(self.heads))] -= 1 - self.slopes.sum(axis=0)
         return coefficients
 
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
-        """Weighted shares within the tail."""
+        """Return weighted shares within the tail."""
         return shares(x, self.support) * self.tail
 
 
 @lru_cache(maxsize=64)
 def most_frequent(leaves: tuple[int, ...], most: int, limit: int) -> IndexArray | None:
-    """How many base values of each published one may be the k most frequent, k = 1 .. most; shape (groups, values).
+    """Return how many base values of each published one may be the k most frequent, k = 1 .. most; shape (groups,
+    values).
 
-    leaves: how many base values each published value holds. These are equally frequent, so that all of them are taken but
-    of one published value. None where there are more than `limit` groups.
+    leaves: how many base values each published value holds. These are equally frequent, so all of them are taken but
+    of one published value. None if there are more than `limit` groups.
     """
     values = len(leaves)
     groups: list[list[int]] = []
     pending: list[tuple[int, int, tuple[int, ...]]] = [(0, most, ())]
     while pending:
-        first, remaining, whole = pending.pop()
-        row = [leaves[s] if s in whole else 0 for s in range(values)]
-        groups += [row] if whole else []
+        first, remaining, taken = pending.pop()
+        row = [leaves[s] if s in taken else 0 for s in range(values)]
+        groups += [row] if taken else []
         groups += [
             [part if s == last else n for s, n in enumerate(row)]
             for last in range(values)
-            if last not in whole
+            if last not in taken
             for part in range(1, min(leaves[last] - 1, remaining) + 1)
         ]
         if len(groups) + len(pending) > limit:
             return None
-        pending += [(s + 1, remaining - leaves[s], (*whole, s)) for s in range(first, values) if leaves[s] <= remaining]
+        pending += [(s + 1, remaining - leaves[s], (*taken, s)) for s in range(first, values) if leaves[s] <= remaining]
     return np.array(groups, dtype=np.intp).reshape(len(groups), values)

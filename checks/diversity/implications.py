@@ -1,4 +1,4 @@
-"""Which diversity implies which: every class that satisfies the one satisfies the other (TZ11 section 3)."""
+"""Implications between diversities: every class that satisfies the one satisfies the other (TZ11 section 3)."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -30,9 +30,9 @@ from checks.finding import Verdict, verdict_of
 
 
 def weakest_simple_l(requirement: Functional) -> Fraction:
-    """The smallest l, whole or not, for which simple l-diversity implies the requirement (TZ11 Theorem 20, Corollary 21).
+    """Return the smallest l, whole or not, for which simple l-diversity implies the requirement.
 
-    Among whole numbers that is u itself where tau >= 1/u: the paper's answer.
+    Among whole numbers it is u itself if tau >= 1/u: the paper's answer (TZ11 Theorem 20, Corollary 21).
 
     >>> weakest_simple_l(Functional(Fraction(1, 4), 4)), weakest_simple_l(Functional(Fraction(1, 2), 3))
     (Fraction(4, 1), Fraction(8, 3))
@@ -42,10 +42,10 @@ def weakest_simple_l(requirement: Functional) -> Fraction:
 
 
 def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fraction:
-    """The largest c for which recursive (c, l)-diversity over `value_count` base values implies the requirement
-    (TZ11 Theorem 23, and Corollary 24 for a given l).
+    """Return the largest c for which recursive (c, l)-diversity over `value_count` base values implies the requirement.
 
-    Raises CriterionError when l is not in 2 .. value_count, or when no class over so many values satisfies the requirement.
+    TZ11 Theorem 23, and Corollary 24 for a given l. Raises CriterionError unless l is in 2 .. value_count and some
+    class over so many values satisfies the requirement.
 
     >>> weakest_recursive_c(Functional(Fraction(1, 4), 4), 5, 5)
     Fraction(4, 3)
@@ -64,26 +64,26 @@ def weakest_recursive_c(requirement: Functional, l: int, value_count: int) -> Fr
 
 
 class WeakestImplying(NamedTuple):
-    """The weakest simple and recursive diversities that imply a functional one, over so many base values.
+    """Weakest simple and recursive diversities that imply a functional one, over so many base values.
 
-    simple: the smallest l; None where no class has simple l-diversity with so many values. recursive: the largest c by l.
+    simple: the smallest l; None if no class has simple l-diversity with so many values. recursive: the largest c by l.
     """
 
     simple: Fraction | None
     recursive: Mapping[int, Fraction]
 
     def as_json(self) -> dict[str, Any]:
-        """The diversities as plain values, numbers as a criterion spells them."""
+        """Return the diversities as plain values, numbers as a criterion spells them."""
         simple = None if self.simple is None else spelled(self.simple)
         return {"simple": simple, "recursive": {str(l): spelled(c) for l, c in self.recursive.items()}}
 
 
 LARGEST_L = 20
-"""Recursive diversities are told up to this l."""
+"""Largest l for which recursive diversities are given."""
 
 
 def weakest_implying(requirement: Functional, value_count: int) -> WeakestImplying:
-    """What implies a requirement over so many base values; nothing where no class over them satisfies it.
+    """Return the weakest diversities that imply a requirement over so many base values; none if no class satisfies it.
 
     >>> weakest_implying(Functional(Fraction(1, 4), 4), 5).as_json()
     {'simple': '4', 'recursive': {'2': '1/3', '3': '4/9', '4': '2/3', '5': '4/3'}}
@@ -96,19 +96,19 @@ def weakest_implying(requirement: Functional, value_count: int) -> WeakestImplyi
 
 
 def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> Verdict:
-    """Whether every class over so many base values that satisfies one diversity satisfies the other, exactly.
+    """Decide exactly whether every class over so many base values that satisfies one diversity satisfies the other.
 
-    Decided of simple, recursive and functional diversity by TZ11 Lemma 19, Theorems 20 and 23; of what simple diversity
-    implies, whose most uneven class decides; of `distinct:l` and entropy among themselves; and where a recursive
-    one is to imply `distinct:l` or simple. Undecided of other pairs. values: base values that a class can have, at least 1.
-    Raises CriterionError for a text that is no diversity.
+    Pairs of simple, recursive and functional diversity are decided by TZ11 Lemma 19, Theorems 20 and 23. The
+    implications of simple diversity are decided by its most uneven class. `distinct:l` and entropy are compared among
+    themselves, and recursive diversity with `distinct:l` and simple. Other pairs are undecided. values: base values
+    that a class can have, at least 1. Raises CriterionError for a text that is no diversity.
 
     >>> implies("recursive:4/3,5", "functional:0.25,4", 5).value, implies("simple:3", "functional:0.25,4", 5).value
     ('holds', 'fails')
     >>> implies("entropy:4", "functional:0.25,4", 5).value, implies("entropy:5/2", "distinct:3", 9).value
     ('undecided', 'holds')
     """
-    one, other = (parse_diversity(given) if isinstance(given, str) else given for given in (stronger, weaker))
+    one, other = (parse_diversity(choice) if isinstance(choice, str) else choice for choice in (stronger, weaker))
     for diversity in (one, other):
         if not isinstance(diversity, Diversity):
             raise CriterionError(
@@ -154,18 +154,21 @@ def implies(stronger: Diversity | str, weaker: Diversity | str, values: int) -> 
 
 
 def _most_uneven(l: Fraction) -> list[int]:
-    """Rows of the class whose shares are at most 1/l, as many as fit, and whose last value has the rest: whatever is
-    satisfied by it and by all classes that are more even, as every criterion of shares here, is satisfied by all of these.
+    """Return the rows of the most uneven class with shares of at most 1/l.
+
+    As many values as fit have 1/l, and the last one has the rest. A criterion of shares that this class satisfies,
+    like all more even classes, is satisfied by all of them.
     """
-    whole, rest = divmod(l.numerator, l.denominator)
-    return [l.denominator] * whole + ([rest] if rest else [])
+    full, rest = divmod(l.numerator, l.denominator)
+    return [l.denominator] * full + ([rest] if rest else [])
 
 
 def _recursive_implies_values(first: Recursive, second: Distinct | Simple, values: int) -> Verdict:
-    """Whether recursive diversity leaves no class with few values, or with a frequent one.
+    """Decide whether recursive diversity excludes classes with few values, or with a frequent one.
 
-    Of the classes with d values the level one has the largest tail for its most frequent value, d - l + 1 times as large; if
-    that is too small, none passes. With n values, all others as frequent, f_1 is largest, and n - l + 1 others its tail.
+    Among classes with d values the even one has the largest tail for its most frequent value, d - l + 1 times as
+    large. If that is too small, none passes. With n values, all others equally frequent, f_1 is largest, and n - l + 1
+    others are its tail.
     """
     if first.l == 1:
         return verdict_of(second.l == 1)

@@ -1,4 +1,4 @@
-"""The diversity criteria that have a text, such as `entropy:6`: the project's own, those registered, and installed ones."""
+"""Diversity criteria that have a text, such as `entropy:6`: the project's own, registered ones, and installed ones."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import LeavingOut
+from checks.diversity.derived import LeavingOut
 from checks.diversity.relative import (
     AdjustedEntropy,
     Alpha,
@@ -47,7 +47,7 @@ _KINDS: dict[str, type[Diversity]] = {
         Closeness,
     )
 }
-"""The class of each name that a text can begin with."""
+"""Class of each name that a text can begin with."""
 
 PRESETS: Mapping[str, Odds] = MappingProxyType(
     {
@@ -56,23 +56,31 @@ PRESETS: Mapping[str, Odds] = MappingProxyType(
         "research": Odds(Fraction(10), Fraction(25)),
     }
 )
-"""What is demanded by the name of whom a release is for, the strictest first: each has bounds below those of the next."""
+"""Demands by the audience of a release, the strictest first: each has bounds below those of the next."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 _LONGEST, _LONGEST_UNKNOWN = 10_000, 200
-"""Most characters of a text that is read, and of one whose criterion nothing here knows."""
+"""Most characters of a text that is read, and of one whose criterion is unknown here."""
 
 _registered: dict[str, type[Diversity]] = {}
 
 
 def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
-    """Make the text of a criterion known: to policies, to bundles that are read, and to the demands of `verify`.
+    """Register the text of a criterion for policies, for bundles that are read, and for the demands of `verify`.
 
-    criterion: a class with `name`, `parameters` and `parsed`, which is returned. Whoever verifies a release that claims it
-    needs the same registration; for the command line, declare it as an entry point of the group `marginals.criteria`.
-    `check_criterion` tries whether it keeps the laws that checks rely on. Raises CriterionError for another criterion's
-    name, or one unlike `my-criterion`.
+    A reader who verifies a release with it needs the same registration. For the command line, declare it as an entry
+    point of the group `marginals.criteria`. `check_criterion` tests the laws that checks rely on.
+
+    Parameters
+    ----------
+    criterion
+        Class with `name`, `parameters` and `parsed`, which is returned.
+
+    Raises
+    ------
+    CriterionError
+        If the name belongs to another criterion, or is unlike `my-criterion`.
 
     >>> import marginals
     >>> from fractions import Fraction
@@ -102,13 +110,13 @@ def register_diversity(criterion: type[Diversity]) -> type[Diversity]:
 
 
 def require_kind(criterion: object) -> None:
-    """Raise CriterionError unless something is a class of criteria."""
+    """Raise CriterionError unless an object is a class of criteria."""
     if not (isinstance(criterion, type) and issubclass(criterion, Diversity)):
         raise CriterionError("a criterion is a class with the base marginals.Diversity and a name, such as Entropy")
 
 
 def unregister_diversity(name: str) -> None:
-    """Forget a criterion that was registered. Raises CriterionError where no such was.
+    """Remove a registered criterion. Raises CriterionError if it is not registered.
 
     >>> import marginals
     >>> marginals.unregister_diversity("entropy")
@@ -122,10 +130,20 @@ def unregister_diversity(name: str) -> None:
 
 
 def parse_diversity(text: str) -> Diversity:
-    """The criterion that a policy or a bundle names, for instance `entropy:l`.
+    """Return the criterion that a policy or a bundle names, for instance `entropy:l`.
 
-    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. At the end may stand what stands for no
-    value, `leaving out missing`. Raises CriterionError for a text that is none, with a list of all forms.
+    Numbers may be whole, decimal or fractions (`2.8`, `14/5`) and are taken exactly. The text may end with labels that
+    stand for no value, `leaving out missing`.
+
+    Parameters
+    ----------
+    text
+        Name and parameters.
+
+    Raises
+    ------
+    CriterionError
+        If the text has none of the forms, which the message lists.
 
     >>> parse_diversity("recursive:3,4"), str(parse_diversity("entropy:14/5"))
     (Recursive(c=Fraction(3, 1), l=4, strict=True, dont_care=frozenset()), 'entropy:2.8')
@@ -137,9 +155,10 @@ def parse_diversity(text: str) -> Diversity:
 
 
 def stated_diversity(text: str) -> Diversity:
-    """The criterion that a bundle states: as `parse_diversity`, but one that is not installed here stands for itself.
+    """Return the criterion that a bundle states: as `parse_diversity`, but one that is not installed here represents
+    itself.
 
-    What it demands is then undecided, whatever the files say.
+    Its demand is then undecided, whatever the files say.
 
     >>> stated_diversity("somebodys:4"), stated_diversity("entropy:6") == parse_diversity("entropy:6")
     (Uninstalled(text='somebodys:4'), True)
@@ -164,7 +183,7 @@ def stated_diversity(text: str) -> Diversity:
 
 @dataclass(frozen=True)
 class Uninstalled(Diversity):
-    """A criterion that a bundle names and that nothing here knows, so that nobody here can judge it."""
+    """Criterion that a bundle names and that is unknown here, so that it cannot be judged."""
 
     text: str
 
@@ -172,11 +191,11 @@ class Uninstalled(Diversity):
         return self.text
 
     def among(self, values: SensitiveValues) -> Diversity:  # noqa: ARG002 - nobody can say
-        """Raise CriterionError: what judges these values is not installed."""
+        """Raise CriterionError: the criterion is not installed."""
         raise CriterionError(self.lacking())
 
     def lacking(self) -> str:
-        """What to install, in words."""
+        """Return what to install, in words."""
         name = self.text.partition(":")[0].strip()
         return (
             f"the criterion {name!r} is not installed here: install the package that declares it (entry points "
@@ -185,13 +204,13 @@ class Uninstalled(Diversity):
 
 
 def uninstalled_in(diversity: Diversity) -> Uninstalled | None:
-    """The criterion that nothing here knows, itself or with labels left out; None if it is known."""
+    """Return the unknown criterion, plain or with labels left out; None if the criterion is known."""
     plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
     return plain if isinstance(plain, Uninstalled) else None
 
 
 def demands_nothing(diversity: Diversity) -> bool:
-    """Whether a diversity holds of every class, as `distinct:1` does, so that a release that states it demands nothing."""
+    """Return whether a diversity holds for every class, as `distinct:1` does, so that claiming it demands nothing."""
     plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
     return not plain.is_relative and plain.decide([1])
 
@@ -208,9 +227,9 @@ def _refusal(text: str) -> CriterionError:
 
 
 def _kind(name: str) -> type[Diversity] | None:
-    """The class of a name; None if there is none. Raises ExtensionError if what is installed under it is no criterion."""
-    if (known := (_KINDS | _registered).get(name)) is not None or not _NAME.fullmatch(name):
-        return known
+    """Return the class of a name, or None. Raises ExtensionError if the object installed under it is no criterion."""
+    if (kind := (_KINDS | _registered).get(name)) is not None or not _NAME.fullmatch(name):
+        return kind
     result = installed(CRITERIA, name)
     if result is not None and not (isinstance(result, type) and issubclass(result, Diversity) and result.name == name):
         raise refusal(CRITERIA, name, f"a class with the base marginals.Diversity and the name {name!r}")
@@ -228,11 +247,11 @@ def require_readable(criterion: Diversity) -> None:
     if read != criterion or hash(read) != hash(criterion):
         raise CriterionError(
             f"the criterion {type(criterion).__name__} writes itself as {str(criterion)!r}, which is not read back "
-            f"as the same one{why}; let its __str__ be name:parameters, its parsed() the way back, and equal ones be "
+            f"as the same one{why}. Let its __str__ be name:parameters, its parsed() the way back, and equal ones be "
             "equal (a frozen dataclass)"
         )
 
 
 def spellings() -> tuple[str, ...]:
-    """The forms of all texts, such as `entropy:l`."""
+    """Return the forms of all texts, such as `entropy:l`."""
     return tuple(f"{c.name}:{c.parameters}" if c.parameters else c.name for c in (_KINDS | _registered).values())

@@ -1,4 +1,4 @@
-"""The criteria that say which values they are about, or compare a class with the whole table."""
+"""Criteria that name values, or compare a class with the whole table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from checks.diversity.criteria import (
 )
 from checks.diversity.criterion import Diversity, SensitiveValues, Vectors
 from checks.diversity.cuts import ROUNDING, Cases, GroupCases, RatioBounds, empty_tails, light_others, too_rare
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.diversity.text import (
     LABELS_MAY_DISCLOSE,
     LABELS_MUST_PROTECT,
@@ -42,10 +42,10 @@ _NONE, _ALL = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True)
 class ShareRange(Diversity):
-    """Each value has a share between two bounds, in every class.
+    """Criterion that each value has a share between two bounds, in every class.
 
-    lower, upper: for each value; 0 and 1 or more where nothing is demanded. Merging keeps it: shares of a merged class are
-    means. Reached: the factor by which the share nearest to its bound is within it, below 1 where it is beyond.
+    lower, upper: for each value; 0 and 1 or more if nothing is demanded. Merging keeps it: shares of a merged class
+    are means. Reached: the factor by which the share nearest to its bound is within it, below 1 if it is beyond.
     """
 
     lower: tuple[Fraction, ...]
@@ -61,11 +61,11 @@ class ShareRange(Diversity):
         return f"shares of {', '.join(bounds)}"
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The factor less 1."""
+        """Return the factor less 1."""
         return self.reached(vectors) - 1
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """The smallest of bound / share over the upper bounds and of share / bound over the lower ones."""
+        """Return the smallest of bound / share over the upper bounds and of share / bound over the lower ones."""
         shares = np.asarray(vectors / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
         high = np.array([bound if bound < 1 else np.inf for bound in self.upper], dtype=np.float64)
         low = np.array(self.lower, dtype=np.float64)
@@ -75,17 +75,19 @@ class ShareRange(Diversity):
         return np.asarray(np.minimum(within_upper, within_lower).min(axis=1), dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         total = sum(vector)
         return all(low * total <= v <= high * total for v, low, high in zip(vector, self.lower, self.upper))
 
     def scaled(self, factor: Fraction) -> "ShareRange | None":
-        """The criterion with upper bounds divided and lower ones multiplied by the factor; None if one is 1 or more then."""
+        """Return the criterion with upper bounds divided and lower ones multiplied by the factor; None if a lower one
+        reaches 1.
+        """
         lower = tuple(share * factor for share in self.lower)
         return None if any(share >= 1 for share in lower) else ShareRange(lower, tuple(s / factor for s in self.upper))
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """A value is too frequent: all others together are too light beside it. Or one is too rare."""
+        """Return cases in which a value is too frequent, so that all others together are too light, or too rare."""
         possible = bounds.possible()
         bounded = [code for code, share in enumerate(self.upper) if share < 1 and possible[code]]
         heads = np.array([code for code in bounded if self.upper[code] > 0], dtype=np.intp)
@@ -100,19 +102,19 @@ class ShareRange(Diversity):
 # t-closeness: the sensitive values of each class are distributed nearly as in the whole table (Li, Li,
 # Venkatasubramanian: t-Closeness, ICDE 2007).
 #
-# The distance is the least work of moving one distribution onto the other (earth mover's distance). On the ground
-# distances here it is, up to a unit, the sum over certain sets of values of how much the two distributions differ
-# there. Where all values are 1 apart, the sets are the single values. Where values lie evenly on a line, the first and the
-# last 1 apart, the sets are the first 1, 2, ... of those that have rows. Where values are as far apart as one must
-# generalize for them to merge, `*` counting 1, the sets are the values of the hierarchy below `*`.
+# The distance is the least work of moving one distribution onto the other (earth mover's distance). For the ground
+# distances here it is, up to a unit, the sum over certain sets of values of the differences of the two distributions. If
+# all values are 1 apart, the sets are the single values. If values lie evenly on a line, the first and the last 1 apart,
+# the sets are the first 1, 2, ... of those that have rows. If the distance is the level at which values merge, `*` counting
+# 1, the sets are the values of the hierarchy below `*`.
 
 
 @dataclass(frozen=True)
 class Closeness(Diversity):
-    """A class is no further than t from the whole table. Reached: the distance.
+    """t-closeness: a class is no further than t from the whole table. Reached: the distance.
 
-    values: what the columns count, with the rows of the whole table; None until it is asked `among` them. The whole table
-    stays the same when classes merge, and so closeness is kept by merging. distance: "equal", "ordered" or "hierarchical".
+    values: what the columns count, with the rows of the whole table; None until `among` sets it. The whole table stays
+    the same when classes merge, so merging keeps closeness. distance: "equal", "ordered" or "hierarchical".
     """
 
     t: Fraction
@@ -130,11 +132,13 @@ class Closeness(Diversity):
 
     @property
     def is_relative(self) -> bool:
-        """Whether the whole table is not known yet."""
+        """True if the whole table is not known yet."""
         return self.values is None
 
     def among(self, values: SensitiveValues) -> "Closeness":
-        """The criterion with the whole table. Raises CriterionError if it has no rows, or values lack an order they need."""
+        """Return the criterion with the whole table. Raises CriterionError if it has no rows, or if a needed order is
+        missing.
+        """
         if not any(values.rows):
             raise CriterionError("t-closeness needs a table with rows")
         if self.distance == "ordered" and values.order is None:
@@ -147,7 +151,8 @@ class Closeness(Diversity):
         return self.values
 
     def _work(self, differences: Vectors) -> tuple[Vectors, Fraction]:
-        """The least work of each class in steps, and that of a step: half where one set misses what another has too much.
+        """Return the least work of each class in steps, and that of a step: half if one set lacks the excess of
+        another.
 
         differences: shape (classes, values), whole numbers, floats or objects.
         """
@@ -166,24 +171,26 @@ class Closeness(Diversity):
         return steps, Fraction(1, 2 * max(top - values.level, 1))
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The distance below t, both on the scale from 0 to 1."""
+        """Return the distance below t, both on the scale from 0 to 1."""
         return float(self.t) - self.reached(vectors)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """The distance of each class from the whole table; of whole numbers of rows it is rounded once, at the end."""
-        rows, whole = vectors.sum(axis=1), np.array(self._known_values().rows, dtype=object)
-        total = int(whole.sum())
-        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(whole) + MAX_LEVELS) < _MOST:
-            steps, unit = self._work(vectors * np.int64(total) - np.outer(rows, whole.astype(np.int64)))
+        """Return the distance of each class from the whole table; for whole numbers of rows it is rounded once, at the
+        end.
+        """
+        rows, table_rows = vectors.sum(axis=1), np.array(self._known_values().rows, dtype=object)
+        total = int(table_rows.sum())
+        if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(table_rows) + MAX_LEVELS) < _MOST:
+            steps, unit = self._work(vectors * np.int64(total) - np.outer(rows, table_rows.astype(np.int64)))
             return np.asarray(steps * unit.numerator / (rows * np.float64(total * unit.denominator)), dtype=np.float64)
-        steps, unit = self._work(vectors / rows[:, None] - whole.astype(np.float64) / float(total))
+        steps, unit = self._work(vectors / rows[:, None] - table_rows.astype(np.float64) / float(total))
         return np.asarray(float(unit) * steps, dtype=np.float64)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
-        whole = np.array(self._known_values().rows, dtype=object)
-        rows, total = sum(vector), whole.sum()
-        (steps,), unit = self._work((np.array(vector, dtype=object) * total - whole * rows)[None])
+        """Return the exact verdict on one class."""
+        table_rows = np.array(self._known_values().rows, dtype=object)
+        rows, total = sum(vector), table_rows.sum()
+        (steps,), unit = self._work((np.array(vector, dtype=object) * total - table_rows * rows)[None])
         return bool(unit * steps <= self.t * rows * total)
 
 
@@ -193,10 +200,10 @@ _MOST = 2**62
 
 @dataclass(frozen=True)
 class AtLevel(Diversity):
-    """A criterion on the values of a level, or on the published ones where these are coarser.
+    """Criterion on the values of a level, or on the published ones if these are coarser.
 
-    Six codes of diseases that are equally likely say nothing if all are in one chapter. Counted by chapters such a class
-    has one value, and fails. Raises CriterionError for a level of 0 or less: finer values are never judged.
+    Six codes of diseases that are equally likely say nothing if all are in one chapter. Counted by chapters such a
+    class has one value, and fails. Raises CriterionError for a level of 0 or less: finer values are never judged.
     """
 
     diversity: Diversity
@@ -210,31 +217,31 @@ class AtLevel(Diversity):
         return f"{self.diversity} at level {self.level}"
 
     def among(self, values: SensitiveValues) -> Diversity:
-        """The criterion for classes that are counted by finer values, as far as these are."""
-        judged = values.coarsened(max(self.level, values.level))
-        criterion = self.diversity.among(judged)
-        if judged.level == values.level:
+        """Return the criterion for classes that are counted by finer values, as far as these are finer."""
+        coarser = values.coarsened(max(self.level, values.level))
+        criterion = self.diversity.among(coarser)
+        if coarser.level == values.level:
             return criterion
-        above = tuple(values.hierarchy.lift(values.level, judged.level).tolist())
-        return _of_finer(criterion, above, values.hierarchy.labels[judged.level])
+        above = tuple(values.hierarchy.lift(values.level, coarser.level).tolist())
+        return _of_finer(criterion, above, values.hierarchy.labels[coarser.level])
 
     def stated_among(self, values: SensitiveValues) -> "AtLevel":
-        """The criterion with the labels of the coarser values."""
-        judged = values.coarsened(max(self.level, values.level))
-        return replace(self, diversity=self.diversity.stated_among(judged))
+        """Return the criterion with the labels of the coarser values."""
+        coarser = values.coarsened(max(self.level, values.level))
+        return replace(self, diversity=self.diversity.stated_among(coarser))
 
 
 def _of_finer(criterion: Diversity, above: tuple[int, ...], labels: tuple[str, ...]) -> Diversity:
-    """A criterion of sums of columns. above: the sum of each column; of sets of values it needs no sums, and has cuts."""
+    """Return a criterion on sums of columns. above: the sum of each column. Sets of values need no sums, and have cuts."""
     if isinstance(criterion, SumsAtMost):
         return criterion.of_finer(above)
     if not isinstance(criterion, Projected) or not isinstance(criterion.diversity, SumsAtMost):
         return Projected(criterion, above, labels)
     places = tuple(criterion.above[code] for code in above)
-    known = [place for place in places if place is not None]
-    numbers = iter(range(len(known)))
+    present = [place for place in places if place is not None]
+    numbers = iter(range(len(present)))
     return Projected(
-        criterion.diversity.of_finer(known), tuple(None if place is None else next(numbers) for place in places)
+        criterion.diversity.of_finer(present), tuple(None if place is None else next(numbers) for place in places)
     )
 
 
@@ -250,17 +257,17 @@ class PdRecursive(Diversity):
     grammar = Grammar((Number("c", 0), WHOLE_AT_LEAST_ONE), (MAY_EQUAL, LABELS_MAY_DISCLOSE))
 
     def among(self, values: SensitiveValues) -> Recursive:
-        """The criterion with the values under which there are only those that may be disclosed."""
+        """Return the criterion with the values that cover only those that may be disclosed."""
         return Recursive(self.c, self.l, self.strict, values.within(self.may_disclose))
 
     def of_all_values(self) -> Recursive:
-        """The criterion where no value may be disclosed."""
+        """Return the criterion for a table where no value may be disclosed."""
         return Recursive(self.c, self.l, self.strict)
 
 
 @dataclass(frozen=True)
 class ProtectedValues(Diversity):
-    """Each of some values has a share of at least `percent` percent. must_protect: their labels."""
+    """Criterion that each of some values has a share of at least `percent` percent. must_protect: their labels."""
 
     percent: Fraction
     must_protect: tuple[str, ...]
@@ -268,7 +275,7 @@ class ProtectedValues(Diversity):
     grammar = Grammar((Number("percent", 0, 100),), (LABELS_MUST_PROTECT,))
 
     def among(self, values: SensitiveValues) -> NegativeDisclosure:
-        """The criterion with the values under which there is a protected one."""
+        """Return the criterion with the values that cover a protected one."""
         return NegativeDisclosure(self.percent, values.touching(self.must_protect))
 
 
@@ -289,14 +296,14 @@ class NpdRecursiveByLabel(Diversity):
     )
 
     def among(self, values: SensitiveValues) -> NpdRecursive:
-        """Both halves among these values."""
+        """Return both halves among these values."""
         recursive = Recursive(self.c1, self.l, self.strict, values.within(self.may_disclose))
         return NpdRecursive(recursive, NegativeDisclosure(self.c2, values.touching(self.must_protect)))
 
 
 @dataclass(frozen=True)
 class AdjustedEntropy(Diversity):
-    """The adjusted entropy is at least ln l (MKGV07 Def. 4.5). may_disclose: labels of the don't-care values."""
+    """Adjusted entropy is at least ln l (MKGV07 Def. 4.5). may_disclose: labels of the don't-care values."""
 
     l: Fraction
     may_disclose: tuple[str, ...]
@@ -304,18 +311,18 @@ class AdjustedEntropy(Diversity):
     grammar = Grammar((AT_LEAST_ONE,), (LABELS_MAY_DISCLOSE,))
 
     def among(self, values: SensitiveValues) -> DontCareEntropy | Entropy:
-        """The criterion with the values under which there are only those that may be disclosed."""
+        """Return the criterion with the values that cover only those that may be disclosed."""
         free = values.within(self.may_disclose)
         return DontCareEntropy(self.l, free) if free else self.of_all_values()
 
     def of_all_values(self) -> Entropy:
-        """The criterion where no value may be disclosed."""
+        """Return the criterion for a table where no value may be disclosed."""
         return Entropy(self.l)
 
 
-# Criteria that bound the share of each value by its share in the whole table: the belief of somebody who knows of everybody
-# only what the whole table says. With such a prior the posterior of MKGV07 Theorem 3.1 is the share in the class. Shares of
-# a merged class are means of those of its parts, so merging keeps all bounds. Other priors are those of `checks.classes`.
+# Criteria that bound the share of each value by its share in the whole table: the belief of a reader who knows only the
+# whole table. With such a prior the posterior of MKGV07 Theorem 3.1 is the share in the class. Shares of a merged class are
+# means of those of its parts, so merging keeps all bounds. Other priors are in `checks.population`.
 
 
 @dataclass(frozen=True)
@@ -334,7 +341,9 @@ class BayesOptimal(Diversity):
             raise CriterionError(f"bayes-optimal:rho1,rho2 needs rho1 below rho2, got {pair}")
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """The criterion with rho2 above the share of each value rarer than rho1 in the whole table, which must have rows."""
+        """Return the criterion with rho2 above the share of each value rarer than rho1 in the whole table, which must
+        have rows.
+        """
         lower = (1 - self.rho2 if share > 1 - self.rho1 else _NONE for share in values.shares)
         upper = (self.rho2 if share < self.rho1 else _ALL for share in values.shares)
         return ShareRange(tuple(lower), tuple(upper))
@@ -342,23 +351,24 @@ class BayesOptimal(Diversity):
 
 @dataclass(frozen=True)
 class BeliefDifference(Diversity):
-    """The share of no value in a class differs from its share in the whole table by more than d (MKGV07 Principle 1)."""
+    """No value's share in a class differs from its share in the whole table by more than d (MKGV07 Principle 1)."""
 
     d: Fraction
     name: ClassVar[str] = "belief-difference"
     grammar = Grammar((Number("d", 0, 1),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """The criterion with d below and above each share; the whole table must have rows."""
+        """Return the criterion with d below and above each share; the whole table must have rows."""
         lower = (max(share - self.d, _NONE) for share in values.shares)
         return ShareRange(tuple(lower), tuple(share + self.d for share in values.shares))
 
 
 @dataclass(frozen=True)
 class Alpha(Diversity):
-    """Each of some values has a share of at most alpha. of: their labels.
+    """Criterion that each of some values has a share of at most alpha. of: their labels.
 
-    The alpha of (alpha, k)-anonymity, whose k is k_link (Wong, Li, Fu, Wang: (alpha, k)-Anonymity, KDD 2006, Defs. 3, 4).
+    The alpha of (alpha, k)-anonymity, whose k is k_link (Wong, Li, Fu, Wang: (alpha, k)-Anonymity, KDD 2006, Defs. 3,
+    4).
     """
 
     alpha: Fraction
@@ -367,75 +377,76 @@ class Alpha(Diversity):
     grammar = Grammar((Number("alpha", 0, 1),), (LABELS_OF,))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """The criterion with the values under which there is one of those that are named."""
+        """Return the criterion with the values that cover a named one."""
         named = values.touching(self.of)
         upper = (self.alpha if code in named else _ALL for code in range(len(values.rows)))
         return ShareRange((_NONE,) * len(values.rows), tuple(upper))
 
     def of_all_values(self) -> Distinct:
-        """Nothing is demanded where no row has such a value."""
+        """Return a criterion that demands nothing, because no row has such a value."""
         return Distinct(1)
 
 
 @dataclass(frozen=True)
 class SumsAtMost(Diversity):
-    """Each of some sets of values has at most a share of each class. Reached: the share nearest to its bound, in percent.
+    """Criterion that some sets of values each have at most a share of a class. Reached: the share nearest to its bound,
+    in percent.
 
-    bounds: shares below 1, each with the codes of its set. Shares of a merged class are means of those of its parts, so
-    merging keeps them. unbounded: other sets of values that harm.
+    bounds: shares below 1, each with the codes of its set. Shares of a merged class are means of those of its parts,
+    so merging keeps them. unbounded: other sets of values that harm.
     """
 
     bounds: tuple[tuple[Fraction, frozenset[int]], ...]
     unbounded: tuple[frozenset[int], ...] = ()
 
     def __str__(self) -> str:
-        told = (f"at most {spelled(100 * share)} percent of {sorted(codes)}" for share, codes in self.bounds)
-        return "; ".join(told) or "no bound"
+        bounds = (f"at most {spelled(100 * share)} percent of {sorted(codes)}" for share, codes in self.bounds)
+        return "; ".join(bounds) or "no bound"
 
     @cached_property
     def _limits(self) -> FloatArray:
         return np.array([float(share) for share, _ in self.bounds])
 
     def _sums(self, vectors: Vectors) -> Vectors:
-        """What each set has: shape (classes, bounds)."""
+        """Return the rows of each set: shape (classes, bounds)."""
         members = np.zeros((vectors.shape[1], len(self.bounds)), dtype=vectors.dtype)
         for place, (_, codes) in enumerate(self.bounds):
             members[sorted(codes), place] = 1
         return np.asarray(vectors @ members)
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The least of bound / share, less 1."""
+        """Return the least of bound / share, less 1."""
         with np.errstate(divide="ignore"):
             room = self._limits * vectors.sum(axis=1, keepdims=True) / self._sums(vectors)
         return np.asarray(room.min(axis=1, initial=np.inf) - 1, dtype=np.float64)
 
     def slack_of_products(self, first: Vectors, second: Vectors) -> FloatArray:
-        """By a product of matrices for each set."""
-        whole, heaviest = first @ second.T, np.zeros((len(first), len(second)))
+        """Return the slack by a product of matrices for each set."""
+        totals, heaviest = first @ second.T, np.zeros((len(first), len(second)))
         for share, codes in self.bounds:
             places = sorted(codes)
             np.maximum(heaviest, first[:, places] / float(share) @ second[:, places].T, out=heaviest)
-        room = np.divide(whole, heaviest, out=np.full(whole.shape, np.inf), where=heaviest > 0)
+        room = np.divide(totals, heaviest, out=np.full(totals.shape, np.inf), where=heaviest > 0)
         return np.asarray(room - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """The percentage of the set that is nearest to its bound, or beyond it; 0 without a bound."""
+        """Return the percentage of the set that is nearest to its bound, or beyond it; 0 without a bound."""
         if not self.bounds:
             return np.zeros(len(vectors))
         percent = np.asarray(100 * self._sums(vectors) / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
         return np.asarray(percent[np.arange(len(percent)), (percent / self._limits).argmax(axis=1)])
 
     def nearest(self, vectors: Vectors) -> frozenset[int]:
-        """The set that is nearest to its bound."""
+        """Return the set that is nearest to its bound."""
         return self.bounds[int((self._sums(vectors[:1]) / self._limits).argmax())][1] if self.bounds else frozenset()
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         total = sum(vector)
         return all(sum(vector[code] for code in codes) <= share * total for share, codes in self.bounds)
 
     def of_finer(self, above: Sequence[int]) -> "SumsAtMost":
-        """The same of finer columns. above: the column here that each of them is part of."""
+        """Return the criterion for finer columns. above: the column here that each of them is part of."""
 
         def under(codes: frozenset[int]) -> frozenset[int]:
             return frozenset(place for place, code in enumerate(above) if code in codes)
@@ -445,16 +456,18 @@ class SumsAtMost(Diversity):
         )
 
     def scaled(self, factor: Fraction) -> "SumsAtMost":
-        """The bounds divided by the factor, without those that bound nothing then."""
+        """Return the bounds divided by the factor, without bounds that then demand nothing."""
         return SumsAtMost(tuple((share / factor, codes) for share, codes in self.bounds if share < factor))
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """A set, the most frequent value of which is the head, outweighs all others by more than its bound allows."""
+        """Return cases in which a set, with its most frequent value as head, outweighs all others by more than its
+        bound allows.
+        """
         possible, cases = bounds.possible(), list[Cases]()
-        alone = {min(codes): share for share, codes in self.bounds if len(codes) == 1 and possible[min(codes)]}
-        if alone:
-            heads = np.array(list(alone), dtype=np.intp)
-            cases.append(light_others(bounds, heads, [1 / share - 1 for share in alone.values()]))
+        single = {min(codes): share for share, codes in self.bounds if len(codes) == 1 and possible[min(codes)]}
+        if single:
+            heads = np.array(list(single), dtype=np.intp)
+            cases.append(light_others(bounds, heads, [1 / share - 1 for share in single.values()]))
         for share, codes in self.bounds:
             if len(codes) == 1:
                 continue
@@ -469,10 +482,11 @@ class SumsAtMost(Diversity):
 
 @dataclass(frozen=True)
 class AtMost(Diversity):
-    """Some values together have a share of at most so many percent: how sure a reader can be of what harms. of: labels.
+    """Several values together have a share of at most so many percent: the certainty of a reader about harm. of: their
+    labels.
 
-    Of one value it is the alpha of (alpha, k)-anonymity. Of several it bounds their union, so that a value that is split
-    into finer ones is no surer. A published value counts if one of the labels is under it.
+    For one value it is the alpha of (alpha, k)-anonymity. For several it bounds their union, so that splitting a value
+    into finer ones changes nothing. A published value counts if it covers one of the labels.
     """
 
     percent: Fraction
@@ -481,29 +495,30 @@ class AtMost(Diversity):
     grammar = Grammar((Number("percent", 0, 100),), (LABELS_OF,))
 
     def among(self, values: SensitiveValues) -> SumsAtMost:
-        """The criterion with the values under which there is one of those that are named."""
+        """Return the criterion with the values that cover a named one."""
         return SumsAtMost(((self.percent / 100, values.touching(self.of)),))
 
     def of_all_values(self) -> Distinct:
-        """Nothing is demanded where no row has such a value."""
+        """Return a criterion that demands nothing, because no row has such a value."""
         return Distinct(1)
 
     def of_rows(self, rows_per_person: int) -> "AtMost":
-        """The bound divided by the rows of each person: n rows of T are at most n of T / r people."""
+        """Return the bound divided by the rows of each person: n rows of T are at most n of T / r people."""
         return replace(self, percent=self.percent / rows_per_person)
 
 
 @dataclass(frozen=True)
 class Odds(Diversity):
-    """No value that harms becomes much likelier than it is among all rows, and they do not together. may_disclose: labels
-    of those that harm nobody; all others harm, also those that a later table brings.
+    """No harmful value, nor all of them together, becomes much likelier than it is among all rows.
 
-    Of share p in the whole table, a share in a class is at most a(p) = max(percent / 100, times p / (1 - p + times p)),
-    rounded up to a whole percent unless times is 1: its odds grow by no more than that factor, but for rare values. So is
-    that of each value of a coarser level under which there are harmful values only, and of all harmful values together;
-    else a value that is split into finer ones would become surer. A published value is harmless if all under it is.
+    may_disclose: labels of harmless values; all others harm, also those that a later table brings. Let p be a share in
+    the whole table. The share in a class is at most a(p) = max(percent / 100, times p / (1 - p + times p)). a(p) is
+    rounded up to a whole percent unless times is 1. So the odds grow by no more than that factor, apart from rare
+    values. The bound holds as well for each coarser value that covers harmful values only, and for all harmful values
+    together. Otherwise splitting a value into finer ones would make it surer. A published value is harmless if it
+    covers harmless values only.
 
-    rows_per_person: so many rows of each person at most, and the bounds are those of people.
+    rows_per_person: most rows of each person; then the bounds are those of people.
 
     >>> Odds(Fraction(3), Fraction(10)).bound(Fraction(1, 5))
     Fraction(43, 100)
@@ -520,18 +535,18 @@ class Odds(Diversity):
     )
 
     def bound(self, share: Fraction) -> Fraction:
-        """The largest share in a class of rows of what has a share among all rows; 1 is no bound."""
+        """Return the largest share in a class of rows for a value's share among all rows; 1 is no bound."""
         people = min(_ALL, share * self.rows_per_person)
         most = max(self.percent / 100, self.times * people / (1 - people + self.times * people))
         rounded = Fraction(ceil(100 * most), 100) if self.times > 1 else most
         return _ALL if rounded >= 1 else rounded / self.rows_per_person
 
     def harmful(self, values: SensitiveValues) -> frozenset[int]:
-        """The codes of the values that harm."""
+        """Return the codes of the values that harm."""
         return frozenset(range(len(values.rows))) - values.within(self.may_disclose)
 
     def among(self, values: SensitiveValues) -> SumsAtMost:
-        """The bounds of these values, of those above them and of all together, as far as these have rows."""
+        """Return the bounds of these values, of coarser ones and of all together, as far as these have rows."""
         occurring, total = frozenset(np.flatnonzero(values.rows).tolist()), sum(values.rows)
         harmful = self.harmful(values) & occurring
         sets = dict.fromkeys([*(frozenset((code,)) for code in sorted(harmful)), harmful])
@@ -545,13 +560,13 @@ class Odds(Diversity):
         return SumsAtMost(bounded, tuple(codes for share, codes in bounds if share >= 1))
 
     def of_rows(self, rows_per_person: int) -> "Odds":
-        """The bounds of people: n rows of T are at most n of T / r people."""
+        """Return the bounds of people: n rows of T are at most n of T / r people."""
         return replace(self, rows_per_person=rows_per_person)
 
 
 @dataclass(frozen=True)
 class BetaLikeness(Diversity):
-    """The share q of a value in a class exceeds its share p in the whole table by at most beta times p.
+    """Share q of a value in a class exceeds its share p in the whole table by at most beta times p.
 
     Cao, Karras: Publishing Microdata with a Robust Privacy Guarantee, PVLDB 5(11) 2012, Def. 2 (basic beta-likeness).
     """
@@ -561,6 +576,6 @@ class BetaLikeness(Diversity):
     grammar = Grammar((Number("beta", 0),))
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """The criterion with (1 + beta) p above each share; the whole table must have rows."""
+        """Return the criterion with (1 + beta) p above each share; the whole table must have rows."""
         upper = ((1 + self.beta) * share for share in values.shares)
         return ShareRange((_NONE,) * len(values.rows), tuple(upper))

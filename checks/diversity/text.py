@@ -1,4 +1,4 @@
-"""How criteria are spelled: numbers, labels and clauses, read and written by one grammar."""
+"""Spelling of criteria: numbers, labels and clauses, read and written by one grammar."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from checks.errors import CriterionError
 
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,30}|/[0-9]{1,12})?")
-"""A number in a text, wide enough for all digits of a float. An exponent could ask for more digits than there is memory."""
+"""Number in a text, wide enough for all digits of a float. An exponent could ask for more digits than fit in memory."""
 
 
 def numbers(text: str) -> list[Fraction]:
@@ -51,7 +51,7 @@ LEAVING_OUT = "leaving out"
 class Clause(NamedTuple):
     """Words after the numbers of a criterion, which set a field.
 
-    value: of the field where the words stand; None for the labels behind them. is_silent: read, but never written.
+    value: of the field if the words occur; None for the labels behind them. is_silent: read, but never written.
     """
 
     words: str
@@ -88,7 +88,7 @@ def spelled_labels(labels: Sequence[str]) -> str:
 
 
 def _masked(text: str) -> str:
-    """The text with what stands in quotes blotted out: no clause nor comma counts there."""
+    """Return the text with quoted parts blotted out, so that clauses and commas in them do not count."""
     return _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), text)
 
 
@@ -117,7 +117,7 @@ def split_left_out(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Number(NamedTuple):
-    """A number in the text of a criterion, between two ends that it may reach if the interval is closed.
+    """Number in the text of a criterion, between two ends that it may reach if the interval is closed.
 
     name: of the field that holds it. high: None for no upper end.
     """
@@ -129,13 +129,13 @@ class Number(NamedTuple):
     is_whole: bool = False
 
     def allows(self, value: Fraction | int) -> bool:
-        """Whether the value lies in the interval."""
+        """Return whether the value lies in the interval."""
         is_inside = self.low < value and (self.high is None or value < self.high)
         return is_inside or (self.is_closed and value in (self.low, self.high))
 
     @property
     def range(self) -> str:
-        """The interval in words, for a message."""
+        """Interval in words, for a message."""
         if self.high is None:
             return f"{self.name} {'of at least' if self.is_closed else 'above'} {self.low}"
         first, last = ("from", "to") if self.is_closed else ("between", "and")
@@ -144,13 +144,13 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the text of a criterion has after its name: numbers, and clauses in any order."""
+    """Form of the text of a criterion after its name: numbers, and clauses in any order."""
 
     numbers: tuple[Number, ...] = ()
     clauses: tuple[Clause, ...] = ()
 
     def __str__(self) -> str:
-        """The form, for instance `c,l [or equal] may disclose LABELS`."""
+        """Return the form, for instance `c,l [or equal] may disclose LABELS`."""
         parts = [",".join(number.name for number in self.numbers)]
         spoken = (clause for clause in self.clauses if not clause.is_silent)
         for _, group in groupby(spoken, key=attrgetter("name")):
@@ -167,21 +167,21 @@ class Grammar:
         >>> Grammar((Number("l", 1),), (LABELS_MAY_DISCLOSE,)).read('3 may disclose healthy, "of age"')
         {'l': Fraction(3, 1), 'may_disclose': ('healthy', 'of age')}
         """
-        known = {clause.words: clause for clause in self.clauses}
-        own = "|".join(words for words, clause in known.items() if clause.value is not None)
-        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({own})(?!\S)" if own else _CLAUSE)
+        clause_of = {clause.words: clause for clause in self.clauses}
+        clause_words = "|".join(words for words, clause in clause_of.items() if clause.value is not None)
+        words = re.compile(rf"{_CLAUSE.pattern}|(?<!\S)({clause_words})(?!\S)" if clause_words else _CLAUSE)
         marks = list(words.finditer(_masked(text)))
         before = text[: marks[0].start()] if marks else text
         fields: dict[str, Any] = {}
-        found = numbers(before)
-        if len(found) != len(self.numbers) or (before.strip() and not found):
+        read_numbers = numbers(before)
+        if len(read_numbers) != len(self.numbers) or (before.strip() and not read_numbers):
             return None
-        for number, value in zip(self.numbers, found):
+        for number, value in zip(self.numbers, read_numbers):
             if number.is_whole and value.denominator > 1:
                 return None
             fields[number.name] = int(value) if number.is_whole else value
         for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)]):
-            clause, behind = known.get(mark[0]), text[mark.end() : end]
+            clause, behind = clause_of.get(mark[0]), text[mark.end() : end]
             if clause is None or clause.name in fields or (clause.value is not None and behind.strip()):
                 return None
             fields[clause.name] = _labels(behind) if clause.value is None else clause.value
@@ -190,16 +190,16 @@ class Grammar:
         if not all(clause.is_optional or clause.name in fields for clause in self.clauses):
             return None
         # KG06 Def. 2.5 makes no exception for l = 1.
-        if MAY_EQUAL.name in fields and fields["l"] == 1 and 0 < found[0] < 1:
-            c = spelled(found[0])
+        if MAY_EQUAL.name in fields and fields["l"] == 1 and 0 < read_numbers[0] < 1:
+            c = spelled(read_numbers[0])
             raise CriterionError(
-                f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {c}; that no value has more than a share of "
-                f"{c} of the rows is simple:{spelled(1 / found[0])}"
+                f"c,1 {MAY_EQUAL.words} needs a c of at least 1, got {c}. To bound the share of each value by {c}, "
+                f"write simple:{spelled(1 / read_numbers[0])}"
             )
         return fields
 
     def spelled(self, criterion: object) -> str:
-        """Write what `read` reads back as the fields of a criterion."""
+        """Write the text that `read` reads back as the fields of a criterion."""
         text = ",".join(spelled(getattr(criterion, number.name)) for number in self.numbers)
         for words, name, value, _, is_silent in self.clauses:
             field = getattr(criterion, name)

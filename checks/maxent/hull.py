@@ -17,21 +17,22 @@ from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, LogTree
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
-# Sets of vectors worked up a junction tree: what the join would enumerate, pruned on the way (KG06 Algorithm 1).
+# Sets of vectors worked up a junction tree: the vectors of the join, pruned on the way (KG06 Algorithm 1).
 #
-# Each clique keeps, for each of its classes, the vectors that its subtree can contribute; classes that look the same
-# to the rest of the tree (one separator class) share a block, and within a block a pruning drops what cannot matter.
+# Each clique keeps, for each of its classes, the vectors that its subtree can contribute. Classes that look the same to
+# the rest of the tree (one separator class) share a block. Within a block a pruning drops vectors that cannot matter.
 
 
 Prune = Callable[[FloatArray, IndexArray], IndexArray]
-"""From vectors, shape (n, values), and the number of each one's block, ascending, to the positions to keep."""
+"""Maps vectors, shape (n, values), and the number of each one's block, ascending, to the positions to keep."""
 
 Doomed = Callable[[int, FloatArray, IndexArray], BoolArray]
-"""Which of a clique's finished vectors, given their separator classes, no rest of the tree can make matter."""
+"""Returns which of a clique's finished vectors, given their separator classes, cannot matter whatever the rest of the
+tree."""
 
 
 class TooManyVectorsError(Exception):
-    """The sets have outgrown their limit; the answer is undecided."""
+    """Sets of vectors that outgrew their limit; the answer is undecided."""
 
 
 class VectorSet(NamedTuple):
@@ -53,9 +54,9 @@ def work_up(
     limit: int,
     doomed: Doomed | None = None,
 ) -> VectorSet:
-    """The vectors that are left at the root.
+    """Return the vectors that remain at the root.
 
-    Raises TooManyVectorsError when a step would make more than `limit`, TimeOverError when the tree's deadline comes.
+    Raises TooManyVectorsError if a step would make more than `limit`, TimeOverError when the tree's deadline comes.
     """
     cliques = len(tree.classes)
     finished: dict[int, tuple[FloatArray, IndexArray, IndexArray]] = {}
@@ -93,7 +94,7 @@ def work_up(
 
 
 def distinct_positions(vectors: FloatArray, block: IndexArray) -> IndexArray:
-    """The first of equal vectors in each block, ascending, so that blocks stay in order."""
+    """Return the first of equal vectors in each block, ascending, so that blocks stay in order."""
     if not len(vectors):
         return np.zeros(0, dtype=np.intp)
     _, first = np.unique(np.column_stack((block, vectors)), axis=0, return_index=True)
@@ -101,43 +102,44 @@ def distinct_positions(vectors: FloatArray, block: IndexArray) -> IndexArray:
 
 
 def _within_blocks(block: IndexArray, chosen: Callable[[IndexArray], IndexArray]) -> IndexArray:
-    """The positions that are chosen of those in each block, ascending. chosen: from positions to some of their places."""
+    """Return the positions that are chosen in each block, ascending. chosen: from positions to some of their places."""
     order = np.argsort(block, kind="stable")
     blocks = np.split(order, np.flatnonzero(np.diff(block[order])) + 1)
-    kept = [positions if len(positions) == 1 else positions[chosen(positions)] for positions in blocks]
-    return np.sort(np.concatenate(kept))
+    selected = [positions if len(positions) == 1 else positions[chosen(positions)] for positions in blocks]
+    return np.sort(np.concatenate(selected))
 
 
 def minimal_within(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
-    """Of each block the vectors that no other of it is at most, everywhere; of equal ones the first. Ascending.
+    """Return for each block the vectors that no other vector of it is at most, everywhere; of equal ones the first.
+    Ascending.
 
-    Time O(n * minimal). Raises TimeOverError when the deadline comes before.
+    Time O(n * minimal). Raises TimeOverError when the deadline comes first.
     """
     distinct = distinct_positions(vectors, block)
 
-    def minimal(own: IndexArray) -> IndexArray:
-        among = vectors[distinct[own]]
-        remaining, found = np.argsort(among.sum(axis=1), kind="stable"), []
+    def minimal(positions: IndexArray) -> IndexArray:
+        among = vectors[distinct[positions]]
+        remaining, minimal_places = np.argsort(among.sum(axis=1), kind="stable"), []
         while len(remaining):
             deadline.check()
             lowest, remaining = remaining[0], remaining[1:]
-            found.append(lowest)
+            minimal_places.append(lowest)
             remaining = remaining[(among[remaining] < among[lowest]).any(axis=1)]
-        return np.array(found, dtype=np.intp)
+        return np.array(minimal_places, dtype=np.intp)
 
     return distinct[_within_blocks(block[distinct], minimal)]
 
 
 # Hull pruning: maxent diversity by vector sets that keep extreme points only (KG06 Algorithm 1, Theorem 7.1).
 #
-# Valid for every criterion that merging passing classes cannot break: a vector that is a nonnegative combination of
-# others in its block fails only where one of them fails, and stays such a combination whatever both are multiplied
-# with. Whether a vector is one is asked of a linear program (HiGHS), since a convex hull in 14 dimensions does not
-# finish; it is dropped only when the combination that the program names reproduces it.
+# It is valid for every criterion that merging passing classes cannot break. A vector that is a nonnegative combination of
+# others in its block fails only if one of them fails, and multiplication preserves this. A linear program (HiGHS) finds the
+# combination, because a convex hull in 14 dimensions does not finish. A vector is dropped only if the combination of the
+# program reproduces it.
 
 
 _RESIDUAL = 1e-13
-"""How far a combination may miss a vector, relative to a sum of 1, that is dropped for it."""
+"""Largest error of a combination, relative to a sum of 1, at which the vector is dropped."""
 
 
 _PROGRAM = 25
@@ -145,7 +147,7 @@ _PROGRAM = 25
 
 
 def extreme_positions(vectors: FloatArray, spend: Callable[[], None] = lambda: None) -> IndexArray:
-    """The vectors that no others combine to with nonnegative weights, and of parallel ones the first; ascending.
+    """Return the vectors that are no nonnegative combination of others, and of parallel ones the first; ascending.
 
     vectors: shape (n, values), nonnegative, no row all 0. In doubt a vector is kept. spend: called before programs.
     """
@@ -181,15 +183,24 @@ def _is_combination(points: FloatArray, target: FloatArray, spend: Callable[[], 
 
 
 def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome:
-    """Decide any criterion that merging cannot break.
+    """Decide any criterion that merging cannot break, by vectors of extreme combinations (KG06 Algorithm 1).
 
-    Undecided when the vectors of a step or the linear programs would be more than the budget has.
+    Undecided if the vectors of a step or the linear programs exceed the budget.
+
+    Parameters
+    ----------
+    tree
+        Cliques with the sensitive attribute.
+    diversity
+        The criterion, decided `among` the tree's values.
+    budget
+        Work that the check may do.
     """
     return judge_extremes(extreme_vectors(tree, budget), tree, diversity, budget)
 
 
 def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | None:
-    """The vectors of combinations that no others combine to, for all criteria; None when the budget has too little."""
+    """Return the vectors of combinations that no others combine to, for all criteria; None if the budget is too small."""
     programs = count(1)
 
     def spend() -> None:
@@ -208,38 +219,38 @@ def judge_extremes(
 ) -> Outcome:
     """Decide a criterion by the extreme vectors of a tree.
 
-    Near the boundary of the criterion, where a dropped vector could matter, all that differ are judged.
+    Near the boundary of the criterion, where a dropped vector could matter, all distinct vectors are judged.
     """
-    judge, judged = Judge(tree, diversity), extremes
-    if judged is not None:
-        judge.look_at(judged.chosen, judged.vectors)
+    judge, vector_set = Judge(tree, diversity), extremes
+    if vector_set is not None:
+        judge.look_at(vector_set.chosen, vector_set.vectors)
         if not judge.fails and judge.slack <= BOUNDARY:
-            judged = _vector_set(tree, distinct_positions, budget)
-            if judged is not None:
-                judge.look_at(judged.chosen, judged.vectors)
-    if judged is None:
+            vector_set = _vector_set(tree, distinct_positions, budget)
+            if vector_set is not None:
+                judge.look_at(vector_set.chosen, vector_set.vectors)
+    if vector_set is None:
         return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
-    return replace(judge.outcome(), examined=judged.examined)
+    return replace(judge.outcome(), examined=vector_set.examined)
 
 
 def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet | None:
-    """The vectors that are left at the root; None when the sets outgrow the budget."""
+    """Return the vectors that remain at the root; None if the sets outgrow the budget."""
     try:
         return work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
     except TooManyVectorsError:
         return None
 
 
-# Supports: maxent diversity where values are counted (KG06 section 7).
+# Supports: maxent diversity by the number of values (KG06 section 7).
 #
-# Each clique marks the values that a class has rows of, and a class combination has those that all of its cliques mark.
-# Vectors of marks that include another's are dropped, since fewer are worse.
+# Each clique marks the values for which a class has rows, and a class combination has the values that all its cliques mark.
+# Vectors of marks that include another's are dropped, because fewer marks are worse.
 
 
 def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> Outcome:
-    """Decide whether every class combination has at least `least` values; exact.
+    """Decide exactly whether every class combination has at least `least` values.
 
-    Undecided when a step would make more than `limit` vectors.
+    Undecided if a step would make more than `limit` vectors.
     """
     marks = [(factor > 0).astype(np.float64) for factor in tree.conditional_factors]
     try:
@@ -251,7 +262,7 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
     return Outcome(verdict_of(bool((numbers >= least).all())), lowest, worked_up.examined, proven_worst=True)
 
 
-# Pairwise ratios: maxent diversity where the tail is a single value (KG06 section 7).
+# Pairwise ratios: maxent diversity with a tail of one value (KG06 section 7).
 #
 # With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
 # largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no
@@ -281,12 +292,14 @@ def pairwise_ratios(tree: SensitiveTree, bound: ShareBound) -> Outcome:
 
 
 def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | float:
-    """The largest ratio of two values, by max-product with fractions; 0 if the head always vanishes, maybe infinite."""
+    """Return the largest ratio of two values, by max-product with fractions; 0 if the head always vanishes, maybe
+    infinite.
+    """
 
     def ratios(clique: int) -> NDArray[np.object_]:
         exact = (tree.exact_factor(clique, position) for position in range(len(tree.classes[clique])))
-        found = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
-        return np.array(found, dtype=object)
+        ratio_list = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
+        return np.array(ratio_list, dtype=object)
 
     arriving = tree.messages(
         ratios, np.frompyfunc(lambda one, other: one * other if one and other else 0, 2, 1), np.maximum

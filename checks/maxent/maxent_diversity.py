@@ -1,9 +1,9 @@
 """Maxent l-diversity: what the maximum-entropy distribution says about the sensitive value (KG06 Def. 4.3, section 7).
 
-Given the nonsensitive cell t, v_s(t) is proportional to the product over the cliques with the sensitive attribute of
-T(t, s), divided by the same product over their separators. The collection passes when every t of positive probability
-passes the criterion. Values are those of the finest published level of the sensitive attribute (Prop. 7.1); a
-collection that does not show the attribute says nothing about it, and passes.
+Let t be a nonsensitive cell. v_s(t) is proportional to the product of T(t, s) over the cliques with the sensitive
+attribute, divided by that over their separators. The collection passes if every t of positive probability satisfies
+the criterion. Values are those of the finest published level of the sensitive attribute (Prop. 7.1). A collection that
+does not show the attribute says nothing about it, and passes.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criterion import Diversity
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_hull, by_supports, pairwise_ratios
@@ -38,19 +38,28 @@ from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Mask
 
 SMALL_JOIN, MULTIPLIED = 20_000, 4_000_000
-"""Up to so many class combinations the join is the fastest algorithm, and matrices judge all of them by their products."""
+"""Most class combinations for which the join is fastest, and for which matrices judge all of them by their products."""
 
 JOINED = 0.4
-"""Class combinations that the join enumerates for each partial one of branch and bound that the budget has."""
+"""Class combinations that the join enumerates for each partial one of branch and bound in the budget."""
 
 _SMALLEST_LOG = -600.0
 """Logarithm of products below which floating point could lose them, or the digits that a verdict needs."""
 
 
 def by_join(tree: SensitiveTree, diversity: Diversity, limit: float = JOINED * FULL.branches) -> Outcome:
-    """Look at every class combination: the reference for all other algorithms.
+    """Judge every class combination: the reference for all other algorithms.
 
-    Undecided when there are more than `limit` of them. Time linear in the join, memory in one block of it.
+    Undecided if there are more than `limit` of them. Time linear in the join, memory in one block of it.
+
+    Parameters
+    ----------
+    tree
+        Cliques with the sensitive attribute.
+    diversity
+        The criterion, decided `among` the tree's values.
+    limit
+        Most class combinations.
     """
     judge = Judge(tree, diversity)
     if tree.combination_count > limit:
@@ -61,11 +70,12 @@ def by_join(tree: SensitiveTree, diversity: Diversity, limit: float = JOINED * F
 
 
 def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> Outcome | None:
-    """What the join says, for a criterion that is quick of products; None for another one, or one clique alone.
+    """Return the join's outcome by products of matrices; None if the criterion has no fast way, or if there is one
+    clique only.
 
-    None, too, for so many cliques that a product could be too small for floating point. The join of all cliques but the last
-    is enumerated, and the last clique's classes are set against it without being joined. Where the budget wants only the
-    verdict, it ends at the first piece with a class that fails, with the worst class of what was looked at.
+    None as well for so many cliques that a product could underflow. The join of all cliques but the last is
+    enumerated, and the last clique's classes are multiplied with it without joining. If the budget needs only the
+    verdict, the search ends at the first piece with a failing class, with the worst class so far.
     """
     factors = tree.conditional_factors
     smallest = sum(float(np.log(factor.min(where=factor > 0, initial=1.0))) for factor in factors)
@@ -83,17 +93,18 @@ def by_products(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
 
 
 def _combination(combinations: IndexArray, fitting: IndexArray, place: int) -> tuple[int, ...]:
-    """The combination at a place among all of some combinations with each of some classes of one clique more."""
+    """Return the combination at a place among all pairs of some combinations and some classes of one further clique."""
     row, column = divmod(place, len(fitting))
     return (*combinations[row].tolist(), int(fitting[column]))
 
 
 def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[Algorithm, Outcome]:
-    """The fastest algorithm that fits the criterion and the size, and what it says.
+    """Return the fastest algorithm that fits the criterion and the size, and its outcome.
 
-    The join where it is small, or quick by products; pairwise ratios where these are all that the criterion bounds; supports
-    where it counts values; branch and bound where violations have cuts; hull pruning for the rest; at last the join again,
-    while it can be enumerated at all. Raises TimeOverError when the budget's deadline comes before the verdict.
+    The join comes first, if it is small or fast by products. Pairwise ratios follow if the criterion bounds only
+    these, and supports if it counts values. Branch and bound decides if violations have cuts, hull pruning the rest.
+    At last the join runs again, if it can be enumerated at all. Raises TimeOverError when the budget's deadline comes
+    before the verdict.
     """
     tree = tree.until(budget.deadline)
     if isinstance(diversity, Projected) and not diversity.labels:
@@ -122,14 +133,14 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
 
 
 def describe_worst(tree: SensitiveTree, diversity: Diversity, combination: tuple[int, ...]) -> WorstClass:
-    """A class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
+    """Return a class combination for a reader: its cell, the marginals that combine to it, and the value it reaches."""
     exact = tree.exact_vector(combination)
     shares = _shares(exact)
     labels, named_shares = tree.labels, shares
     if isinstance(diversity, Projected) and diversity.labels:
         labels, named_shares = diversity.labels, diversity.sums(shares)
     distribution = {label: share for label, share in zip(labels, named_shares[0].tolist()) if share}
-    reached, slack = float(diversity.reached(_whole(exact, shares))[0]), float(diversity.slack(shares)[0])
+    reached, slack = float(diversity.reached(_whole_numbers(exact, shares))[0]), float(diversity.slack(shares)[0])
     values = tree.values.occurring(diversity.nearest(shares)) or None
     return replace(tree.describe(combination), distribution=distribution, values=values, reached=reached, slack=slack)
 
@@ -139,23 +150,39 @@ def _shares(exact: Sequence[Fraction]) -> FloatArray:
     return np.array([[float(value / total) for value in exact]])
 
 
-def _whole(exact: Sequence[Fraction], shares: NDArray[Any]) -> NDArray[Any]:
-    """A vector in whole numbers, as a table counts it, so that a criterion says the same of both; else its shares."""
+def _whole_numbers(exact: Sequence[Fraction], shares: NDArray[Any]) -> NDArray[Any]:
+    """Return a vector in whole numbers, as a table counts it, so that a criterion judges both alike; else its shares."""
     scale = lcm(*(value.denominator for value in exact))
     scaled = [int(value * scale) for value in exact]
     divisor = gcd(*scaled)
-    whole = [value // divisor for value in scaled]
-    return np.array([whole], dtype=np.int64) if sum(whole) < _EXACT else shares
+    integers = [value // divisor for value in scaled]
+    return np.array([integers], dtype=np.int64) if sum(integers) < _EXACT else shares
 
 
 _EXACT = 2**53
-"""Whole numbers up to here are the same as floats."""
+"""Whole numbers up to here are exact as floats."""
 
 
 def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
-    """Whether a decomposable collection is maxent l-diverse in a sensitive attribute. Undecided when the budget ends.
+    """Decide whether a decomposable collection is maxent l-diverse in a sensitive attribute (KG06 Def. 4.3).
 
-    Raises TimeOverError when its deadline comes before.
+    Undecided when the budget ends.
+
+    Parameters
+    ----------
+    collection
+        The published marginals.
+    sensitive
+        The attribute.
+    diversity
+        The criterion on the sensitive values of a class.
+    budget
+        Work that the check may do.
+
+    Raises
+    ------
+    TimeOverError
+        If the budget's deadline comes before the verdict.
     """
     parameters = {"diversity": str(diversity), "sensitive": sensitive}
     tree = sensitive_tree(collection, sensitive)
@@ -170,19 +197,19 @@ def maxent_diversity(collection: Collection, sensitive: str, diversity: Diversit
 
 # Maxent diversity of any collection, decomposable or not, on its distribution as iterative fitting gives it.
 #
-# The fit is not exact, so a verdict must survive its errors: it is decided a little stricter and a little laxer than
-# asked, and with and without the cells that the fit has driven almost to nothing. Disagreement is undecided.
+# The fit is not exact, so a verdict must survive its errors. The criterion is decided a little stricter and a little laxer,
+# and with and without the cells that the fit has driven almost to 0. Disagreement is undecided.
 
 
 MARGIN = 1e-6
 """Relative change of the criterion's parameter that a verdict must survive; the fit must be a thousand times better."""
 
 VANISHING = 1e-7
-"""Expected rows below which a cell may be one that the exact distribution leaves empty."""
+"""Expected rows below which the exact distribution may leave a cell empty."""
 
 
 def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversity, budget: Budget = FULL) -> Finding:
-    """Whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting.
+    """Decide whether a collection is maxent l-diverse in a sensitive attribute, by iterative proportional fitting.
 
     Raises TimeOverError when the budget's deadline comes before the verdict.
     """
@@ -215,7 +242,7 @@ def fitted_diversity(collection: Collection, sensitive: str, diversity: Diversit
 
 
 def _robust(tree: SensitiveTree, diversity: Diversity, outcome: Outcome) -> Verdict:
-    """The verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
+    """Return the verdict of a criterion that cannot be made stricter, if even its worst class is beyond the fit's errors."""
     bound = diversity.share_bound()
     if outcome.combination is None or (bound is not None and bound.least_values is not None):
         return outcome.verdict

@@ -1,8 +1,9 @@
-"""The part of a junction tree that shows a sensitive attribute, with class-by-value counts for each clique.
+"""Part of a junction tree that shows a sensitive attribute, with class-by-value counts for each clique.
 
-Everything that a decomposable collection says about a sensitive attribute C is in the cliques that hold C (KG06
-Prop. 7.3). They form a subtree; each separator in it holds C too. A *class combination* picks one class of each clique
-so that neighbours agree on what they share: it is a cell t of the nonsensitive attributes, as far as C is concerned.
+Everything that a decomposable collection says about a sensitive attribute C is in the cliques that hold C (KG06 Prop.
+7.3). They form a subtree, and each separator in it holds C too. A *class combination* picks one class of each clique
+so that neighbours agree on their common attributes. It is a cell t of the nonsensitive attributes, as far as C is
+concerned.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,26 +30,26 @@ from models.tables.hierarchy import Domain, Mask
 
 
 BLOCK = 1 << 14
-"""Class combinations that are looked at together."""
+"""Class combinations that are processed together."""
 
 Combine = Callable[[FloatArray, FloatArray], FloatArray]
-"""How the rows of two cliques become one: `np.multiply`, `np.minimum` or `np.add`."""
+"""Combines the rows of two cliques: `np.multiply`, `np.minimum` or `np.add`."""
 
 Screen = Callable[[IndexArray, FloatArray], IndexArray]
-"""From partial combinations and their combined rows to the positions worth pursuing, first ones first."""
+"""Maps partial combinations and their combined rows to the positions worth pursuing, in order."""
 
 
 Classes = TypeVar("Classes", ContingencyTable, EquivalenceClasses)
-"""The classes of a margin: its nonsensitive cells, with the rows of each, or with those of each sensitive value."""
+"""Classes of a margin: its nonsensitive cells, with the rows of each, or with those of each sensitive value."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittingClasses(Generic[Classes]):
-    """Cliques in perfect sequence with their classes, and which classes of neighbours fit.
+    """Cliques in perfect sequence with their classes, and the fitting classes of neighbours.
 
     classes, separators: for each clique its classes and those of the separator to its parent; the root's separator has
     one. inward[i]: for each class of clique i its separator class. outward[i]: the same for each class of the parent.
-    deadline: when whatever is worked out from them ends, by TimeOverError.
+    deadline: when calculations with them end, by TimeOverError.
     """
 
     tree: JunctionTree
@@ -68,18 +69,18 @@ class FittingClasses(Generic[Classes]):
             vars(self).update(inward=inward, outward=outward)
 
     def until(self, deadline: Deadline) -> Self:
-        """Return the same classes, from which nothing is worked out after a deadline."""
+        """Return the same classes, with another deadline for calculations."""
         return self if deadline is self.deadline else replace(self, deadline=deadline)
 
     @cached_property
     def members(self) -> tuple[tuple[IndexArray, IndexArray], ...]:
-        """For each clique its classes ordered by separator class, and where each separator class begins in that."""
+        """Classes of each clique ordered by separator class, and where each separator class begins in that order."""
         return tuple(grouped(classes, len(separator)) for separator, classes in zip(self.separators, self.inward))
 
     def messages(
         self, values_of: Callable[[int], NDArray[Any]], combine: np.ufunc, reduced: np.ufunc = np.minimum
     ) -> list[NDArray[Any]]:
-        """Work values up the tree: for each clique, one for each class of its separator, of all of its subtree.
+        """Work values up the tree: for each clique, one for each class of its separator, over its subtree.
 
         values_of: a clique to new rows of its classes. combine: with those of a child. reduced: of a separator class.
         """
@@ -93,13 +94,13 @@ class FittingClasses(Generic[Classes]):
     def with_children(
         self, clique: int, values: NDArray[Any], combine: np.ufunc, arriving: Sequence[NDArray[Any]]
     ) -> NDArray[Any]:
-        """Combine values of the classes of a clique, in place, with what arrives from its children."""
+        """Combine values of the classes of a clique, in place, with the messages of its children."""
         for child in self.tree.children[clique]:
             combine(values, arriving[child][self.outward[child]], out=values)
         return values
 
     def cell(self, combination: Sequence[int]) -> dict[str, str]:
-        """The published labels of a class combination, each attribute at the finest level some clique shows."""
+        """Return the published labels of a class combination, each attribute at the finest level some clique shows."""
         finest: dict[str, tuple[int, str]] = {}
         for classes, position in zip(self.classes, combination):
             for attribute, label in classes.labels(position).items():
@@ -111,11 +112,11 @@ class FittingClasses(Generic[Classes]):
     def depth_first(
         self, contributions: Sequence[FloatArray], combine: Combine, screen: Screen, block: int = BLOCK
     ) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Class combinations built up clique by clique, depth first, in blocks of about so many.
+        """Yield class combinations built up clique by clique, depth first, in blocks of about `block`.
 
-        contributions: for each clique, or the first few of them, a row for each class; rows of a combination are combined.
-        screen: which partial combinations, shape (n, cliques so far), are pursued. Yields the combinations of these cliques
-        that come through, shape (n, cliques), with their combined rows.
+        contributions: for each clique, or the first few of them, a row for each class; rows of a combination are
+        combined. screen: which partial combinations, shape (n, cliques so far), are pursued. Yields the combinations
+        of these cliques that pass, shape (n, cliques), with their combined rows.
         """
 
         def extended(chosen: IndexArray, combined: FloatArray) -> Iterator[tuple[IndexArray, FloatArray]]:
@@ -144,7 +145,7 @@ class FittingClasses(Generic[Classes]):
 
 
 def grouped(group: IndexArray, groups: int) -> tuple[IndexArray, IndexArray]:
-    """Order rows by their group: the order, and where each group begins in it, and ends."""
+    """Return the order of rows by their group, and where each group begins in it, and ends."""
     order = np.argsort(group, kind="stable")
     return order, np.searchsorted(group[order], np.arange(groups + 1))
 
@@ -163,9 +164,10 @@ def reduced_groups(values: NDArray[Any], order: IndexArray, starts: IndexArray, 
 def by_last_clique(
     tree: FittingClasses[Any], combinations: Iterable[tuple[IndexArray, FloatArray]]
 ) -> Iterator[tuple[IndexArray, FloatArray, IndexArray]]:
-    """Combinations of all cliques but the last, shape (n, cliques - 1), with their rows, and the last one's fitting classes.
+    """Yield combinations of all cliques but the last, shape (n, cliques - 1), their rows, and the fitting classes of
+    the last.
 
-    In each piece any of these fits any of those; it has about `BLOCK` complete combinations.
+    In each piece every combination fits every class; it has about `BLOCK` complete combinations.
     """
     last = len(tree.classes) - 1
     order, starts = tree.members[last]
@@ -181,7 +183,7 @@ def by_last_clique(
 
 
 def _extensions(tree: FittingClasses[Any], chosen: IndexArray, block: int) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """The classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
+    """Yield the classes of the next clique that fit partial combinations: pieces of (position in chosen, class)."""
     clique = chosen.shape[1]
     order, starts = tree.members[clique]
     separator = tree.outward[clique][chosen[:, tree.tree.parents[clique]]]
@@ -195,7 +197,7 @@ def _extensions(tree: FittingClasses[Any], chosen: IndexArray, block: int) -> It
 
 
 def paired(starts: IndexArray, group: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Pair each row with each place of its group: the rows, and the places. starts: where each group begins."""
+    """Pair each row with each place of its group: return the rows, and the places. starts: where each group begins."""
     size = starts[group + 1] - starts[group]
     rows = np.repeat(np.arange(len(group)), size)
     return rows, np.arange(len(rows)) + np.repeat(starts[group] + size - np.cumsum(size), size)
@@ -205,8 +207,8 @@ def paired(starts: IndexArray, group: IndexArray) -> tuple[IndexArray, IndexArra
 class SensitiveTree(FittingClasses[EquivalenceClasses]):
     """Cliques that hold a sensitive attribute, joined along their separators.
 
-    The root's separator is the sensitive attribute alone. The other sensitive attributes count as nonsensitive here (MKGV07
-    Def. 4.6). columns: the only values that are looked at, of those at `level`; None for all.
+    The root's separator is only the sensitive attribute. The other sensitive attributes count as nonsensitive (MKGV07
+    Def. 4.6). columns: the values, of those at `level`, that are judged; None for all.
     """
 
     sensitive: str
@@ -216,7 +218,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
     def of(
         cls, tree: JunctionTree, sensitive: str, classes_of: Callable[[Mask], EquivalenceClasses]
     ) -> "SensitiveTree":
-        """The cliques of a junction tree that show `sensitive`; there must be one at least.
+        """Return the cliques of a junction tree that show `sensitive`, at least one.
 
         classes_of: the classes of a margin given as a mask, for instance `ClassSource(cube, sensitive)`.
         """
@@ -233,23 +235,25 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
 
     @cached_property
     def level(self) -> int:
-        """The finest level at which a clique shows the sensitive attribute."""
+        """Finest level at which a clique shows the sensitive attribute."""
         return min(classes.level for classes in self.classes)
 
     @cached_property
     def values(self) -> SensitiveValues:
-        """The sensitive values at that level, and the rows of each in the whole table."""
+        """Sensitive values at that level, and the rows of each in the whole table."""
         classes = next(classes for classes in self.classes if classes.level == self.level)
         return classes.values
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The sensitive values that are looked at."""
+        """Sensitive values that are judged."""
         labels = self.domain.hierarchy(self.sensitive).labels[self.level]
         return labels if self.columns is None else tuple(labels[column] for column in self.columns.tolist())
 
     def expanded(self, classes: EquivalenceClasses, position: int | None = None) -> NDArray[Any]:
-        """Counts by the finest published values: a coarser value's count stands at each of its values. position: of one."""
+        """Return counts by the finest published values: a coarser value's count stands at each of its values. position:
+        of one.
+        """
         counts = classes.counts if position is None else classes.counts[position]
         if classes.level != self.level:
             counts = counts[..., self.domain.hierarchy(self.sensitive).lift(self.level, classes.level)]
@@ -257,8 +261,9 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
 
     @cached_property
     def conditional_factors(self) -> tuple[FloatArray, ...]:
-        """For each clique T(t, s) / T_separator(t, s), shape (classes, values): their product over the cliques is
-        proportional to the maxent distribution of the sensitive value given t. The root has no separator.
+        """Factors T(t, s) / T_separator(t, s) of each clique, shape (classes, values); the root has no separator.
+
+        Their product over the cliques is proportional to the maxent distribution of the sensitive value given t.
         """
         root = self.expanded(self.classes[0])
         factors: list[FloatArray] = [root / np.where(root.any(axis=1), root.sum(axis=1), 1)[:, None]]
@@ -268,7 +273,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         return tuple(factors)
 
     def exact_factor(self, clique: int, position: int) -> list[Fraction]:
-        """A row of `conditional_factors` as fractions; of the root, in some scale."""
+        """Return a row of `conditional_factors` as fractions, in some scale at the root."""
         counts = self.expanded(self.classes[clique], position).tolist()
         if not clique:
             return list(map(Fraction, counts))
@@ -276,22 +281,22 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         return [Fraction(a) / Fraction(b) if a else Fraction(0) for a, b in zip(counts, below)]
 
     def exact_vector(self, combination: Sequence[int]) -> list[Fraction]:
-        """The product of the `conditional_factors` of a class combination, in some scale, as fractions."""
+        """Return the product of the `conditional_factors` of a class combination, in some scale, as fractions."""
         self.deadline.check()
         return [prod(row) for row in zip(*map(self.exact_factor, range(len(self.classes)), combination))]
 
     @cached_property
     def combination_count(self) -> int:
-        """How many class combinations there are, those without a common sensitive value included. Exact."""
+        """Exact number of class combinations, including those without a common sensitive value."""
         ones = [np.ones(len(classes), dtype=object) for classes in self.classes]
         return int(self.messages(ones.__getitem__, np.multiply, np.add)[0].sum())
 
     def combinations(self, factors: Sequence[FloatArray], combine: Combine) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """All class combinations in blocks, with their combined factors; those whose vector is all 0 are left out."""
+        """Yield all class combinations in blocks, with their combined factors, without those whose vector is all 0."""
         return self.depth_first(factors, combine, lambda _, vectors: np.flatnonzero(vectors.any(axis=1)))
 
     def describe(self, combination: Sequence[int]) -> WorstClass:
-        """A class combination for a reader: its cell, and which marginals say what about it."""
+        """Return a class combination for a reader: its cell, and which marginals say what about it."""
         return WorstClass(
             self.cell(combination),
             margins=self.tree.margins,
@@ -301,35 +306,43 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
 
 @dataclass(frozen=True, eq=False)
 class ClassSource:
-    """From a mask to the classes of that margin, which are remembered; it can be pickled.
+    """Function from a mask to the classes of that margin, cached; it can be pickled.
 
     table_of: from a mask to the table of that margin, or to its expected cells.
     """
 
     table_of: Callable[[Mask], Cells]
     sensitive: str
-    _known: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
+    _classes: dict[Mask, EquivalenceClasses] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, mask: Mask) -> EquivalenceClasses:
-        """The classes of a margin."""
-        if mask not in self._known:
-            self._known[mask] = equivalence_classes(self.table_of(mask), self.sensitive)
-        return self._known[mask]
+        """Return the classes of a margin."""
+        if mask not in self._classes:
+            self._classes[mask] = equivalence_classes(self.table_of(mask), self.sensitive)
+        return self._classes[mask]
 
 
 def sensitive_tree(collection: Collection, sensitive: str) -> SensitiveTree | None:
-    """The sensitive tree of a decomposable collection; None when no margin shows the attribute."""
+    """Return the sensitive tree of a decomposable collection; None if no margin shows the attribute.
+
+    Parameters
+    ----------
+    collection
+        The published marginals.
+    sensitive
+        The attribute.
+    """
     if not collection.shows(sensitive):
         return None
     return SensitiveTree.of(collection.junction_tree, sensitive, ClassSource(collection.cube.table, sensitive))
 
 
 _CHUNK = 512
-"""Linear forms that are worked on together."""
+"""Linear forms that are processed together."""
 
 
 class LogTree:
-    """A sensitive tree in logarithms: x_s of each class of each clique, and min-sum passes over it."""
+    """Sensitive tree in logarithms: x_s of each class of each clique, and min-sum passes over it."""
 
     def __init__(self, tree: SensitiveTree) -> None:
         self.tree = tree
@@ -337,15 +350,15 @@ class LogTree:
             self.x = [np.maximum(np.log(factor), ZERO_LOG) for factor in tree.conditional_factors]
 
     def messages(self, coefficients: FloatArray) -> list[FloatArray]:
-        """For each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
+        """Return for each clique the minimum of each linear form over its subtree, shape (separator classes, k)."""
         return self.tree.messages(lambda clique: self.x[clique] @ coefficients, np.add)
 
     def minima(self, coefficients: FloatArray) -> FloatArray:
-        """The minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
+        """Return the minimum over all combinations of each linear form in x, shape (k,). coefficients: shape (values, k)."""
         return _in_chunks(coefficients, lambda part: self.messages(part)[0].min(axis=0))
 
     def minimizers(self, coefficients: FloatArray) -> IndexArray:
-        """For each linear form a combination at which its minimum is taken, shape (k, cliques)."""
+        """Return for each linear form a combination at its minimum, shape (k, cliques)."""
         return _in_chunks(coefficients, self._minimizers)
 
     def _minimizers(self, coefficients: FloatArray) -> IndexArray:
@@ -364,22 +377,22 @@ class LogTree:
         return chosen
 
     def vectors(self, combinations: IndexArray) -> FloatArray:
-        """The log-vectors of complete combinations, shape (n, values); about ZERO_LOG where a value is absent."""
+        """Return the log-vectors of complete combinations, shape (n, values); about ZERO_LOG if a value is absent."""
         return np.asarray(sum(x[combinations[:, clique]] for clique, x in enumerate(self.x)), dtype=np.float64)
 
     def least_ratios(self) -> FloatArray:
-        """The least x_s - x_h over all combinations, `[s, h]`; what no combination has counts as `ZERO_LOG`."""
+        """Return the least x_s - x_h over all combinations, `[s, h]`; values that no combination has count as `ZERO_LOG`."""
         values = self.x[0].shape[1]
         coefficients = (np.eye(values)[:, :, None] - np.eye(values)[:, None, :]).reshape(values, -1)
         return self.minima(coefficients).reshape(values, values)
 
     def ratio_bounds(self) -> RatioBounds:
-        """Bounds of x_s - x_h, `[s, h]`, over the combinations with a positive head h."""
+        """Return bounds of x_s - x_h, `[s, h]`, over the combinations with a positive head h."""
         ceiling = np.column_stack([self._ceilings(head) for head in range(self.x[0].shape[1])])
         return RatioBounds(np.maximum(self.least_ratios(), ZERO_LOG), ceiling)
 
     def _ceilings(self, head: int) -> FloatArray:
-        """The largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""
+        """Return the largest x_s - x_h over the combinations in which the head is positive, shape (values,)."""
 
         def lowest(clique: int) -> FloatArray:
             x = self.x[clique]
@@ -393,15 +406,15 @@ def _in_chunks(coefficients: FloatArray, worked_out: Callable[[FloatArray], NDAr
     return np.concatenate(list(map(worked_out, parts)))
 
 
-# What every algorithm says: a verdict, and the worst class combination of those that it looked at.
+# Outcome of every algorithm: a verdict, and the worst class combination that it judged.
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A verdict with the worst class combination found.
+    """Verdict with the worst class combination found.
 
-    combination: a class of each clique, None where no class has rows. examined: what was looked at. proven_worst: whether
-    none is worse.
+    combination: a class of each clique, None if no class has rows. examined: number of combinations or bounds.
+    proven_worst: whether none is worse.
     """
 
     verdict: Verdict
@@ -411,11 +424,11 @@ class Outcome:
 
 
 _REMEMBERED = 1 << 12
-"""Exact verdicts on class combinations that are not worked out again."""
+"""Exact verdicts on class combinations that are cached."""
 
 
 class Judge:
-    """Judge class combinations by a criterion: the one with the least slack so far, and whether any violates it."""
+    """Judge of class combinations by a criterion; it records the least slack so far, and whether any violates it."""
 
     def __init__(self, tree: SensitiveTree, diversity: Diversity) -> None:
         self.tree, self.diversity = tree, diversity
@@ -433,7 +446,9 @@ class Judge:
             self.combination = tuple(combinations[int(slack.argmin())].tolist())
 
     def look_at_slack(self, slack: FloatArray, combination_at: Callable[[int], tuple[int, ...]]) -> None:
-        """Judge combinations by their slack, exactly where floating point cannot; infinite if there is none at a place."""
+        """Judge combinations by their slack, exactly if floating point cannot decide; infinite if there is none at a
+        place.
+        """
         self.examined += slack.size
         lowest = int(slack.argmin())
         if (least := float(slack.flat[lowest])) < self.slack:
@@ -444,6 +459,6 @@ class Judge:
         )
 
     def outcome(self, *, is_decided: bool = True, proven_worst: bool = True) -> Outcome:
-        """The outcome; if the search was not decided, only a violation is a verdict."""
+        """Return the outcome; if the search was not decided, only a violation is a verdict."""
         verdict = Verdict.FAILS if self.fails else Verdict.HOLDS if is_decided else Verdict.UNDECIDED
         return Outcome(verdict, self.combination, self.examined, proven_worst)

@@ -1,6 +1,7 @@
-"""How sure a reader can be of each value that harms: the largest share that it has in any class, beside its bound.
+"""Certainty of a reader about each harmful value: the largest share that it has in any class, with its bound.
 
-Shares are those of the maximum-entropy distribution. Of people with up to r rows each they are at most r times as large.
+Shares are those of the maximum-entropy distribution. For people with up to r rows each they are at most r times as
+large.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from checks.diversity.criterion import Diversity, SensitiveValues
-from checks.diversity.known import Projected
+from checks.diversity.derived import Projected
 from checks.diversity.relative import SumsAtMost
 from checks.errors import CriterionError
 from checks.finding import FULL, Budget
@@ -20,16 +21,16 @@ from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 
 _MOST_SETS = 30
-"""Sets of values whose largest share is looked for by itself, where all classes are too many to look at."""
+"""Most sets of values whose largest share is searched for one by one, if all classes are too many to enumerate."""
 
 _BUDGET = replace(FULL, branches=1_000_000)
 
 
 @dataclass(frozen=True)
 class Surest:
-    """The class (`cell`) in which some values together have their largest share, None where it was not found.
+    """Class (`cell`) in which some values together have their largest share, None if it was not found.
 
-    overall: their share of everybody. bound: the largest share that is claimed to be possible, None where any is.
+    overall: their share of everybody. bound: the largest share that is claimed to be possible, None if any is.
     """
 
     labels: tuple[str, ...]
@@ -40,16 +41,17 @@ class Surest:
 
     @property
     def nearness(self) -> tuple[float, float]:
-        """How near it comes to its bound; of those without one, how far it is from everybody's share."""
+        """Sort key: how near the share comes to its bound; without a bound, how far it is from everybody's share."""
         reached = (self.bound or 1.0) if self.largest is None else self.largest
         return reached / self.bound if self.bound else 0.0, reached - self.overall
 
 
 @dataclass(frozen=True)
 class HarmfulValues:
-    """How sure a reader can be of the values of one sensitive attribute.
+    """Certainty of a reader about the values of one sensitive attribute.
 
-    values: what harms, nearest to its bound first. together: all of it; None for one value, or where every value harms.
+    values: harmful ones, nearest to their bounds first. together: all of them; None for one value, or if every value
+    harms.
     """
 
     sensitive: str
@@ -59,7 +61,7 @@ class HarmfulValues:
 
     @property
     def by_name(self) -> dict[str, Surest]:
-        """The rows of a table: each value by its label, and all together at the end."""
+        """Rows of a table: each value by its label, and all together at the end."""
         together = {} if self.together is None else {"all harmful values together": self.together}
         return {", ".join(of.labels): of for of in self.values} | together
 
@@ -67,9 +69,10 @@ class HarmfulValues:
 def harmful_values(
     collection: Collection, sensitive: str, criteria: Sequence[Diversity], rows_per_person: int, deadline: Deadline
 ) -> HarmfulValues | None:
-    """Return how sure a reader can be of what criteria of the rows of classes bound. rows_per_person: at most.
+    """Return the certainty of a reader about the values that criteria on the rows of classes bound.
 
-    None without a bound on certain values, a junction tree, or a table that shows the attribute. Raises TimeOverError.
+    rows_per_person: at most. None without a bound on certain values, a junction tree, or a table that shows the
+    attribute. Raises TimeOverError.
     """
     if not collection.is_decomposable or (tree := sensitive_tree(collection, sensitive)) is None:
         return None
@@ -104,29 +107,29 @@ def harmful_values(
 def _bounds(
     criteria: Sequence[Diversity], values: SensitiveValues
 ) -> tuple[dict[frozenset[int], Fraction | None], tuple[int, ...]]:
-    """The least bound of each set of values, and the values that are known; sets are of places among these."""
-    bounds, known = dict[frozenset[int], Fraction | None](), tuple[int, ...]()
+    """Return the least bound of each set of values, and the values that are known; sets are of places among these."""
+    bounds, known_places = dict[frozenset[int], Fraction | None](), tuple[int, ...]()
     for relative in criteria:
         criterion, places = relative.among(values), tuple(range(len(values.rows)))
         if isinstance(criterion, Projected):
             places, criterion = tuple(criterion.places.tolist()), criterion.diversity
-        if not isinstance(criterion, SumsAtMost) or (bounds and places != known):
+        if not isinstance(criterion, SumsAtMost) or (bounds and places != known_places):
             continue
-        known = places
+        known_places = places
         bounds |= dict.fromkeys(codes for codes in criterion.unbounded if codes not in bounds)
         for share, codes in criterion.bounds:
             bounds[codes] = min(share, bounds.get(codes) or share)
-    return bounds, known
+    return bounds, known_places
 
 
 def _labels(values: SensitiveValues, places: Sequence[int], codes: frozenset[int]) -> tuple[str, ...]:
-    own = frozenset(places[code] for code in codes)
+    published_codes = frozenset(places[code] for code in codes)
     for level in range(values.level, values.hierarchy.height):
         above = values.hierarchy.lift(values.level, level)
-        for code in np.unique(above[sorted(own)]).tolist():
-            if own == frozenset(np.flatnonzero(above == code).tolist()) & frozenset(places):
+        for code in np.unique(above[sorted(published_codes)]).tolist():
+            if published_codes == frozenset(np.flatnonzero(above == code).tolist()) & frozenset(places):
                 return (values.hierarchy.labels[level][code],)
-    return values.occurring(own)
+    return values.occurring(published_codes)
 
 
 def _places(
@@ -135,7 +138,7 @@ def _places(
     bounds: Mapping[frozenset[int], Fraction | None],
     budget: Budget,
 ) -> Iterator[tuple[int, ...] | None]:
-    """The class of each clique where each set of values has its largest share; None where that is not proven."""
+    """Yield the class of each clique where each set of values has its largest share; None if that is not proven."""
     if tree.combination_count <= SMALL_JOIN:
         yield from _of_all_classes(tree, sets)
         return

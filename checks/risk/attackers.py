@@ -1,4 +1,4 @@
-"""What attackers know of people, and whom a disclosed record may be about (LSFB09 section 3)."""
+"""Knowledge of attackers about people, and the people whom a disclosed record may be about (LSFB09 section 3)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
 # Records whose values may each be generalized to a level of its own, suppressed ones included (LSFB09 section 3). A value is
-# a node of its attribute's taxonomy. A table, what is disclosed of it, and a dictionary consist of such records.
+# a node of its attribute's taxonomy. A table, its disclosure and a dictionary consist of such records.
 
 
 @dataclass(frozen=True)
 class RecordSpace:
-    """The set of all records over a domain, the paper's X. Equal for equal domains.
+    """Set of all records over a domain, the paper's X. Equal for equal domains.
 
     A *level vector* gives a level for each attribute, in the domain's order.
     """
@@ -37,12 +37,12 @@ class RecordSpace:
 
     @cached_property
     def heights(self) -> IndexArray:
-        """The level of `*` of each attribute: shape (attributes,)."""
+        """Level of `*` of each attribute: shape (attributes,)."""
         return read_only(np.array([h.height for h in self.domain.hierarchies], dtype=np.intp))
 
     @cached_property
     def roots(self) -> IndexArray:
-        """The suppressed record: shape (attributes,)."""
+        """Suppressed record: shape (attributes,)."""
         return read_only(np.array([t.root for t in self.taxonomies], dtype=np.intp))
 
     @cached_property
@@ -52,7 +52,7 @@ class RecordSpace:
 
     @cached_property
     def ancestors(self) -> tuple[IndexArray, ...]:
-        """For each attribute, by level and node, the node that generalizes it to that level: shape (levels, nodes).
+        """Node that generalizes each node to each level, per attribute: shape (levels, nodes).
 
         A node above that level stays as it is.
         """
@@ -65,7 +65,7 @@ class RecordSpace:
         return tuple(result)
 
     def level_vectors(self) -> IndexArray:
-        """All level vectors, the finest first: shape (vectors, attributes)."""
+        """Return all level vectors, the finest first: shape (vectors, attributes)."""
         return np.indices((self.heights + 1).tolist()).reshape(len(self), -1).T.astype(np.intp)
 
 
@@ -85,7 +85,7 @@ class Records:
 
     @classmethod
     def from_codes(cls, space: RecordSpace, codes: Mapping[str, CodeArray]) -> "Records":
-        """Records with base values. codes: for some attributes, shape (records,); the others are suppressed.
+        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed.
 
         Raises DomainMismatchError for an unknown attribute.
         """
@@ -96,7 +96,7 @@ class Records:
 
     @classmethod
     def _derived(cls, space: RecordSpace, nodes: IndexArray) -> "Records":
-        """Records without a check of their nodes, which are not copied. nodes: with contiguous columns."""
+        """Build records without a check or copy of their nodes. nodes: with contiguous columns."""
         derived = object.__new__(cls)
         object.__setattr__(derived, "space", space)
         object.__setattr__(derived, "nodes", read_only(nodes))
@@ -110,23 +110,23 @@ class Records:
         return f"Records({len(self)} over {', '.join(self.space.domain.attributes)})"
 
     def __getitem__(self, rows: NDArray[np.integer]) -> "Records":
-        """Some of the records, by number or mask."""
+        """Return some of the records, by number or mask."""
         return Records._derived(self.space, self.nodes.T[:, rows].T)
 
     @cached_property
     def levels(self) -> IndexArray:
-        """The level of each value: shape (records, attributes)."""
+        """Level of each value: shape (records, attributes)."""
         columns = [t.levels[column] for t, column in zip(self.space.taxonomies, self.nodes.T)]
         return read_only(np.asfortranarray(np.stack(columns, axis=1)))
 
     @cached_property
     def level_vector(self) -> IndexArray | None:
-        """The levels that all records have; None where they differ, or there is no record."""
+        """Levels of all records; None if they differ, or if there is no record."""
         is_one = len(self) > 0 and np.array_equal(self.levels.min(axis=0), self.levels.max(axis=0))
         return self.levels[0] if is_one else None
 
     def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
-        """The records with values at these levels where they are finer.
+        """Return the records with values at these levels if they are finer.
 
         levels: one level vector, or one for each record, shape (records, attributes).
         """
@@ -138,28 +138,29 @@ class Records:
         return Records._derived(self.space, np.stack(columns).T)
 
     def labels(self) -> dict[str, NDArray[np.object_]]:
-        """The label of each value: for each attribute an array of texts, shape (records,)."""
+        """Return the label of each value: for each attribute an array of texts, shape (records,)."""
         columns = zip(self.space.domain.attributes, self.space.taxonomies, self.nodes.T)
         return {attribute: np.array(taxonomy.labels, dtype=object)[nodes] for attribute, taxonomy, nodes in columns}
 
     def distinct(self) -> tuple["Records", IndexArray]:
-        """The different records among them, and for each record the number of its own among those."""
+        """Return the distinct records, and for each record the number of its distinct one."""
         first, number = group(*pack(list(self.nodes.T), self.space.sizes, len(self)))
         return self[first], number
 
     def by_levels(self) -> Iterator[tuple[IndexArray, IndexArray]]:
-        """Each level vector that occurs, and the numbers of the records that have it."""
+        """Yield each level vector that occurs, and the numbers of the records that have it."""
         first, number = group(*pack(list(self.levels.T), (self.space.heights + 1).tolist(), len(self)))
         order = np.argsort(number, kind="stable")
         for row, rows in zip(first, np.split(order, np.searchsorted(number[order], np.arange(1, len(first))))):
             yield self.levels[row], rows
 
     def is_below(self, other: "Records") -> NDArray[np.bool_]:
-        """Whether each record is the other's or a refinement of it, x_k <= y_k for all k: shape (records,)."""
+        """Return whether each record equals the other's or refines it, x_k <= y_k for all k: shape (records,)."""
         return np.asarray((self.generalized(other.levels).nodes == other.nodes).all(axis=1))
 
     def is_consistent_with(self, other: "Records") -> NDArray[np.bool_]:
-        """Whether each record and the other's could be of one person: in each attribute one value is over the other.
+        """Return whether each record and the other's may be of one person: in each attribute one value covers the
+        other.
 
         Shape (records,); a suppressed value agrees with all.
         """
@@ -176,19 +177,19 @@ def distance_from_root(records: Records, weights: Sequence[float] | None = None)
     return np.asarray((records.space.heights - records.levels) @ worth)
 
 
-# Dictionaries: what an attacker knows of people (LSFB09 section 3.2). An entry and a disclosed record are consistent when in
-# each attribute one value is over the other in the hierarchy; suppressed agrees with everything.
+# Dictionaries: an attacker's knowledge of people (LSFB09 section 3.2). An entry and a disclosed record are consistent if in
+# each attribute one value covers the other in the hierarchy; a suppressed value agrees with everything.
 
 DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
-"""A level vector, and its different entries: nodes by attribute and how often each occurs, shape (cells,) each."""
+"""Level vector with its distinct entries: nodes by attribute and how often each occurs, shape (cells,) each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """One entry for each of some people.
+    """Attacker's dictionary: one entry for each of some people.
 
     identifiers: numbers that name the person of each entry, shape (entries,), distinct; needed only to compare
-    dictionaries. Raises DomainMismatchError where they are not one a person.
+    dictionaries. Raises DomainMismatchError if there is not one per entry.
     """
 
     entries: Records
@@ -209,12 +210,12 @@ class Dictionary:
 
     @property
     def space(self) -> RecordSpace:
-        """The records that entries are compared with."""
+        """Records that entries are compared with."""
         return self.entries.space
 
     @cached_property
     def parts(self) -> tuple[DictionaryPart, ...]:
-        """The entries by level vector."""
+        """Entries by level vector."""
         parts = []
         for levels, rows in self.entries.by_levels():
             columns = [column[rows].astype(np.int32) for column in self.entries.nodes.T]
@@ -231,12 +232,22 @@ def identification_probability(counts: CountArray) -> FloatArray:
 def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
     """Count the entries that are consistent with each record, `|rho(y, theta)|`: shape (records,).
 
-    Raises DomainMismatchError for records of another space.
+    Parameters
+    ----------
+    records
+        Disclosed records.
+    dictionary
+        The attacker's entries.
+
+    Raises
+    ------
+    DomainMismatchError
+        If the records are of another space.
     """
     distinct, number = records.distinct()
     counts = np.zeros(len(distinct), dtype=np.int64)
     for part in _parts_over(records.space, dictionary):
-        # A value below the entry's counts as the entry's own: more the entry does not say.
+        # A value below the entry's counts as the entry's value, because the entry says no more.
         sought, place = distinct.generalized(part[0]).distinct()
         counts += _count_equal_entries(sought, part)[place]
     return counts[number]
@@ -256,7 +267,7 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
     """
     space, occurrences = sought.space, np.zeros(len(sought), dtype=np.int64)
     _, part_columns, counts = part
-    # After an attribute with many values few entries are left.
+    # After an attribute with many values few entries remain.
     axes = np.argsort([-h.size(0) for h in space.domain.hierarchies], kind="stable").tolist()
     rows, cells = np.arange(len(sought)), np.arange(len(counts))
     waiting = [(rows, 0 * rows, 1, cells, 0 * cells, counts, axes)]
@@ -271,10 +282,10 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
         for level in np.unique(levels).tolist():
             chosen = rows[levels == level]
             keys, new = np.unique(number[levels == level] * size + sought.nodes[chosen, axis], return_inverse=True)
-            place, found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
-            left, places, left_counts = cells[found], place[found], counts[found]
+            place, is_found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
+            left, places, left_counts = cells[is_found], place[is_found], counts[is_found]
             sizes = [len(keys), *(space.sizes[other] for other in axes)]
-            if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all that is left
+            if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all remaining attributes
                 columns = [places, *(part_columns[other][left] for other in axes)]
                 first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
                 left, places = left[first], places[first]
@@ -285,8 +296,8 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
 def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
     """Return a function that counts the entries consistent with each record at a level vector: shape (records,).
 
-    It is fastest for vectors in ascending order: the cells of records and entries at a level vector are merged from those at
-    a finer one, which are few already. Raises DomainMismatchError for records of another space.
+    It is fastest for vectors in ascending order. Then the cells of records and entries at a level vector are merged
+    from those at a finer one, which are few already. Raises DomainMismatchError for records of another space.
     """
     parts = _parts_over(records.space, dictionary)
     walks = [(rows, _walk_part(records[rows], levels, part)) for levels, rows in records.by_levels() for part in parts]
@@ -310,13 +321,13 @@ def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Ca
     hierarchies = [space.domain.hierarchies[axis] for axis in axes]
     finest = np.maximum(levels, entry_levels)[axes]
 
-    # By the last attribute that is lifted, the cells that were made last: those that ascending vectors go on from.
-    known: dict[int, tuple[list[int], _Cells]] = {}
+    # The latest cells by the last lifted attribute; ascending vectors continue from them.
+    latest: dict[int, tuple[list[int], _Cells]] = {}
 
     def cells(levels: list[int]) -> _Cells:
         place = int(max(np.flatnonzero(np.array(levels) > finest), default=-1))
-        if place in known and known[place][0] == levels:
-            return known[place][1]
+        if place in latest and latest[place][0] == levels:
+            return latest[place][1]
         if place < 0:
             columns, cell_of = [], np.arange(len(records))
             for axis, level in zip(axes, finest):
@@ -332,8 +343,8 @@ def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Ca
         if len(first) < len(counts):
             counts = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
             columns, cell_of = [column[first] for column in columns], number[cell_of]
-        known[place] = levels, (columns, counts, cell_of)
-        return known[place][1]
+        latest[place] = levels, (columns, counts, cell_of)
+        return latest[place][1]
 
     def count(levels: IndexArray) -> CountArray:
         _, counts, cell_of = cells(np.maximum(levels[axes], finest).tolist())

@@ -1,4 +1,4 @@
-"""Disclosing records, each value at a level of its own: under rules, or as serves an objective best (LSFB09)."""
+"""Disclosure of records, each value at a level of its own: under rules, or as an objective demands (LSFB09)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ from checks.risk.harm import (
 )
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 
-# Disclosures (LSFB09 section 7.1): a rule is about original records, and where several rules meet the highest level counts.
-# So rules commute, and repeating one changes nothing (Proposition 3).
+# Disclosures (LSFB09 section 7.1): a rule is about original records, and the highest level of several rules counts. So rules
+# commute, and repeating one changes nothing (Proposition 3).
 
 
 @dataclass(frozen=True, eq=False)
 class Disclosure:
-    """What is disclosed of some records. levels: at least that of each original value, shape (records, attributes).
+    """Disclosure of some records. levels: at least that of each original value, shape (records, attributes).
 
     Raises DomainMismatchError for levels that are no whole numbers, DisclosureRuleError for others that do not fit.
     """
@@ -44,26 +44,26 @@ class Disclosure:
 
     @classmethod
     def of(cls, originals: Records) -> "Disclosure":
-        """All records as they are."""
+        """Return the disclosure of all records as they are."""
         return cls(originals, originals.levels)
 
     @cached_property
     def records(self) -> Records:
-        """The disclosed records, the paper's delta(x)."""
+        """Disclosed records, the paper's delta(x)."""
         return self.originals.generalized(self.levels)
 
     def level_counts(self) -> dict[str, list[int]]:
-        """For each attribute how many records are disclosed at each of its levels, 0 first (LSFB09 Fig. 11)."""
+        """Return for each attribute how many records are disclosed at each of its levels, 0 first (LSFB09 Fig. 11)."""
         space = self.originals.space
         columns = zip(space.domain.attributes, space.heights.tolist(), self.levels.T)
         return {attribute: np.bincount(column, minlength=height + 1).tolist() for attribute, height, column in columns}
 
 
 def generalize(disclosure: Disclosure, attribute: str, condition: BoolArray, level: int) -> Disclosure:
-    """Some records with an attribute at a level, or higher where it is so already (Definition 7).
+    """Raise an attribute of some records to a level, or keep a higher one (Definition 7).
 
-    condition: whether a record is one of them, shape (records,); the paper's formula F selects the others.
-    Raises DomainMismatchError for an unknown attribute, DisclosureRuleError for a level or condition that does not fit.
+    condition: whether a record is one of them, shape (records,); the paper's formula F selects the others. Raises
+    DomainMismatchError for an unknown attribute, DisclosureRuleError for a level or condition that does not fit.
     """
     axis = disclosure.originals.space.domain.index(attribute)
     height = int(disclosure.originals.space.heights[axis])
@@ -76,16 +76,16 @@ def generalize(disclosure: Disclosure, attribute: str, condition: BoolArray, lev
     return replace(disclosure, levels=levels)
 
 
-# Optimal disclosures: for each record the level of each attribute that serves an objective best (LSFB09 section 4).
+# Optimal disclosures: the best level of each attribute of each record for an objective (LSFB09 section 4).
 #
 # One walk computes the losses of all records at every level vector. The best level vector of each record, the frontier of
-# risk against utility and the best disclosure on average are what different readers remember of it.
+# risk against utility and the best disclosure on average are different summaries of it.
 
 Progress = Callable[[int, int], None]
-"""Told how many level vectors are done, and how many there are."""
+"""Called with the number of level vectors done, and of all."""
 
 REMEMBERED = 1 << 26
-"""Bytes of sensitivities that are kept, to be used again at level vectors that differ in other attributes."""
+"""Bytes of cached sensitivities, reused at level vectors that differ in other attributes."""
 
 
 def unwatched(done: int, total: int) -> None:
@@ -94,9 +94,9 @@ def unwatched(done: int, total: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class DecisionProblem:
-    """Records to be disclosed, record i about person i, before attackers with one of some dictionaries.
+    """Records to be disclosed, record i about person i, to attackers with one of some dictionaries.
 
-    prior: the probability of each dictionary; None if the loss of a record is that under its worst dictionary
+    prior: the probability of each dictionary. If it is None, the loss of a record is that under its worst dictionary
     (`least_worst_risk` is about all together). steps: the worth of a step from the root by attribute, by default 1.
     weights: of each record in means, by default 1. Raises DisclosureRuleError.
     """
@@ -128,14 +128,15 @@ class DecisionProblem:
 
     @property
     def shares(self) -> FloatArray:
-        """The share of each record in means, 1 in all: shape (records,)."""
+        """Share of each record in means, 1 in all: shape (records,)."""
         weights = np.ones(len(self.originals)) if self.weights is None else self.weights
         return np.asarray(weights / weights.sum())
 
     def distinct(self) -> tuple["DecisionProblem", IndexArray]:
-        """The problem of the different records without weights, and for each record the number of its own among them.
+        """Return the problem of the distinct records without weights, and for each record the number of its distinct
+        one.
 
-        Records are different if the harm depends on whom they are about.
+        All records are distinct if the harm depends on whom they are about.
         """
         if self.harm.is_personal:
             return replace(self, weights=None), np.arange(len(self.originals))
@@ -143,34 +144,43 @@ class DecisionProblem:
         return replace(self, originals=distinct, weights=None), number
 
     def utility(self, rows: IndexArray, levels: IndexArray, steps: Sequence[float] | None = None) -> FloatArray:
-        """The utility of some records at a level vector: shape (rows,). steps: other worths of a step than its own."""
+        """Return the utility of some records at a level vector: shape (rows,). steps: other worths of a step than its
+        own.
+        """
         of_all, worth = self.originals.level_vector, steps or self.steps or np.ones(len(self.originals.space))
-        shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
-        return np.broadcast_to((self.originals.space.heights - shown) @ worth, len(rows))
+        levels_shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
+        return np.broadcast_to((self.originals.space.heights - levels_shown) @ worth, len(rows))
 
     def step_count(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """How many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
+        """Return how many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
         return self.utility(rows, levels, (1.0,) * len(self.originals.space))
 
     def scores(self, objective: Objective, levels: IndexArray, loss: FloatArray) -> FloatArray:
-        """The scores of a level vector of all records with some losses by an objective: shape (4, records)."""
+        """Return the scores of a level vector of all records with some losses by an objective: shape (4, records)."""
         rows = np.arange(len(loss))
         return score(objective, loss, self.utility(rows, levels), self.step_count(rows, levels))
 
     def losses(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """The losses of some records under each dictionary: shape (dictionaries, rows).
+        """Return the losses of some records under each dictionary: shape (dictionaries, rows).
 
         levels: one level vector, or one for each record.
         """
-        shown = self.originals[rows].generalized(levels)
-        return np.stack([self.harm.loss(shown, rows, consistent_counts(shown, each)) for each in self.dictionaries])
+        disclosed = self.originals[rows].generalized(levels)
+        return np.stack(
+            [
+                self.harm.loss(disclosed, rows, consistent_counts(disclosed, dictionary))
+                for dictionary in self.dictionaries
+            ]
+        )
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """The loss of some records at a level vector, expected over the dictionaries or the largest: shape (rows,)."""
+        """Return the loss of some records at a level vector, expected over the dictionaries or the largest: shape
+        (rows,).
+        """
         return self.averaged(self.losses(rows, levels))
 
     def averaged(self, parts: FloatArray) -> FloatArray:
-        """The expectation over the dictionaries, or the maximum: shape (rows,) of parts of shape (dictionaries, rows)."""
+        """Return the expectation over the dictionaries, or the maximum: from shape (dictionaries, rows) to (rows,)."""
         if len(parts) == 1 or self.prior is None:
             return np.asarray(parts.max(axis=0))
         return np.asarray(product(np.array(self.prior)[:, None], parts).sum(axis=0), dtype=np.float64)
@@ -186,11 +196,11 @@ def losses_by_vector(
     originals, people, space = problem.originals, np.arange(len(problem.originals)), problem.originals.space
     held = [levels < space.heights for dictionary in problem.dictionaries for levels, *_ in dictionary.parts]
     is_held = np.broadcast_to(np.any(held, axis=0), len(space))
-    # Attributes that no dictionary has tell no entries apart.
+    # Attributes that no dictionary has do not distinguish entries.
     cells, cell_of = Records(space, np.where(is_held, originals.nodes, space.roots)).distinct()
     counts = [walk_counts(cells, dictionary) for dictionary in problem.dictionaries]
     parts = (problem.harm.identified, problem.harm.missed)
-    sensitivities = [(each, np.isin(range(len(space)), list(each.weights.axes))) for each in parts]
+    sensitivities = [(harm_part, np.isin(range(len(space)), list(harm_part.weights.axes))) for harm_part in parts]
 
     @lru_cache(max(REMEMBERED // (8 * len(people)), 1))
     def harm_at(sensitivity: Sensitivity, levels: tuple[int, ...]) -> FloatArray:
@@ -200,18 +210,20 @@ def losses_by_vector(
     for done, number in enumerate(order.tolist()):
         progress(done, len(vectors))
         levels = vectors[number]
-        identified, missed = (harm_at(each, tuple((levels * weighs).tolist())) for each, weighs in sensitivities)
+        identified, missed = (
+            harm_at(harm_part, tuple((levels * weighs).tolist())) for harm_part, weighs in sensitivities
+        )
         yield number, np.stack([expected_harm(identified, missed, count(levels)[cell_of]) for count in counts])
     progress(len(vectors), len(vectors))
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best disclosure found for each record.
+    """Best disclosure found for each record.
 
-    disclosure: with everything suppressed where nothing is allowed. allowed: whether something is. loss, utility: of each
-    record, shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: as those of
-    the problem. bound: the value that no disclosure can beat, if this one is not proven to be best.
+    disclosure: with everything suppressed if nothing is allowed. allowed: whether something is. loss, utility: of each
+    record, shape (records,). evaluated: how many losses of a record at a level vector were computed. weights: as those
+    of the problem. bound: the value that no disclosure can beat, if this one is not proven to be best.
     """
 
     disclosure: Disclosure
@@ -226,7 +238,7 @@ class Optimum:
     def of(
         cls, problem: DecisionProblem, levels: IndexArray, loss: FloatArray, evaluated: int, bound: float | None = None
     ) -> "Optimum":
-        """The disclosure of all records at some levels, which are allowed. levels: one vector for each record."""
+        """Return the disclosure of all records at some levels, which are allowed. levels: one vector for each record."""
         utility = problem.utility(np.arange(len(loss)), levels)
         allowed, disclosure = np.ones(len(loss), dtype=bool), Disclosure(problem.originals, levels)
         return cls(disclosure, allowed, loss, utility, evaluated, problem.weights, bound)
@@ -245,7 +257,7 @@ class Optimum:
 def best_of_each(problem: DecisionProblem, objective: Objective, progress: Progress = unwatched) -> Optimum:
     """Return the best of all level vectors for each record. O(different records * vectors).
 
-    Level vectors at which no record has the utility that is asked are left out.
+    Level vectors at which no record has the demanded utility are left out.
     """
     distinct, number = problem.distinct()
     records, vectors = len(distinct.originals), distinct.originals.space.level_vectors()
@@ -269,19 +281,20 @@ def _best_vectors(
 ) -> tuple[FloatArray, IndexArray]:
     """Return the least scores of each record at each place, lexicographically, and the numbers of their level vectors.
 
-    places: of each vector, for all records or for each; shape (vectors, 1 or records). scores: of a vector and losses, shape
-    (scores, records). Shapes (scores, places, records) and (places, records); infinite and -1 where there is no vector.
+    places: of each vector, for all records or for each; shape (vectors, 1 or records). scores: of a vector and losses,
+    shape (scores, records). Returns shapes (scores, places, records) and (places, records); infinite and -1 if there
+    is no vector.
     """
     rows = np.arange(len(problem.originals))
     chosen = np.full((int(places.max(initial=0)) + 1, len(rows)), -1)
     best = np.full((len(scores(problem.originals.space.heights, np.zeros(len(rows)))), *chosen.shape), np.inf)
     for number, parts in losses_by_vector(problem, vectors, progress):
         at = (places[number], rows)
-        of_vector, known = scores(vectors[number], problem.averaged(parts)), best[:, *at]
+        of_vector, best_so_far = scores(vectors[number], problem.averaged(parts)), best[:, *at]
         better: BoolArray = np.zeros(len(rows), dtype=bool)
-        for value, other in zip(of_vector[::-1], known[::-1]):
+        for value, other in zip(of_vector[::-1], best_so_far[::-1]):
             better = (value < other) | ((value == other) & better)
-        best[:, *at], chosen[at] = np.where(better, of_vector, known), np.where(better, number, chosen[at])
+        best[:, *at], chosen[at] = np.where(better, of_vector, best_so_far), np.where(better, number, chosen[at])
     return best, chosen
 
 
@@ -295,8 +308,8 @@ def _climb(
 ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray, Callable[[int, float], Optimum]]:
     """Return the mean utility and the risk at the start and after each step along the hulls, shape (steps + 1,).
 
-    Also the price of each step, which rises, and whether it moves the means, shape (steps,), and a function that returns the
-    disclosure after so many steps, with a bound.
+    It also returns the rising price of each step, and whether it moves the means, shape (steps,). The last entry is a
+    function to the disclosure after so many steps, with a bound.
     """
     utilities, loss, vector, vectors = _least_losses(problem, progress)
     every = np.arange(len(loss))
@@ -305,7 +318,7 @@ def _climb(
     rows, place = every, start
     steps: list[tuple[IndexArray, IndexArray, FloatArray, FloatArray]] = [(every[:0], every[:0], *np.zeros((2, 0)))]
     while len(rows):
-        # The next vertex of each record's hull: the cheapest utility, of several as cheap the largest.
+        # The next vertex of each record's hull: the cheapest utility, ties to the largest.
         gain = utilities[None, :] - utilities[place][:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             price = np.where(gain > 0, (loss[rows] - loss[rows, place][:, None]) / gain, np.nan)
@@ -322,7 +335,7 @@ def _climb(
 
     def places(count: int) -> IndexArray:
         after = start.copy()
-        # Of several steps of a record the last is assigned last, and reaches the most.
+        # The last step of a record is assigned last, and reaches furthest.
         after[record[:count]] = reached[:count]
         return after
 
@@ -335,7 +348,7 @@ def _climb(
     ends = [(shares @ utilities[p], product(shares, loss[every, p]).sum()) for p in (start, places(len(prices)))]
     gained = gained * shares[record]
     utility, risk = (first + np.r_[0.0, np.cumsum(steps)] for first, steps in zip(ends[0], (gained, gained * prices)))
-    # Exactly what everybody's last step reaches, without the rounding of the sums.
+    # The exact end of everybody's last step, without the rounding of the sums.
     utility[-1], risk[-1] = ends[1]
     return utility, risk, prices, shares[record] > 0, optimum
 
@@ -343,9 +356,10 @@ def _climb(
 def _least_losses(
     problem: DecisionProblem, progress: Progress
 ) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
-    """Return the utilities that occur, ascending, the least loss of each record at each, its level vector, and all vectors.
+    """Return the utilities that occur, ascending, the least loss of each record at each, its level vector, and all
+    vectors.
 
-    Of several vectors with the least loss the one with most steps is chosen; the loss is infinite if there is none.
+    Ties go to the vector with most steps; the loss is infinite if there is none.
     """
     distinct, number = problem.distinct()
     rows, vectors = np.arange(len(distinct.originals)), distinct.originals.space.level_vectors()
@@ -378,13 +392,13 @@ class Frontier:
         return len(self.utility)
 
     def least_risk(self, utility: float) -> float:
-        """A lower bound on the risk of any disclosure with at least this mean utility; infinite where there is none."""
+        """Return a lower bound on the risk of any disclosure with at least this mean utility; infinite if there is none."""
         if utility > self.utility[-1]:
             return float("inf")
         return float(np.interp(utility, self.utility, self.risk))
 
     def thinned(self, points: int) -> "Frontier":
-        """Some of its points, evenly spread over utility, with both ends. points: their largest number, 2 or more."""
+        """Return some of its points, evenly spread over utility, with both ends. points: their largest number, 2 or more."""
         if len(self) <= points:
             return self
         nearest = np.searchsorted(self.utility, np.linspace(self.utility[0], self.utility[-1], points))
@@ -392,9 +406,9 @@ class Frontier:
         return Frontier(self.utility[positions], self.risk[positions], self.price[positions])
 
     def outlined(self, points: int) -> "Frontier":
-        """A line with the same ends that nowhere lies above this one. points: their largest number, 3 or more.
+        """Return a line with the same ends that nowhere lies above this one. points: their largest number, 3 or more.
 
-        The frontier is convex, so that it lies above the lines through any of its edges; where these meet are the points.
+        The frontier is convex, so it lies above the lines through any of its edges; the points are where these meet.
         """
         if len(self) <= points:
             return self
@@ -416,10 +430,10 @@ class Frontier:
 def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Frontier:
     """Return the frontier over all level vectors for each record (LSFB09 Fig. 4).
 
-    Records that have only infinite losses make it infinite.
+    It is infinite if some record has only infinite losses.
     """
     utility, risk, price, moves, _ = _climb(problem, progress)
-    # The last of the steps of a price is a point; records that count for nothing move no mean.
+    # The last step at a price is a point; records of weight 0 move no mean.
     moving = np.flatnonzero(moves)
     is_last = np.diff(price[moving], append=np.inf) > 0
     points = np.r_[0, moving[is_last] + 1]
@@ -428,23 +442,24 @@ def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Fronti
     )
 
 
-# The rule of means (LSFB09 eqs. 7 and 8, section 8): asking the mean for a utility, and not every record, leaves records
-# whose values tell much to show less, and others more. At the same mean utility the risk can be a fraction.
+# The rule of means (LSFB09 eqs. 7 and 8, section 8): a utility is demanded of the mean, not of every record. So records
+# whose values tell much show less, and others more. At the same mean utility the risk can be a fraction.
 
 
 def best_on_average(
     problem: DecisionProblem, objective: LeastRisk | MostUtility, progress: Progress = unwatched
 ) -> Optimum:
-    """Return the least risk with a mean utility of at least so much (eq. 8), or the most mean utility with so much risk.
+    """Return the least risk with at least a mean utility (eq. 8), or the most mean utility with at most a risk.
 
-    At most a step of one record worse than the best. The bound is the least risk that any disclosure with that mean utility
-    can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no finite risk is allowed.
+    The result is at most a step of one record worse than the best. The bound is the least risk that any disclosure
+    with that mean utility can have, or the most mean utility with that risk (eq. 7). Raises DisclosureRuleError if no
+    finite risk is allowed.
     """
     utility, risk, _, _, optimum = _climb(problem, progress)
     if not np.isfinite(risk[0]):
         raise DisclosureRuleError("every disclosure of the records has an infinite risk")
     if isinstance(objective, LeastRisk):
-        # What sums of floats miss is no reason for a step more.
+        # Rounding errors of sums must not cause a further step.
         count = int(np.searchsorted(utility, objective.utility - 1e-9 * max(1.0, objective.utility)))
         if count == len(utility):
             raise DisclosureRuleError(
@@ -465,15 +480,16 @@ def best_on_average(
 
 
 def precedes(specific: Dictionary, general: Dictionary) -> bool:
-    """Return whether specific << general: each of its people has an entry in the other, as general or more (Definition 5).
+    """Return whether specific << general: each of its people has an entry in the other, equally or more general
+    (Definition 5).
 
-    Raises IncomparableError where entries have no identifiers.
+    Raises IncomparableError if entries have no identifiers.
     """
     return _holds(general, specific.entries, specific.identifiers)
 
 
 def _holds(dictionary: Dictionary, records: Records, identifiers: CountArray | None) -> bool:
-    """Whether a dictionary has an entry for the person of each record that is as general or more."""
+    """Return whether a dictionary has an entry for the person of each record that is equally or more general."""
     if dictionary.identifiers is None or identifiers is None:
         raise IncomparableError("people are compared by identifier, so dictionaries need them")
     place = {identifier: row for row, identifier in enumerate(dictionary.identifiers.tolist())}
@@ -484,10 +500,11 @@ def _holds(dictionary: Dictionary, records: Records, identifiers: CountArray | N
 def require_bound(
     disclosed: Records, originals: Records, identifiers: CountArray, estimated: Dictionary, harm: Harm
 ) -> None:
-    """Raise IncomparableError unless the risk under a dictionary bounds that under any which it precedes (Proposition 1).
+    """Raise IncomparableError unless the risk under a dictionary bounds that under any which it precedes (Proposition
+    1).
 
-    disclosed: generalizations of the originals, which are about the people with these identifiers, all in the dictionary.
-    Being identified must be no less harmful than being missed, as with Psi = 0.
+    disclosed: generalizations of the originals, which are about the people with these identifiers, all in the
+    dictionary. Being identified must be no less harmful than being missed, as with Psi = 0.
     """
     if not bool(originals.is_below(disclosed).all()):
         raise IncomparableError("a disclosed record is no generalization of its original")

@@ -1,4 +1,4 @@
-"""The harm that disclosed records and releases do: how sensitive they are, and what is lost by them (LSFB09)."""
+"""Harm of disclosed records and releases: their sensitivity, and the expected loss (LSFB09)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,12 +32,13 @@ from models.tables.generalized_cells import Taxonomy
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The weights of disclosed values: for each term, a set of attributes, what it adds to the sum or the exponent.
+    """Weights of disclosed values: for each term, a set of attributes, its contribution to the sum or the exponent.
 
-    shares: for each attribute the share of each node of its taxonomy, shape (nodes,), 0 for `*` and nowhere above that
-    of a node below. terms: sets of attribute positions; one attribute each for Phi1, Phi2 and Phi4, up to k for Phi3;
-    the empty set for what is added whatever is disclosed. of_terms: shape (terms,), or (people, terms) if they are
-    personal. A term adds its weight times the shares of its attributes; 0 times infinity is 0. Raises SensitivityError.
+    shares: for each attribute the share of each node of its taxonomy, shape (nodes,). It is 0 for `*`, and never above
+    the share of a node below. terms: sets of attribute positions; one attribute each for Phi1, Phi2 and Phi4, up to k
+    for Phi3. The empty set is added whatever is disclosed. of_terms: shape (terms,), or (people, terms) if they are
+    personal. A term adds its weight times the shares of its attributes; 0 times infinity is 0. Raises
+    SensitivityError.
     """
 
     shares: tuple[FloatArray, ...]
@@ -59,13 +60,13 @@ class Weights:
 
     @classmethod
     def linear(cls, shares: Iterable[FloatArray], of_attributes: FloatArray | Sequence[float]) -> "Weights":
-        """One term for each attribute. of_attributes: shape (attributes,) or (people, attributes)."""
+        """Return one term for each attribute. of_attributes: shape (attributes,) or (people, attributes)."""
         attribute_shares = tuple(shares)
         terms = tuple((axis,) for axis in range(len(attribute_shares)))
         return cls(attribute_shares, terms, np.asarray(of_attributes, dtype=np.float64))
 
     def normalized(self, total: float) -> "Weights":
-        """The weights scaled so that those of each person sum to a total (LSFB09 section 3.3).
+        """Return the weights scaled so that those of each person sum to a total (LSFB09 section 3.3).
 
         Raises SensitivityError if all weights of somebody are 0, or one is infinite.
         """
@@ -75,7 +76,7 @@ class Weights:
         return replace(self, of_terms=self.of_terms * (total / sums))
 
     def limited(self, total: float) -> "Weights":
-        """The weights of each person scaled down if they sum to more than a total (LSFB09 section 3.3).
+        """Return the weights of each person scaled down if they sum to more than a total (LSFB09 section 3.3).
 
         Raises SensitivityError if a weight is infinite.
         """
@@ -88,7 +89,9 @@ class Weights:
         return np.asarray(sums)
 
     def total(self, records: Records, people: IndexArray) -> FloatArray:
-        """The sum of all terms for each record: shape (records,). people: the person of each, if weights are personal."""
+        """Return the sum of all terms for each record: shape (records,). people: the person of each, if weights are
+        personal.
+        """
         total = np.zeros(len(records))
         for number in self._weighing:
             term, weight = self.terms[number], self.of_terms[..., number]
@@ -104,12 +107,12 @@ class Weights:
 
     @property
     def is_personal(self) -> bool:
-        """Whether they depend on whom a record is about."""
+        """True if they depend on whom a record is about."""
         return self.of_terms.ndim == 2
 
     @property
     def axes(self) -> frozenset[int]:
-        """The positions of the attributes with a weight that is not 0."""
+        """Positions of the attributes with a weight that is not 0."""
         return frozenset(axis for number in self._weighing for axis in self.terms[number])
 
     @cached_property
@@ -119,23 +122,23 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """The sum of the weights of what is disclosed: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
+    """Sum of the weights of disclosed values: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
 
     weights: Weights
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
-        """The sum for each record. people: the number of the person that each is about."""
+        """Return the sum for each record. people: the number of the person that each is about."""
         return self.weights.total(records, people)
 
 
 @dataclass(frozen=True, eq=False)
 class Multiplicative:
-    """The exponential of that sum, Phi4 (eq. 5). A wholly suppressed record has sensitivity 1."""
+    """Exponential of the sum of weights, Phi4 (eq. 5). A completely suppressed record has sensitivity 1."""
 
     weights: Weights
 
     def __call__(self, records: Records, people: IndexArray) -> FloatArray:
-        """The product for each record; infinite where it is too large for a float."""
+        """Return the product for each record; infinite if it is too large for a float."""
         with np.errstate(over="ignore"):
             return np.exp(self.weights.total(records, people))
 
@@ -145,7 +148,8 @@ Sensitivity: TypeAlias = Linear | Multiplicative
 
 
 def Constant(value: float | FloatArray) -> Linear:  # noqa: N802  (a sensitivity, named like the others)
-    """Return the same harm whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi = 0.
+    """Return the sensitivity that is equal whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi
+    = 0.
 
     value: for everybody, or for each person, shape (people,). Raises SensitivityError for a missing or negative one.
     """
@@ -176,7 +180,7 @@ def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> Float
         raise SensitivityError(f"an attribute of {hierarchy.size(0)} values came with other weights")
     if not np.all(weights >= 0):
         raise SensitivityError("the weight of a value is missing or negative")
-    # Reciprocals add up level by level, so those of the base values under a node are all that counts.
+    # Reciprocals add up level by level, so only those of the base values under a node matter.
     with np.errstate(divide="ignore"):
         levels = range(hierarchy.height + 1)
         sums = [np.bincount(hierarchy.lift(0, level), 1.0 / weights) for level in levels]
@@ -191,18 +195,20 @@ def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> Float
 
 @dataclass(frozen=True)
 class Harm:
-    """Phi, when the attacker finds the person, and Psi, when not: by default no harm."""
+    """Harm Phi if the attacker finds the person, and Psi if not: by default no harm."""
 
     identified: Sensitivity
     missed: Sensitivity = HARMLESS
 
     @property
     def is_personal(self) -> bool:
-        """Whether it depends on whom a record is about."""
+        """True if it depends on whom a record is about."""
         return self.identified.weights.is_personal or self.missed.weights.is_personal
 
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
-        """The loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0, inf]."""
+        """Return the loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0,
+        inf].
+        """
         return expected_harm(self.identified(records, people), self.missed(records, people), counts)
 
 
@@ -214,7 +220,17 @@ def expected_harm(identified: FloatArray, missed: FloatArray, counts: CountArray
 
 
 def losses(disclosed: Records, dictionary: Dictionary, harm: Harm) -> FloatArray:
-    """Return the loss of each disclosed record, shape (records,); record i is about person i."""
+    """Return the loss of each disclosed record, shape (records,); record i is about person i.
+
+    Parameters
+    ----------
+    disclosed
+        The records.
+    dictionary
+        The attacker's entries.
+    harm
+        Harm if the person is found, and if not.
+    """
     return harm.loss(disclosed, np.arange(len(disclosed)), consistent_counts(disclosed, dictionary))
 
 
@@ -246,12 +262,12 @@ def as_distribution(probabilities: FloatArray, length: int, of: str) -> FloatArr
 # enlarged record y v z shows in each attribute the finer of both values.
 
 MAX_LINKS = 20_000_000
-"""Pairs of a disclosed and a public record that are laid out."""
+"""Most pairs of a disclosed and a public record that are laid out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The links of an attacker: numbers of disclosed and of public records, and p(z | y): shape (links,) each.
+    """Links of an attacker: numbers of disclosed and of public records, and p(z | y): shape (links,) each.
 
     right: whether both are about one person (the paper's W); None if all are. Raises DisclosureRuleError if the
     probabilities of a record are negative or sum to more than 1.
@@ -278,8 +294,8 @@ def uniform_links(disclosed: Records, public: Records) -> Links:
     pairs, size = [np.zeros((2, 0), dtype=np.intp)], 0
     for (levels, rows), (other_levels, entries) in product_of(disclosed.by_levels(), public.by_levels()):
         sides = [(disclosed, rows), (public, entries)]
-        shown = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
-        keys, _ = pack(list(np.concatenate(shown).T), disclosed.space.sizes, len(rows) + len(entries))
+        joint_nodes = [side[chosen].generalized(np.maximum(levels, other_levels)).nodes for side, chosen in sides]
+        keys, _ = pack(list(np.concatenate(joint_nodes).T), disclosed.space.sizes, len(rows) + len(entries))
         size += match_size(keys[: len(rows)], keys[len(rows) :])
         if size > MAX_LINKS:
             raise DisclosureRuleError(f"more than {MAX_LINKS} pairs of records could be linked")
@@ -318,13 +334,13 @@ def linkage_losses(
     return expected + product(unlinked, harm.loss(disclosed, people, consistent_counts(disclosed, dictionary)))
 
 
-# The best disclosure of a record: three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9). Each asks every
-# record by itself; for the trade-off, and only for it, that is the same as asking the means.
+# The best disclosure of a record: three ways to weigh its loss against its utility (LSFB09 eqs. 7 to 9). Each judges every
+# record by itself; only for the trade-off is that equivalent to judging the means.
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A number to choose by. Raises DisclosureRuleError if it is not finite."""
+    """Number to choose by. Raises DisclosureRuleError if it is not finite."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -334,21 +350,21 @@ class Objective:
 
 @dataclass(frozen=True)
 class LeastRisk(Objective):
-    """The least loss with a utility of at least so much (eq. 8); among equals the most utility, then the most steps."""
+    """Objective: least loss with at least a utility (eq. 8); ties go to the most utility, then the most steps."""
 
     utility: float
 
 
 @dataclass(frozen=True)
 class MostUtility(Objective):
-    """The most utility with a loss of at most so much (eq. 7); among equals the least loss, then the most steps."""
+    """Objective: most utility with at most a loss (eq. 7); ties go to the least loss, then the most steps."""
 
     loss: float
 
 
 @dataclass(frozen=True)
 class TradeOff(Objective):
-    """The least loss - lambda * utility (eq. 9); among equals the most utility, then the most steps.
+    """Objective: least loss - lambda * utility (eq. 9); ties go to the most utility, then the most steps.
 
     price: lambda, the loss that one step of utility is worth.
     """
@@ -371,22 +387,22 @@ def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: Fl
     return np.stack([*costs, -steps])
 
 
-# The risk of a release: what people in a dictionary lose to an attacker who also holds some published marginals.
+# The risk of a release: the losses of people in a dictionary to an attacker who also holds some published marginals.
 #
-# The attacker draws, from the rows that the maxent distribution expects to fit what is known of a person, one to be theirs.
-# It can be somebody else's: if e rows are expected to fit and c people of the dictionary fit as well, the link is right with
-# probability 1 / max(e, c, 1) at most. Or there is no such row: fewer than one is expected to show the values drawn, which
-# are the person's own with the probability q(y | z) only, given the known values z. Else the person loses the sensitivity of
-# the row, at the finest published levels. The less of both expectations is given; for one table as the only marginal and its
-# rows as the dictionary that is the risk of disclosing the table (LSFB09 section 3.2).
+# The attacker draws a row for a person from those that the maxent distribution expects to fit the known values z. The row
+# can be another person's: if e rows are expected to fit and c people of the dictionary fit as well, the link is right with
+# probability at most 1 / max(e, c, 1). Or there is no such row: fewer than one is expected to show the values drawn, which
+# are the person's only with the probability q(y | z). Otherwise the person loses the sensitivity of the row, at the finest
+# published levels. The smaller expectation is returned. For one table as the only marginal and its rows as the dictionary
+# that is the risk of disclosing the table (LSFB09 section 3.2).
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRisk:
-    """The risk of each person of a dictionary: shape (people,) each.
+    """Risk of each person of a dictionary: shape (people,) each.
 
-    fitting: expected number of rows that fit the person, between the bounds that the marginals prove. least_loss, most_loss:
-    where that number lies at its upper and at its lower bound; the latter does not count on values that are drawn wrong.
+    fitting: expected number of rows that fit the person, between the bounds that the marginals prove. least_loss,
+    most_loss: if that number is at its upper and at its lower bound; the latter does not count on wrong draws.
     """
 
     fitting: FloatArray
@@ -397,12 +413,12 @@ class ReleaseRisk:
 
     @property
     def risk(self) -> float:
-        """The mean loss over the people."""
+        """Mean loss over the people."""
         return float(self.loss.mean())
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The means of the least and of the most loss."""
+        """Means of the least and of the most loss."""
         return float(self.least_loss.mean()), float(self.most_loss.mean())
 
 
@@ -429,8 +445,8 @@ def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Se
     fitting, lower, upper, harm, guessed_harm, guessed = np.zeros((6, len(dictionary)))
     for levels, rows in published.by_levels():
         # Equal people are looked up once if their harm is the same.
-        shown = published[rows]
-        people, person = (shown, np.arange(len(rows))) if sensitivity.weights.is_personal else shown.distinct()
+        entries = published[rows]
+        people, person = (entries, np.arange(len(rows))) if sensitivity.weights.is_personal else entries.distinct()
         margin = {a: int(level) for (a, h), level in zip(space.domain.items(), levels) if level < h.height}
         columns = zip(space.domain.attributes, space.taxonomies, levels, people.nodes.T)
         codes = {a: nodes - taxonomy.offsets[level] for a, taxonomy, level, nodes in columns if a in margin}

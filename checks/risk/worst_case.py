@@ -1,9 +1,10 @@
-"""The disclosure whose largest risk over the dictionaries is least: the minimax rule of LSFB09 section 4.
+"""Disclosure with the least largest risk over the dictionaries: the minimax rule of LSFB09 section 4.
 
-The dictionary that is worst for all records together is not the one that is worst for each, so records are chosen together.
-Under any prior the best disclosure has an expected risk that no largest risk is below: cutting planes find the prior with
-the largest such bound. A level vector that costs a record more there than the gap to the best known disclosure belongs to
-no better one. An integer program chooses among the others; of equal records it chooses how many have each level vector.
+The dictionary that is worst for all records together need not be worst for each, so records are chosen together. Under
+any prior the expected risk of the best disclosure is a lower bound on every largest risk. Cutting planes find the
+prior with the largest bound. A level vector that costs a record more there than the gap to the best known disclosure
+belongs to no better one. An integer program chooses among the others; for equal records it chooses how many have each
+level vector.
 """
 
 import math
@@ -39,9 +40,9 @@ def least_worst_risk(
 ) -> Optimum:
     """Return the disclosure with the least largest risk over the dictionaries, less the price of its mean utility.
 
-    The prior of the problem is not used; progress is told of the search for the first disclosure. The losses that come back
-    are those under the dictionary of the largest risk. `bound` is a lower bound of the largest risk, less the price, of
-    every allowed disclosure; None if this one is proven to be best.
+    The prior of the problem is not used; `progress` counts the search for the first disclosure. The losses returned
+    are those under the dictionary of the largest risk. `bound` is a lower bound on the largest risk, less the price,
+    of every allowed disclosure; None if this one is proven to be best.
     """
     start = best_of_each(replace(problem, prior=None), objective, progress)
     if len(problem.dictionaries) == 1 or not np.isfinite(start.risk):
@@ -63,31 +64,31 @@ def least_worst_risk(
 
 
 _Choices: TypeAlias = tuple[IndexArray, IndexArray, FloatArray]
-"""Kinds of equal records, a level vector of each, shape (choices, attributes), and costs, shape (dictionaries, choices):
-the losses less the price of the utility."""
+"""Kinds of equal records, a level vector of each, shape (choices, attributes), and costs, shape (dictionaries,
+choices): the losses less the price of the utility."""
 
 
 def _least(
     problem: DecisionProblem, objective: LeastRisk | TradeOff, sizes: CountArray, allowed: BoolArray, start: IndexArray
 ) -> tuple[IndexArray, float | None]:
-    """The best levels, those of each record kind by kind, and the bound if they do not reach it.
+    """Return the best levels, those of each record kind by kind, and the bound if they do not reach it.
 
     problem: one record for each kind. sizes, allowed, start: by kind, as are level vectors.
     """
     shares = problem.shares
-    known, prior, bound = _known(problem, objective, start)
-    values = [float((costs @ shares).max()) for _, _, costs in known]
-    _, levels, costs = known[int(np.argmin(values))]
+    choices, prior, bound = _best_choices(problem, objective, start)
+    values = [float((costs @ shares).max()) for _, _, costs in choices]
+    _, levels, costs = choices[int(np.argmin(values))]
     levels, value = np.repeat(levels, sizes, axis=0), min(values)
     scale = float((np.abs(costs) @ shares).max())
     if value - bound > TOLERANCE * scale:
-        least = np.min([prior @ costs for _, _, costs in known], axis=0)
+        least = np.min([prior @ costs for _, _, costs in choices], axis=0)
         most = least + (value - bound) * (1 + TOLERANCE) * sizes / shares
         near = _near(problem, objective, allowed, prior, most)
-        found, proven = _program(_joined(known) if near is None else near, shares / sizes, sizes, scale)
+        best, proven = _program(_joined(choices) if near is None else near, shares / sizes, sizes, scale)
         bound = bound if near is None else max(bound, min(proven, value))
-        if found is not None and found[1] < value:
-            levels, value = found
+        if best is not None and best[1] < value:
+            levels, value = best
     return levels, None if value - bound <= TOLERANCE * scale else bound
 
 
@@ -107,20 +108,20 @@ def _some(choices: _Choices, which: BoolArray) -> _Choices:
     return choices[0][which], choices[1][which], choices[2][:, which]
 
 
-def _known(
+def _best_choices(
     problem: DecisionProblem, objective: LeastRisk | TradeOff, start: IndexArray
 ) -> tuple[list[_Choices], FloatArray, float]:
-    """The best choices of all kinds under some priors, the prior with the largest bound, and the bound."""
+    """Return the best choices of all kinds under some priors, the prior with the largest bound, and the bound."""
     dictionaries, bound = len(problem.dictionaries), -np.inf
-    known = [_choices(problem, objective, start)]
+    choices = [_choices(problem, objective, start)]
     best = prior = np.full(dictionaries, 1 / dictionaries)
     for _ in range(ROUNDS):
-        found = best_of_each(replace(problem, prior=tuple(prior)), objective)
-        known.append(_choices(problem, objective, found.disclosure.levels))
-        risks = np.stack([costs @ problem.shares for *_, costs in known])
+        optimum = best_of_each(replace(problem, prior=tuple(prior)), objective)
+        choices.append(_choices(problem, objective, optimum.disclosure.levels))
+        risks = np.stack([costs @ problem.shares for *_, costs in choices])
         if (value := float(prior @ risks[-1])) > bound:
             best, bound = prior, value
-        # The largest value that the planes through the known disclosures leave possible, and where.
+        # The largest value below the planes through the known disclosures, and its prior.
         planes = linprog(
             np.r_[np.zeros(dictionaries), -1.0],
             A_ub=np.column_stack([-risks, np.ones(len(risks))]),
@@ -131,30 +132,30 @@ def _known(
         )
         if planes.x is None or planes.x[-1] - bound <= TOLERANCE / 10 * np.abs(risks).max():
             break
-        # No dictionary is left out altogether: a loss that is infinite under it must not look like none.
+        # No dictionary has probability 0: an infinite loss under it must not look like none.
         prior = np.maximum(planes.x[:-1], 1e-9)
         prior /= prior.sum()
-    return known, best, bound
+    return choices, best, bound
 
 
 def _near(
     problem: DecisionProblem, objective: LeastRisk | TradeOff, allowed: BoolArray, prior: FloatArray, most: FloatArray
 ) -> _Choices | None:
-    """All choices that cost each kind so much at most by a prior of dictionaries; None if they are too many."""
+    """Return all choices that cost each kind at most so much by a prior of dictionaries; None if they are too many."""
     heights = problem.originals.space.heights
     if math.prod((heights + 1).tolist()) * int(allowed.sum()) > MOST_LOSSES:
         return None
     vectors, count = problem.originals.space.level_vectors(), 0
-    found = [_some(_choices(problem, objective, heights), ~allowed)]
+    parts = [_some(_choices(problem, objective, heights), ~allowed)]
     for number, losses in losses_by_vector(problem, vectors):
-        asked = problem.scores(objective, vectors[number], np.zeros(len(most)))[0] == 0
+        is_useful = problem.scores(objective, vectors[number], np.zeros(len(most)))[0] == 0
         choices = _choices(problem, objective, vectors[number], losses)
         with np.errstate(invalid="ignore"):
-            is_near = allowed & asked & (prior @ choices[2] <= most)
-        found.append(_some(choices, is_near & np.isfinite(choices[2]).all(axis=0)))
-        if (count := count + len(found[-1][0])) > MOST_CHOICES:
+            is_near = allowed & is_useful & (prior @ choices[2] <= most)
+        parts.append(_some(choices, is_near & np.isfinite(choices[2]).all(axis=0)))
+        if (count := count + len(parts[-1][0])) > MOST_CHOICES:
             return None
-    return _joined(found)
+    return _joined(parts)
 
 
 def _program(
@@ -180,7 +181,7 @@ def _program(
 
 
 def _joined(parts: list[_Choices]) -> _Choices:
-    """All choices, of those of a kind that cost the same the one that shows most."""
+    """Return all choices; of those of a kind with equal costs only the one that shows most."""
     kinds, levels, costs = (np.concatenate(column, axis=-1 if k == 2 else 0) for k, column in enumerate(zip(*parts)))
     order = np.argsort(levels.sum(axis=1), kind="stable")
     _, first = np.unique(np.vstack([kinds, costs])[:, order], axis=1, return_index=True)

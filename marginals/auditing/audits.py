@@ -1,4 +1,4 @@
-"""What follows for certain from tables that others published."""
+"""Facts that follow for certain from tables that others published."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AuditedTables:
-    """What tables about the same people tell together. bounds: None where they contradict each other.
+    """Facts that tables about the same people tell together.
 
-    unlisted: of each table, the unknown combinations of its values. reasons: of some facts, by their place in `facts`.
-    estimates: shape (cells,), NaN for none. together: tables that contradict each other where no two of them do.
+    `unlisted`: of each table, the unknown combinations of its values. `bounds`: None where the tables contradict each
+    other. `reasons`: reasons of some facts, by their place in `facts`. `estimates`: shape (cells,), NaN for none.
+    `together`: tables that contradict each other where no two of them do.
     """
 
     people: str
@@ -62,13 +63,13 @@ class AuditedTables:
 
     @property
     def is_printed(self) -> BoolArray:
-        """Whether a table prints the exact count of a cell: shape (cells,)."""
+        """Return whether a table prints the exact count of a cell: shape (cells,)."""
         printed: BoolArray = self.linked.is_published & (self.linked.lower >= self.linked.upper)  # above: two counts
         return printed
 
     @property
     def is_withheld(self) -> BoolArray:
-        """Whether a table shows a cell without its exact count, suppressed or rounded: shape (cells,)."""
+        """Return whether a table shows a cell without its exact count, suppressed or rounded: shape (cells,)."""
         return np.asarray(self.linked.is_published & ~self.is_printed)
 
     @property
@@ -82,7 +83,7 @@ class AuditedTables:
         return int(self.is_undecided.sum())
 
     def because(self, number: int) -> list[str]:
-        """Why a fact is certain: a sentence for each of its bounds that has a reason of its own."""
+        """Reasons of a fact: a sentence for each of its bounds that has a reason."""
         return self.reasons.get(number, [])
 
     def bounds_of_withheld(self) -> Iterator[dict[str, Any]]:
@@ -111,7 +112,7 @@ class AuditedTables:
             }
 
     def as_json(self) -> dict[str, Any]:
-        """All facts with their reasons, contradictions, and how much is decided."""
+        """Facts with their reasons, contradictions, and how much is decided."""
         linked, together = self.linked, self.together
         facts = [
             {
@@ -160,7 +161,7 @@ def _ends(ends: tuple[int, int]) -> tuple[int, int | None]:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    r"""What published tables tell for certain. spec: how they were read.
+    r"""Facts that published tables tell for certain. `spec`: how the tables were read.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -178,21 +179,28 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether no more is certain than that people exist, and all is understood, decided and without contradiction.
+        """Return whether nothing gives cause for concern.
 
-        Joint tables that are too large count as undecided.
+        No more is certain than that people exist, and all is understood, decided and without contradiction. Joint
+        tables that are too large count as undecided.
         """
-        told = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
-        unknown = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
-        return not told and not unknown and not self.spec.doubts
+        more = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
+        is_open = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
+        return not more and not is_open and not self.spec.doubts
 
     @property
     def not_examined(self) -> tuple[NotExamined, ...]:
-        """What nothing was concluded of; first what was not understood, which leaves no all-clear."""
+        """Parts of the tables of which nothing was concluded.
+
+        First come parts that were not understood, which leave no all-clear.
+        """
         return tuple(_not_examined(self))
 
     def bounds(self) -> "pd.DataFrame":
-        """The bounds of each withheld or rounded cell, one row each; `most` is missing where it has no upper bound."""
+        """Bounds of each withheld or rounded cell, one row each.
+
+        `most` is missing where a cell has no upper bound.
+        """
         import pandas as pd  # slow to import, and few need it
 
         rows = [{"people": part.people, **row} for part in self.parts for row in part.bounds_of_withheld()]
@@ -205,7 +213,7 @@ class Audit:
         return int((part.is_printed & (part.linked.lower >= 1) & (part.linked.lower <= self.spec.small)).sum())
 
     def as_json(self) -> dict[str, Any]:
-        """All facts with their reasons, contradictions, and how much is decided."""
+        """Facts with their reasons, contradictions, and how much is decided."""
         audited = [{**part.as_json(), "printed_small": self.printed_small(part)} for part in self.parts]
         result: dict[str, Any] = plain({"ok": self.ok, "not_examined": self.not_examined, "audited": audited})
         return result
@@ -248,15 +256,35 @@ def audit(
     sensitive: Sequence[str] = (),
     jobs: int = 2,
 ) -> Audit:
-    r"""What follows for certain from published tables: suppressed counts that can be computed, small ones, people who exist.
+    r"""Facts that follow for certain from published tables.
 
-    tables: files, folders of them, frames, or lists of these; those of the spec where none is named. Files are CSV,
-    spreadsheets, Parquet, SDMX-CSV, or what tau-ARGUS, G-Confid and ACRO write. spec: `audit.toml`, which says how they are
-    read; without it that is guessed. small: counts from 1 to this one are small. protection: the least range that must be
-    left of a suppressed count. sensitive: attributes of which a value may be certain for a group; these three override the
-    spec. What needs longer than `seconds` is undecided. jobs: processes that work at once on tables that fall into blocks,
-    such as a geography. All parameters but the tables are the options of the command. Raises InputError naming file and
-    column, key or label, and WorkerLostError.
+    They are suppressed counts that can be computed, small counts, and people who exist. Files are CSV, spreadsheets,
+    Parquet, SDMX-CSV, or what tau-ARGUS, G-Confid and ACRO write. All parameters but the tables are the options of the
+    command.
+
+    Parameters
+    ----------
+    tables
+        Files, folders of files, frames, or lists of these; the tables of the spec where none is named.
+    spec
+        `audit.toml`, which says how the tables are read; a guess without it.
+    seconds
+        Seconds after which the rest is undecided.
+    small
+        Largest count that is small; `small`, `protection` and `sensitive` override the spec.
+    protection
+        Least range that must be left of a suppressed count.
+    sensitive
+        Attributes of which a value may be certain for a group.
+    jobs
+        Processes at work at once on tables that fall into blocks, such as a geography.
+
+    Raises
+    ------
+    InputError
+        Naming file and column, key or label.
+    WorkerLostError
+        A process ended early.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -290,9 +318,9 @@ def audit(
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    found = _audit(used, deadline, run)
-    apart = _apart(used, found.parts) if spec is None else None
-    return found if apart is None else _audit(apart, deadline, run)
+    result = _audit(used, deadline, run)
+    apart = _apart(used, result.parts) if spec is None else None
+    return result if apart is None else _audit(apart, deadline, run)
 
 
 def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
@@ -318,14 +346,14 @@ def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
-    known = {resolved(path): path for path in spec.tables}
+    paths_of = {resolved(path): path for path in spec.tables}
     for path in paths:
-        if resolved(path) not in known:
+        if resolved(path) not in paths_of:
             names = ", ".join(table.name for table in spec.tables)
             raise InputError(f"the spec has no section for {path.name}; its tables are {names}")
     if not paths:
         return spec
-    wanted = {known[resolved(path)] for path in paths}
+    wanted = {paths_of[resolved(path)] for path in paths}
     tables = {path: table for path, table in spec.tables.items() if path in wanted}
     used = {path.name for path in tables}
     return replace(spec, tables=tables, doubts=tuple(doubt for doubt in spec.doubts if doubt.table in used))
@@ -338,7 +366,7 @@ _EXPLAINED_ROWS = 500
 """Rows of the table of bounds, at most, that are explained though they are no facts."""
 
 _FOR_BOUNDS = 1.1
-"""Parts of the time, one of which the bounds may take; the rest is for estimates and explanations."""
+"""Share of the time, as a divisor, that the bounds may take; the rest is for estimates and explanations."""
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -349,8 +377,8 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
         return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
-    known = {classification.name for classification in linked.classifications}
-    sensitive = tuple(name for name in spec.sensitive if name in known)
+    names = {classification.name for classification in linked.classifications}
+    sensitive = tuple(name for name in spec.sensitive if name in names)
     facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))
     estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
     reasons: dict[int, list[str]] = {}
@@ -379,7 +407,7 @@ _TERMS = 12
 
 
 def cell_name(linked: LinkedTables, cell: int) -> str:
-    """The values of a cell, such as "Aurora, under 65"; "everybody" for the count of all."""
+    """Values of a cell, such as "Aurora, under 65"; "everybody" for the count of all."""
     return ", ".join(f"{name} {value}" for name, value in linked.named(cell).items()) or "everybody"
 
 
@@ -403,8 +431,8 @@ def _because(linked: LinkedTables, explanation: Explanation, bound: int, how: st
     words = " ".join(_term(linked, term, is_first=not n) for n, term in enumerate(used[:_TERMS]))
     words += f" and {len(used) - _TERMS} more counts" if len(used) > _TERMS else ""
     words += ", as no count is below 0" if len(used) < len(terms) else ""
-    whole = "" if explanation.is_whole else ", since counts are whole numbers and by more sums than these"
-    return f"{how}{bound:,}{whole}: {words}"
+    reason = "" if explanation.is_whole else ", since counts are whole numbers and by more sums than these"
+    return f"{how}{bound:,}{reason}: {words}"
 
 
 def _term(linked: LinkedTables, term: Term, *, is_first: bool) -> str:

@@ -21,20 +21,20 @@ _LEVELS = 4
 """Lines of a header, at most."""
 
 _VARIABLES = 9
-"""From which on the variables of a table are not looked for by its codes: there are too many orders."""
+"""Number of variables from which on codes do not tell the variables of a table: there are too many orders."""
 
 _G_CONFID = {"CELLID", "TOTALNOISE", "SIZE", "SENSITIVITY", "STATUS", "OUTSTATUS", "TYPE", "NETVARIATION"}
 _WORDS = {True: "published", False: "suppressed"}
-"""Of statuses, whatever a program writes."""
+"""Words for statuses, whatever a program writes."""
 
 _FLOW = re.compile("DATAFLOW|STRUCTURE(_ID|_NAME)?|DATASTRUCTURE|ACTION")
 
 Groups = Mapping[str, tuple[str, ...]]
-"""The parts of labels that are sums."""
+"""Parts of labels that are sums."""
 
 
 class Lines(NamedTuple):
-    """A table as lines of texts, the header first. groups: for a column, which of its labels are sums, and of what."""
+    """A table as lines of texts, the header first. `groups`: for a column, the labels that are sums, and their parts."""
 
     texts: list[list[str]]
     groups: Mapping[str, Groups] = {}
@@ -48,7 +48,7 @@ class Skipped(NamedTuple):
 
 
 def tables_in(folder: Path) -> Iterator[Path | Skipped]:
-    """The tables of a folder: what ACRO's results.json lists, or else all files that look like tables."""
+    """Tables of a folder: those that ACRO's results.json lists, or else all files that look like tables."""
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _TABLES and path.is_file())
     if (folder / "results.json").is_file():
         yield from _acro_tables(folder / "results.json")
@@ -59,7 +59,7 @@ def tables_in(folder: Path) -> Iterator[Path | Skipped]:
 
 
 def _acro_outputs(results: Path) -> list[tuple[Path, str, bool]]:
-    # Of each output its file, its type, and whether counts of it are suppressed.
+    # File and type of each output, and whether counts of it are suppressed.
     try:
         outputs = json.loads(_text(results))["results"].values()
         return [
@@ -90,19 +90,19 @@ def _is_suppressed_by_acro(path: Path) -> bool:
 
 
 def _withheld_by_acro(lines: list[list[str]]) -> list[list[str]]:
-    """The lines with a mark for what is withheld, without totals: ACRO adds up only what it shows."""
-    kept = [n for n, name in enumerate(lines[0]) if name != "All"]
-    rows = [[line[n] or "*" for n in kept] for line in lines[1:] if "All" not in line]
-    return [[lines[0][n] for n in kept], *rows]
+    """Lines with a mark for withheld counts, without totals: ACRO adds up only the counts that it shows."""
+    columns = [n for n, name in enumerate(lines[0]) if name != "All"]
+    rows = [[line[n] or "*" for n in columns] for line in lines[1:] if "All" not in line]
+    return [[lines[0][n] for n in columns], *rows]
 
 
 def is_frame(table: object) -> bool:
-    """Whether a table is a frame of any library."""
+    """Return whether a table is a frame of any library."""
     return hasattr(type(table), "columns") or hasattr(type(table), "column_names")
 
 
 def frame_lines(frame: Any) -> list[list[str]]:
-    """The lines of a frame; those of pandas with the labels of their index, where it has any."""
+    """Lines of a frame; those of pandas with the labels of their index, where it has any."""
     import pandas as pd  # slow to import, and few need it
 
     if isinstance(frame, pd.DataFrame):
@@ -116,7 +116,7 @@ def frame_lines(frame: Any) -> list[list[str]]:
 
 
 def parquet_lines(path: Path) -> list[list[str]]:
-    """The lines of a Parquet file. Raises InputError if it has too many cells, or cannot be read."""
+    """Lines of a Parquet file. Raises InputError if it has too many cells, or cannot be read."""
     require("pyarrow", "parquet", f"{path.name} is a Parquet file; reading it")
     with reading(path):
         from pyarrow import parquet
@@ -128,7 +128,10 @@ def parquet_lines(path: Path) -> list[list[str]]:
 
 
 def arranged(path: Path, rows: list[list[str]]) -> Lines:
-    """The table in the rows of a file: with the names of columns, and with the sums that files beside it say."""
+    """Table in the rows of a file.
+
+    It has the names of columns, and the sums that files next to it declare.
+    """
     every, rows = rows, [row for row in rows if any(row)]
     names = [text.partition(":")[0].strip().upper() for text in rows[0]] if rows else []
     if path.suffix.lower() == ".tab" and all(len(row) > 5 and row[-3] in "SUPME?" for row in rows):
@@ -142,13 +145,13 @@ def arranged(path: Path, rows: list[list[str]]) -> Lines:
 
 
 # tau-ARGUS: codes; value; frequency, unless it is a table of frequencies; cost; status; lower; upper. No line has names:
-# the batch beside it names the variables of each table, the metadata those of all, their total and their hierarchy.
+# the batch next to it names the variables of each table, the metadata those of all, their total and their hierarchy.
 
 
 def _tau_argus(path: Path, rows: list[list[str]]) -> Lines:
     width = _text(path).partition("\n")[0].count('"') // 2 or len(rows[0]) - 6
     columns = [[row[n] for row in rows] for n in range(width)]
-    variables = [each for file in sorted(path.parent.glob("*.rda")) for each in _variables(file)]
+    variables = [variable for file in sorted(path.parent.glob("*.rda")) for variable in _variables(file)]
     names = _named_by_batch(path, width) or _named_by_codes(columns, variables)
     names = names or [f"code {n + 1} of {path.stem}" for n in range(width)]
     groups = {variable.name: variable.groups for variable in variables}
@@ -163,9 +166,13 @@ class _Variable(NamedTuple):
     groups: Groups
 
     def may_have(self, codes: set[str]) -> bool:
-        listed = {*self.groups, *chain.from_iterable(self.groups.values())}
+        codes_listed = {*self.groups, *chain.from_iterable(self.groups.values())}
         values = codes - {self.total}
-        return {*map(str.strip, values)} <= listed if listed else all(len(code) == self.width for code in values)
+        return (
+            {*map(str.strip, values)} <= codes_listed
+            if codes_listed
+            else all(len(code) == self.width for code in values)
+        )
 
 
 def _variables(metadata: Path) -> Iterator[_Variable]:
@@ -202,13 +209,13 @@ def _named_by_batch(path: Path, width: int) -> list[str]:
 
 
 def _named_by_codes(columns: Sequence[Sequence[str]], variables: Sequence[_Variable]) -> list[str]:
-    # Those of the only variables that may have the codes of the columns.
+    # Names of the only variables that may have the codes of the columns.
     ways = permutations(variables, len(columns)) if len(variables) < _VARIABLES else ()
-    fitting = [way for way in ways if all(each.may_have({*codes}) for each, codes in zip(way, columns))]
-    return [each.name for each in fitting[0]] if len(fitting) == 1 else []
+    fitting = [way for way in ways if all(variable.may_have({*codes}) for variable, codes in zip(way, columns))]
+    return [variable.name for variable in fitting[0]] if len(fitting) == 1 else []
 
 
-# G-Confid: cells with a number and whatever labels; the constraints beside them say which are sums.
+# G-Confid: cells with a number and whatever labels; the constraints next to them say which are sums.
 
 
 def _is_constraints(path: Path) -> bool:
@@ -221,8 +228,11 @@ def _g_confid(path: Path, rows: list[list[str]], names: Sequence[str]) -> Lines:
     if len(files) != 1 or "TOTALNOISE" not in names:
         return Lines(rows)
     columns = [*zip(*rows[1:])]
-    own = [n for n, name in enumerate(names) if name not in _G_CONFID and not any(map(figure_in, columns[n]))]
-    ids, labels = [*map(_number, columns[names.index("CELLID")])], [", ".join(row[n] for n in own) for row in rows[1:]]
+    label_columns = [n for n, name in enumerate(names) if name not in _G_CONFID and not any(map(figure_in, columns[n]))]
+    ids, labels = (
+        [*map(_number, columns[names.index("CELLID")])],
+        [", ".join(row[n] for n in label_columns) for row in rows[1:]],
+    )
     labels = labels if len({*labels}) == len(labels) else [f"no. {number}" for number in ids]
     counts, statuses = columns[names.index("TOTALNOISE")], columns[names.index("OUTSTATUS")]
     groups = _sums(files[0], dict(zip(ids, labels)))
@@ -272,11 +282,13 @@ def _sdmx(path: Path, rows: list[list[str]], names: Sequence[str]) -> Lines:
     if scale is not None and any(row[scale].partition(":")[0].strip() not in ("", "0") for row in rows[1:]):
         raise InputError(f"{path.name} has values in multiples, as UNIT_MULT says; write them as counts")
     texts = [[text.partition(": ")[0].strip() for text in row] for row in rows]
-    kept = [n for n, name in enumerate(names[:value]) if not _FLOW.fullmatch(name)]
-    shown = [("CONF_STATUS", {"", "F"}), ("OBS_STATUS", {*"ABDEFGIJKNPUVW", ""})]
-    tested = [(names.index(name), codes) for name, codes in shown if name in names]
+    dimensions = [n for n, name in enumerate(names[:value]) if not _FLOW.fullmatch(name)]
+    harmless = [("CONF_STATUS", {"", "F"}), ("OBS_STATUS", {*"ABDEFGIJKNPUVW", ""})]
+    tested = [(names.index(name), codes) for name, codes in harmless if name in names]
     statuses = [_WORDS[all(row[n] in codes for n, codes in tested)] for row in texts[1:]]
-    return Lines([[*(row[n] for n in kept), row[value], status] for row, status in zip(texts, ["status", *statuses])])
+    return Lines(
+        [[*(row[n] for n in dimensions), row[value], status] for row, status in zip(texts, ["status", *statuses])]
+    )
 
 
 # pandas: several lines of a header, one for each level of the columns, and then one with the names of the index.

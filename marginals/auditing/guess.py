@@ -1,4 +1,4 @@
-"""A spec for published tables, guessed from what they show, with a reason for each guess."""
+"""Spec for published tables, guessed from the tables, with a reason for each guess."""
 
 import json
 import os
@@ -50,12 +50,12 @@ from models.programs.consistent_tables import UNBOUNDED
 from models.tables.hierarchy import Hierarchy
 
 _FROM_ROUNDED = 81
-"""Remainders of the different counts, or of half of all counts, of which none is seen if they are rounded to a base."""
+"""Least number of possible remainders of all counts from which counts without a remainder are taken for rounded."""
 
 
 @dataclass(frozen=True)
 class GuessedSpec:
-    """A spec, and why: for each table, marker and attribute some sentences. folder: where it is to lie."""
+    """A spec, and why: sentences for each table, marker and attribute. `folder`: where the spec is to lie."""
 
     spec: AuditSpec
     folder: Path | None = None
@@ -63,7 +63,7 @@ class GuessedSpec:
 
     @property
     def text(self) -> str:
-        """The spec as TOML with the reasons as comments; files as seen from its folder."""
+        """Spec as TOML with the reasons as comments; files as seen from its folder."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -72,8 +72,8 @@ class GuessedSpec:
         yield f"protection = {self.spec.protection}     # range that must be left of a suppressed count"
         yield 'sensitive = []     # attributes such as "diagnosis": is a value certain for a group?'
         yield '\n[markers]          # texts of suppressed cells: [least, largest], "unknown" or "zero"'
-        for text, given in self.spec.markers.items():
-            meaning = '"unknown"' if given == UNKNOWN else json.dumps(list(given))
+        for text, ends in self.spec.markers.items():
+            meaning = '"unknown"' if ends == UNKNOWN else json.dumps(list(ends))
             yield f"{_key(text)} = {meaning}  # {self.why[f'markers.{text}'][0]}"
         for name, attribute in self.spec.attributes.items():
             yield f"\n[attributes.{_key(name)}]"
@@ -110,21 +110,21 @@ def _key(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
 
 
-def guessed_spec(listed: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
-    """A spec for files, folders, frames, and lists of these. folder: where its text is to lie.
+def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
+    """Spec for files, folders, frames, and lists of these. `folder`: where its text is to lie.
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    files, skipped = read_all(listed)
+    files, skipped = read_all(paths)
     marginals = _marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
-    known: dict[str, set[str]] = {}
-    for file in sorted(files, key=lambda each: not count_column(_columns_of(each))):  # long ones name what they show
-        guess = _complete_table(file, marginals[file.path]) if file.path in marginals else _guessed_table(file, known)
+    seen: dict[str, set[str]] = {}
+    for file in sorted(files, key=lambda file: not count_column(_columns_of(file))):  # long ones name what they show
+        guess = _complete_table(file, marginals[file.path]) if file.path in marginals else _guessed_table(file, seen)
         tables[file.path], why[file.path] = guess
         for name in tables[file.path].attributes:
-            known.setdefault(name, set()).update(file.column(file.header.index(name)))
+            seen.setdefault(name, set()).update(file.column(file.header.index(name)))
     tables = {file.path: tables[file.path] for file in files}
     markers = _markers(files, tables, why)
     readings: list[Mapping[str, LabelReading]] = []
@@ -167,15 +167,15 @@ def _doubts(
     is_withheld = [
         any(row[file.header.index(name)] in codes for name, codes in table.withheld.items()) for row in file.rows
     ]
-    own = [count_in(row[counts[0]], file.decimal) for row in file.rows]
-    is_open = [hidden or count is None for hidden, count in zip(is_withheld, own)]
+    numbers = [count_in(row[counts[0]], file.decimal) for row in file.rows]
+    is_open = [hidden or count is None for hidden, count in zip(is_withheld, numbers)]
     for name, reason in table.why_ignored.items():
         column = [figure_in(text, file.decimal) for text in file.column(file.header.index(name))]
-        beside = sum(hidden and figure is not None for hidden, figure in zip(is_open, column))
-        shown = [(count, figure) for count, figure, hidden in zip(own, column, is_open) if not hidden]
-        if beside and len(shown) > 1 and all(figure and figure.number == count for count, figure in shown):
-            yield revealed(file.name, name, beside)
-        elif reason in (_STATUS, _NUMBERS) or (beside and reason == _DECIMALS):
+        hidden_count = sum(hidden and figure is not None for hidden, figure in zip(is_open, column))
+        printed = [(count, figure) for count, figure, hidden in zip(numbers, column, is_open) if not hidden]
+        if hidden_count and len(printed) > 1 and all(figure and figure.number == count for count, figure in printed):
+            yield revealed(file.name, name, hidden_count)
+        elif reason in (_STATUS, _NUMBERS) or (hidden_count and reason == _DECIMALS):
             yield _doubt(file, "column", name, f"the column {name!r}, which {reason}")
     texts = dict.fromkeys(row[n] for row, hidden in zip(file.rows, is_withheld) if not hidden for n in counts)
     marks = [text for text in texts if text in markers]
@@ -189,9 +189,9 @@ def _doubts(
             what = f"the column {outer!r}, as each value of {inner!r} has only one of its values"
             yield _doubt(file, "nested", outer, what)
     for name, reading in readings.items():
-        known = {*(attributes[name].totals or ()), *attributes[name].groups}
+        settled = {*(attributes[name].totals or ()), *attributes[name].groups}
         for label, reason in reading.doubts.items():
-            if label not in known or label in reading.groups:
+            if label not in settled or label in reading.groups:
                 yield _doubt(file, "label", label, f"what {label!r} of {name!r} is, since {reason}")
     if file.indented:
         what = f"which rows are parts of others; {file.indented!r} is indented"
@@ -221,7 +221,7 @@ def _is_nested(file: PublishedFile, outer: str, inner: str, readings: Mapping[st
 
 
 _EVERYTHING = "*"
-"""The label of all values together in a release of this program."""
+"""Label of all values together in a release of this program."""
 
 _Levels = Mapping[str, tuple[Hierarchy, int]]
 """Hierarchy and level of each attribute of a marginal."""
@@ -253,7 +253,7 @@ def _complete_table(file: PublishedFile, levels: _Levels) -> tuple[TableSpec, li
 
 
 def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Of each attribute the groups of its finest values. Raises InputError where a label stands for different values."""
+    """Groups of the finest values, by attribute. Raises InputError where a label stands for different values."""
     result: dict[str, dict[str, tuple[str, ...]]] = {}
     for path, levels in marginals.items():
         for name, (hierarchy, level) in levels.items():
@@ -263,24 +263,24 @@ def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str
                 members[label] = (*members.get(label, ()), row[0].strip())
             bases = {label.strip() for label in hierarchy.labels[0]}
             groups = result.setdefault(name, {})
-            for label, given in members.items():
-                if (label in bases and given != (label,)) or groups.get(label, given) != given:
+            for label, values in members.items():
+                if (label in bases and values != (label,)) or groups.get(label, values) != values:
                     raise InputError(
                         f"{path.name}: the label {label!r} of {name!r} stands for different values at two levels; audit "
                         "the tables of one level, or write a spec"
                     )
-                if given != (label,):
-                    groups[label] = given
+                if values != (label,):
+                    groups[label] = values
     return result
 
 
-def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
+def _guessed_table(file: PublishedFile, seen: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
     names, columns = file.header, _columns_of(file)
     percents = [column.name for column in columns[1:] if column.is_percent or column.is_blank]
     whole_numbers = [column.name for column in columns[1:] if column.is_counted and column.name not in percents]
     if len(percents) > 1 and len(whole_numbers) == 1:
         total = whole_numbers[0]
-        across, why = _across(known, {*map(without_percent, percents)})
+        across, why = _across(seen, {*map(without_percent, percents)})
         attributes = tuple(name for name in names if name not in percents and name != total)
         of_total = f"the cells are percentages of {total!r}, the one column of whole numbers"
         return TableSpec(attributes, across=across, percent_of=total), [why, of_total]
@@ -295,7 +295,7 @@ def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[
     left_out, withheld = _beside_counts(columns, counts)
     across, why = ("", f"{count!r} is the column of counts, the others are attributes")
     if not count:
-        across, why = _across(known, {column.name for column in counts})
+        across, why = _across(seen, {column.name for column in counts})
     whys = [why, *(f"{name!r} is left out: it {reason}" for name, reason in left_out.items())]
     whys += [f"{name!r} withholds a count by {quoted(codes)}" for name, codes in withheld.items()]
     no_attributes = {*left_out, *withheld, *(column.name for column in counts)}
@@ -304,8 +304,8 @@ def _guessed_table(file: PublishedFile, known: Mapping[str, set[str]]) -> tuple[
     return table, whys
 
 
-def _across(known: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
-    across = next((name for name, labels in known.items() if len(header & labels) > 1), "")
+def _across(seen: Mapping[str, set[str]], header: set[str]) -> tuple[str, str]:
+    across = next((name for name, labels in seen.items() if len(header & labels) > 1), "")
     why = f"its values are those of {across!r} in another table" if across else "from what the header says"
     if not across:
         numbers = sum(interval(label) is not None for label in header)
@@ -435,7 +435,7 @@ _MARKS = "is empty, or marks totals"
 _DIAGNOSIS = "says how the table was protected"
 _SHOWN = "withholds no count"
 _SUPPRESSED = 15
-"""The largest count that a column shows nothing but suppressed ones of."""
+"""Largest count for a column of nothing but suppressed counts."""
 
 
 @dataclass(frozen=True)
@@ -460,7 +460,10 @@ class _Column:
 
     @property
     def is_blank(self) -> bool:
-        """Whether its counts may all be withheld: it has a name, no text, and is called neither a note nor a status."""
+        """Return whether all counts of the column may be withheld.
+
+        Such a column has a name, no text, and is named neither a note nor a status.
+        """
         return bool(self.name) and self.has_counts and not self.filled and not _NOT_BLANK.fullmatch(self.name)
 
     @cached_property
@@ -479,7 +482,7 @@ class _Column:
     @cached_property
     def is_percent(self) -> bool:
         figures = [figure for figure in self.figures if figure is not None]
-        if not figures or len(figures) < len(self.figures) or not all(0 <= each.number <= 100 for each in figures):
+        if not figures or len(figures) < len(self.figures) or not all(0 <= figure.number <= 100 for figure in figures):
             return False
         named = _PERCENT_NAME.match(self.name) is not None
         return named or any(figure.is_percent or _is_fraction(figure) for figure in figures)
@@ -514,7 +517,7 @@ def _tells_apart(columns: Sequence[_Column]) -> bool:
 
 
 def count_column(columns: Sequence[_Column]) -> str:
-    """The one column of counts of a long table, empty for none."""
+    """Name of the one column of counts of a long table, empty for none."""
     if _is_summed(_crossed_columns(columns)):
         return ""
     counted = [column for column in columns if column.is_counted]
@@ -527,7 +530,7 @@ def count_column(columns: Sequence[_Column]) -> str:
 
 
 def _crossed_columns(columns: Sequence[_Column]) -> list[_Column]:
-    """The columns of counts of a crossed table: all of whole numbers but those that tell rows apart, such as years."""
+    """Columns of counts of a crossed table: all of whole numbers but those that tell rows apart, such as years."""
     numbers = [c for c in columns[1:] if c.is_counted and not c.is_percent and not _DIAGNOSTIC.fullmatch(c.name)]
     labels = [column for column in columns if column not in numbers]
     for needed, column in enumerate(numbers):
@@ -553,34 +556,34 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     (_DECIMALS, lambda column: column.is_percent or column.has_decimals),
     (_OTHER, lambda column: _COUNTS.fullmatch(column.name) and column.is_counted),
 ]
-"""What a column does that is no attribute, in the order in which that is looked at."""
+"""Reasons for which a column is no attribute, in the order of their tests."""
 
 
 def _beside_counts(
     columns: Sequence[_Column], counts: Sequence[_Column]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    # What each column does that is neither counts nor an attribute; and the texts by which columns withhold counts.
+    # Reason for each column that is neither counts nor an attribute; and the texts by which columns withhold counts.
     left_out: dict[str, str] = {}
-    kept: list[_Column] = []
+    attributes: list[_Column] = []
     others = [column for column in columns if column not in counts]
     for column in others:
-        same = next((other for other in kept if _tell_alike(other.texts, column.texts)), None)
+        same = next((other for other in attributes if _tell_alike(other.texts, column.texts)), None)
         if len(others) > 1 and (why := next((why for why, is_so in _NO_ATTRIBUTE if is_so(column)), "")):
             left_out[column.name] = why
         elif same is not None and (_CODE_NAME.match(column.name) or not column.is_number):
             left_out[column.name] = f"tells the same as {same.name!r}"
         else:
-            kept.append(column)
-    if not _tells_apart(kept):
+            attributes.append(column)
+    if not _tells_apart(attributes):
         # Numbers that tell rows apart are values of an attribute, such as doses.
         left_out = {name: why for name, why in left_out.items() if why not in (_DECIMALS, _OTHER, _DIAGNOSIS)}
         return left_out, {}
     statuses = []
-    for column in reversed(kept):
+    for column in reversed(attributes):
         is_status = _is_status(column, counts[0])
-        rest = [other for other in kept if other is not column]
+        rest = [other for other in attributes if other is not column]
         if (is_status or column.is_number) and rest and _tells_apart(rest):
-            kept = rest
+            attributes = rest
             left_out[column.name] = _STATUS if is_status else _NUMBERS
             statuses += [column] * is_status
     return left_out, _withheld(statuses, counts, left_out)
@@ -609,8 +612,8 @@ _HIDES = re.compile(
 _SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
 _YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
 _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
-    (re.compile(name), frozenset(shown.split(" ")), frozenset(withheld.split()))
-    for name, shown, withheld in (
+    (re.compile(name), frozenset(printed.split(" ")), frozenset(withheld.split()))
+    for name, printed, withheld in (
         (".*", "s z ", "u x"),  # sdcTable
         (".*", "S P E", "U M"),  # tau-ARGUS
         ("(?i)(out)?_?status", "P V", "S X"),  # G-Confid
@@ -624,13 +627,13 @@ _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
         ),
     )
 ]
-"""Names of columns of statuses, texts of counts that are shown, and of those that are withheld."""
+"""Names of columns of statuses, texts of counts that are printed, and of those that are withheld."""
 
 
 def _withheld(
     statuses: Sequence[_Column], counts: Sequence[_Column], left_out: dict[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    # A column of the last step is asked alone, if there is one: earlier steps say why.
+    # Only a column of the last step counts, if there is one: earlier steps say why.
     is_hidden = [all(count is None for count in row) for row in zip(*(column.counts for column in counts))]
     by_rank = {
         column.name: 0 if _FINAL.fullmatch(column.name) else 1 + bool(_STEP.fullmatch(column.name))
@@ -654,10 +657,10 @@ def _withheld(
 
 
 def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
-    # The texts that withhold a count, and whether that is known; if not, all that may.
+    # Texts that withhold a count, and whether that is certain; if not, all that may.
     texts = dict.fromkeys(column.texts)
     hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
-    shown = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
+    printed = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
     lower = {text: text.lower() for text in texts}
     readings = [
         frozenset(text for text in texts if text in of_withheld or lower[text] in of_withheld)
@@ -668,7 +671,7 @@ def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str,
         readings += [frozenset(text for text in texts if lower[text] in _YES)] * bool(_HIDES.fullmatch(column.name))
         readings += [frozenset(text for text in texts if lower[text] in _NO)] * bool(_SHOWS.fullmatch(column.name))
     readings = [codes for codes in dict.fromkeys(readings) if hidden <= codes]
-    if not readings and hidden and not hidden & shown:
+    if not readings and hidden and not hidden & printed:
         readings = [frozenset(hidden)]
     codes = frozenset(hidden).union(*readings)
     return tuple(text for text in texts if text in codes), len(readings) == 1

@@ -1,4 +1,4 @@
-"""Tables that others published, as they stand in their files: texts of cells, and the ranges of counts that they mean."""
+"""Tables that others published, as in their files: texts of cells, and the ranges of counts that they mean."""
 
 import csv
 import re
@@ -43,15 +43,15 @@ _INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")
 """Blanks and signs before a label that tell how far it is indented."""
 
 _LONG = 60
-"""Characters beyond which a line of one text below a table is a note."""
+"""Number of characters beyond which a line of one text below a table is a note."""
 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A table as it is published: the names of its columns, and rows of as many texts.
+    """A published table: the names of its columns, and rows of as many texts.
 
-    parents: of each column the label that each indented one stands under. indented: a label of which that is not known; else
-    empty. groups: of a column, the parts of labels that are sums, by files beside the table.
+    `parents`: of each column, the label above each indented label. `indented`: a label whose parent is not clear; else
+    empty. `groups`: of a column, the parts of labels that are sums, by files next to the table.
     """
 
     path: Path
@@ -63,23 +63,26 @@ class PublishedFile:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name of the file in messages."""
         return self.path.name
 
     @cached_property
     def decimal(self) -> str:
-        """The sign before fractions, where the table shows it: the comma, if points stand between thousands; else empty."""
+        """Decimal sign, where the table shows it.
+
+        It is the comma if points stand between thousands; else empty.
+        """
         german = NumberFormat(",", ".")
         cells = (text for row in self.rows for text in row[1:])
         return "," if any(text.count(".") > 1 and german.is_number(text) for text in cells) else ""
 
     def column(self, number: int) -> list[str]:
-        """The texts of a column."""
+        """Texts of a column."""
         return [row[number] for row in self.rows]
 
 
 def read_all(tables: Iterable[Any]) -> tuple[list[PublishedFile], list[Skipped]]:
-    """The tables in files, folders, frames and lists of these; and what of a folder is left out.
+    """Tables in files, folders, frames and lists of these; and the parts of folders that are left out.
 
     Raises InputError as `read_published` does, and for a table that is named twice.
     """
@@ -104,7 +107,8 @@ def read_all(tables: Iterable[Any]) -> tuple[list[PublishedFile], list[Skipped]]
 
 
 def read_published(path: Path) -> PublishedFile:
-    """A published table, without title, notes and empty lines; of a spreadsheet the first sheet that has rows with numbers.
+    """Published table, without title, notes and empty lines; of a spreadsheet the first sheet that has rows with
+    numbers.
 
     Raises InputError for a file that cannot be read, without a header, with a column name twice, or too long a row.
     """
@@ -120,7 +124,7 @@ def read_published(path: Path) -> PublishedFile:
 
 
 def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
-    """The table in some lines of texts. Blanks before a label say how far it is indented."""
+    """Table in some lines of texts. Blanks before a label say how far it is indented."""
     lines = _without_notes(_without_empty_columns([[text.rstrip() for text in line] for line in texts]))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
@@ -146,7 +150,7 @@ def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -
 
 
 def _with_one_header(lines: Sequence[list[str]], begin: int) -> list[list[str]]:
-    """The lines from the header on. A second line of the header becomes a column, if the first has merged cells."""
+    """Lines from the header on. A second line of the header becomes a column, if the first has merged cells."""
     if begin and sum(map(bool, lines[begin - 1][1:])) > 1 and not all(lines[begin - 1]):
         begin -= 1
     upper, lower = lines[begin : begin + 2]
@@ -171,8 +175,8 @@ def _filled_down(columns: list[list[str]]) -> list[list[str]]:
         for row in range(1, len(column)):
             column[row] = column[row] or column[row - 1]
     for count in range(2, len(columns)):
-        rows, whole = zip(*columns[:count]), zip(*filled[: count - 1], columns[count - 1])
-        if len({*rows}) < len(columns[0]) == len({*whole}):
+        rows, full = zip(*columns[:count]), zip(*filled[: count - 1], columns[count - 1])
+        if len({*rows}) < len(columns[0]) == len({*full}):
             return [*filled[: count - 1], *columns[count - 1 :]]
     return columns
 
@@ -185,11 +189,13 @@ class _Stub(NamedTuple):
 
 def _stub(column: Sequence[str]) -> _Stub:
     texts = [text.strip() for text in column]
-    depths = [len(found[0]) if (found := _INDENT.match(text)) else 0 for text in column]
-    shown = {depth for depth, text in zip(depths, texts) if text}
-    ends = {len(text) for text, depth in zip(column, depths) if text and depth > min(shown)}
-    is_padded = len(ends) == 1 and any(len(text) in ends for text, depth in zip(column, depths) if depth == min(shown))
-    if is_padded or len(shown) < 2 or 2 * sum(count_in(text) is not None for text in texts) > len(texts):
+    depths = [len(match[0]) if (match := _INDENT.match(text)) else 0 for text in column]
+    depths_used = {depth for depth, text in zip(depths, texts) if text}
+    ends = {len(text) for text, depth in zip(column, depths) if text and depth > min(depths_used)}
+    is_padded = len(ends) == 1 and any(
+        len(text) in ends for text, depth in zip(column, depths) if depth == min(depths_used)
+    )
+    if is_padded or len(depths_used) < 2 or 2 * sum(count_in(text) is not None for text in texts) > len(texts):
         return _Stub(texts, {})  # where all texts end at one place, blanks say nothing
     above: list[tuple[int, str]] = []
     parents: list[str] = []
@@ -201,7 +207,7 @@ def _stub(column: Sequence[str]) -> _Stub:
         of_label.setdefault(text, set()).add(parents[-1])
         if text:
             above.append((depth, text))
-    several = [text for text, found in of_label.items() if len(found) > 1]
+    several = [text for text, match in of_label.items() if len(match) > 1]
     named = [f"{parent}, {text}" if text in several and parent else text for text, parent in zip(texts, parents)]
     of_parent = {text: parent for text, parent in zip(named, parents) if parent}
     return _Stub(named, of_parent, (several or [""])[0])
@@ -249,27 +255,29 @@ def _sheet(path: Path) -> list[list[str]]:
 
 
 def quoted(values: Sequence[str]) -> str:
-    """Some texts in a sentence."""
+    """Texts in quotes for a sentence, not all of many."""
     return first_few(list(map(repr, values)), 8)
 
 
 UNKNOWN: Interval = (0, UNBOUNDED)
-"""Of a cell that says nothing."""
+"""Range of a cell that says nothing."""
 
 MARKER = re.compile(
     r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|[:.]{1,3}\s?[a-z]|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|nil|none|null|<na>|#n/a|conf"
     "|confidential|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing|-(?:1|[6-9]|9+)"
 )
-"""Texts in use for counts that are not shown; no count is below 0."""
+"""Texts in use for counts that are not printed; no count is below 0."""
 
 AMBIGUOUS = re.compile(
     r"(?i)[-\u2013\u2014\u2212]+|\.|\.{3,}|\u2026|[\[(]?z[\])]?|:\s?z|n/?a|none|nil|not applicable|9{4,}|[\[(][0-9.,]+[\])]"
 )
-"""Texts that stand for nobody in some tables, and for a count that is withheld, or one that is shown, in others."""
+"""Texts with several meanings.
+
+In some tables they stand for nobody, in others for a count that is withheld, or printed."""
 
 
 class Rounding(Enum):
-    """How counts are rounded to a multiple of a base; random: to either of the two that are next."""
+    """Ways of rounding counts to a multiple of a base; random: to either of the two next multiples."""
 
     NEAREST = "nearest"
     RANDOM = "random"
@@ -278,9 +286,9 @@ class Rounding(Enum):
     UNKNOWN = "unknown"
 
     def before(self, rounded: int, base: int) -> Interval:
-        """The counts that are rounded to this one; to the nearest: with both ends where a count lies in the middle.
+        """Range of counts that are rounded to a count; to the nearest: with both ends where a count lies in the middle.
 
-        Unknown: any, since how far a count may be changed is nowhere said.
+        Unknown rounding gives any count, since how far a count may be changed is nowhere declared.
 
         >>> Rounding.NEAREST.before(10, 5), Rounding.NEAREST.before(0, 3), Rounding.RANDOM.before(10, 5)
         ((8, 12), (0, 1), (6, 14))
@@ -298,7 +306,10 @@ class Rounding(Enum):
 
 @dataclass(frozen=True)
 class CellTexts:
-    """What the texts of a table's cells mean. base: of rounding; 1 for exact counts. noise: how far they may be changed."""
+    """Meaning of the texts of a table's cells.
+
+    `base`: base of rounding; 1 for exact counts. `noise`: how far counts may be changed.
+    """
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
     base: int = 1
@@ -307,7 +318,7 @@ class CellTexts:
     noise: int = 0
 
     def interval(self, text: str) -> Interval | None:
-        """The range of counts that a text means; None where it has no meaning.
+        """Range of counts that a text means; None where it has no meaning.
 
         >>> texts = CellTexts({"*": (0, 9), "<5": (1, 4)})
         >>> [texts.interval(text) for text in ("1,234", "<5", "10-14", "*", "?")]
@@ -324,13 +335,13 @@ class CellTexts:
 
 
 def below(text: str) -> int | None:
-    """The largest count that a text such as "<5" means; None for another text."""
+    """Largest count that a text such as "<5" means; None for another text."""
     first, last = whole_ends(text) or (None, None)
     return last if first is None else None
 
 
 def is_cell(text: str, decimal: str) -> bool:
-    """Whether a text is a count, a range, a percentage or a known marker of a table."""
+    """Return whether a text is a count, a range, a percentage or a common marker of a table."""
     is_count = CellTexts(decimal=decimal).interval(text) is not None or below(text) is not None
     return is_count or text.endswith("%") or MARKER.fullmatch(text) is not None
 
@@ -339,7 +350,7 @@ _OF_PERCENT = re.compile(r"(?i)\s*[(\[,]?\s*(?:%|per ?cent|pct|percentage)\s*[)\
 
 
 def without_percent(label: str) -> str:
-    """The value that a column of percentages is about.
+    """Value that a column of percentages is about.
 
     >>> without_percent("Female %"), without_percent("Male (percent)"), without_percent("65+")
     ('Female', 'Male', '65+')
@@ -348,11 +359,11 @@ def without_percent(label: str) -> str:
 
 
 _MOST_PERCENT = 1000
-"""Of a total that is smaller than its part, as rates are."""
+"""Percentage from which on a text is none; a total may be smaller than its part, as in rates."""
 
 
 def share_of(text: str, total: Interval) -> Interval | None:
-    """The counts that a rounded percentage of a total means; None where the text is none.
+    """Range of counts that a rounded percentage of a total means; None where the text is no percentage.
 
     >>> share_of("12.5%", (80, 80)), share_of("33", (10, 10))
     ((10, 10), None)

@@ -1,4 +1,4 @@
-"""How published tables are read: the spec of `audit.toml`, and the intervals of counts that the tables give by it."""
+"""Spec `audit.toml`, which says how published tables are read, and the intervals of counts read by it."""
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,16 +32,18 @@ from models.intervals.linked_tables import Classification, Interval, IntervalTab
 from models.programs.consistent_tables import UNBOUNDED
 
 REVEALED = "revealed"
-"""The code of a finding that a table prints what it withholds."""
+"""Code of the finding that a table prints a count that it withholds."""
 
 MOST_UNLISTED = 200_000
-"""Cells that a complete table does not list, at most."""
+"""Most cells that a complete table may leave out."""
 
 
 @dataclass(frozen=True)
 class AttributeSpec:
-    """totals: labels of all values together; None for those in use. groups: labels of several values, with these. others:
-    whether people may have none of the values that the tables list.
+    """Meaning of the labels of an attribute.
+
+    `totals`: labels of all values together; None for the usual ones. `groups`: labels of several values, with these.
+    `others`: whether people may have none of the values in the tables.
     """
 
     totals: tuple[str, ...] | None = None
@@ -49,17 +51,18 @@ class AttributeSpec:
     others: bool = False
 
     def is_total(self, label: str) -> bool:
-        """Whether a label stands for all values together; of a percentage's total it has no text."""
+        """Return whether a label stands for all values together; of a percentage's total it has no text."""
         return not label or (label.strip().lower() in TOTALS if self.totals is None else label in self.totals)
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """How a table is read; `TABLE_KEYS` say what each key takes.
+    """Reading of a table; `TABLE_KEYS` describe the value of each key.
 
-    count: the column of counts of a long table. across: the attribute whose values a crossed one has in its header. scope:
-    values that all of the table's people have. without: labels that are left out. percent_of: the total, or its column,
-    whose percentages the cells are. complete: whether it counts everybody and leaves out only cells without people.
+    `count`: the column of counts of a long table. `across`: the attribute whose values a crossed one has in its
+    header. `scope`: values that all of the table's people have. `without`: labels that are left out. `percent_of`: the
+    total, or its column, whose percentages the cells are. `complete`: whether the table counts everybody and leaves
+    out only cells without people.
     """
 
     attributes: tuple[str, ...] = ()
@@ -79,15 +82,16 @@ class TableSpec:
 
     @property
     def every_attribute(self) -> tuple[str, ...]:
-        """All attributes of the table, those of its columns first."""
+        """Attributes of the table, those of its columns first."""
         return tuple(dict.fromkeys((*self.attributes, *filter(None, [self.across]), *self.scope)))
 
 
 @dataclass(frozen=True)
 class NotExamined:
-    """Something of which nothing was concluded. key: the column, label or text of the table (both empty: of all).
+    """A part of a table of which nothing was concluded.
 
-    is_doubt: whether it was not understood, so that there is no all-clear.
+    `key`: the column, label or text of the table. With neither `table` nor `key`, it is about all tables. `is_doubt`:
+    whether it was not understood, so that there is no all-clear.
     """
 
     code: str
@@ -99,9 +103,10 @@ class NotExamined:
 
 @dataclass(frozen=True)
 class AuditSpec:
-    """How all tables are read. tables: by their file, as given. markers: texts of suppressed cells, and what they mean.
+    """Reading of all tables.
 
-    doubts: what a guess did not understand. files: those of the tables that were read already.
+    `tables`: specs by file. `markers`: texts of suppressed cells, and their ranges. `doubts`: what a guess did not
+    understand. `files`: tables that were read already.
     """
 
     tables: Mapping[Path, TableSpec]
@@ -128,9 +133,11 @@ def _is_range(value: Any) -> bool:
 
 
 def _is_rounding(value: Any) -> bool:
-    given = {"base": value} if is_whole(value) else value
-    is_base = is_table(given) and {*given} <= {"base", "how"} and is_whole(given.get("base"))
-    return is_base and 1 <= given["base"] <= 10**6 and given.get("how", "nearest") in [way.value for way in Rounding]
+    rounding = {"base": value} if is_whole(value) else value
+    is_base = is_table(rounding) and {*rounding} <= {"base", "how"} and is_whole(rounding.get("base"))
+    return (
+        is_base and 1 <= rounding["base"] <= 10**6 and rounding.get("how", "nearest") in [way.value for way in Rounding]
+    )
 
 
 def _by_name(kind: Key, must: str) -> Key:
@@ -185,7 +192,7 @@ DOUBT_KEYS: Keys = {
 
 
 def read_spec(path: Path) -> AuditSpec:
-    """The spec in a TOML file. Raises InputError naming the file and the key at fault."""
+    """Spec in a TOML file. Raises InputError naming the file and the key at fault."""
     try:
         content = tomllib.loads(bounded_content(path, 1 << 22).decode("utf-8").replace("\r\n", "\n"))
     except FileNotFoundError:
@@ -200,10 +207,10 @@ def read_spec(path: Path) -> AuditSpec:
         raise InputError(f"{path.name}: {error}") from None
 
 
-def _hint(key: str, known: Iterable[str]) -> str:
+def _hint(key: str, keys: Iterable[str]) -> str:
     if key.endswith(".absent"):
         return "write complete = true for a table that leaves out only cells without people"
-    return suggested(key, list(known), "known are")
+    return suggested(key, list(keys), "known are")
 
 
 def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
@@ -212,7 +219,7 @@ def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
         if key in content or kind.required:
             kind.check(key, content.get(key))
     ranges = {"unknown": UNKNOWN, "zero": (0, 0)}
-    given = {key: content[key] for key in ("small", "protection") if key in content}
+    limits = {key: content[key] for key in ("small", "protection") if key in content}
     return AuditSpec(
         {folder / name: _table_spec(f"tables.{name}", table) for name, table in content["tables"].items()},
         {name: _attribute(f"attributes.{name}", table) for name, table in content.get("attributes", {}).items()},
@@ -225,28 +232,28 @@ def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
             NotExamined(**section(doubt, "doubts", DOUBT_KEYS, _hint), is_doubt=True)
             for doubt in content.get("doubts", ())
         ),
-        **given,
+        **limits,
     )
 
 
 def _table_spec(where: str, content: object) -> TableSpec:
-    given = section(content, where, TABLE_KEYS, _hint)
-    if ("count" in given) == ("across" in given):
+    values = section(content, where, TABLE_KEYS, _hint)
+    if ("count" in values) == ("across" in values):
         raise InputError(f"{where} needs one of the keys count (a column of counts) and across (what the header shows)")
-    if given.get("complete") and given.get("scope"):
+    if values.get("complete") and values.get("scope"):
         raise InputError(f"{where}.complete says that all other cells have nobody; leave scope out")
-    rounding = given.get("rounding", 1)
+    rounding = values.get("rounding", 1)
     base, how = (rounding, "nearest") if is_whole(rounding) else (rounding["base"], rounding.get("how", "nearest"))
-    plain: dict[str, Any] = {key: value for key, value in given.items() if key != "rounding"}
+    plain: dict[str, Any] = {key: value for key, value in values.items() if key != "rounding"}
     plain |= {key: tuple(value) for key, value in plain.items() if isinstance(value, list)}
     plain |= {key: _tuples(plain[key]) for key in ("withheld", "without") if key in plain}
     return TableSpec(**plain, base=base, rounding=Rounding(how))
 
 
 def _attribute(where: str, content: object) -> AttributeSpec:
-    given = section(content, where, ATTRIBUTE_KEYS, _hint)
-    totals = tuple(given["totals"]) if "totals" in given else None
-    return AttributeSpec(totals, _tuples(given.get("groups", {})), given.get("others", False))
+    values = section(content, where, ATTRIBUTE_KEYS, _hint)
+    totals = tuple(values["totals"]) if "totals" in values else None
+    return AttributeSpec(totals, _tuples(values.get("groups", {})), values.get("others", False))
 
 
 def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -255,9 +262,10 @@ def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class PublishedTables:
-    """Tables about the same people. unlisted: of each table, the number of unknown combinations of its values.
+    """Tables about the same people.
 
-    revealed: the tables that print counts which they withhold.
+    `unlisted`: of each table, the number of unknown combinations of its values. `revealed`: findings of tables that
+    print counts which they withhold.
     """
 
     people: str
@@ -268,14 +276,14 @@ class PublishedTables:
 
 
 class LabelledCell(NamedTuple):
-    """A cell as it is published: a label of each attribute, and its range."""
+    """A published cell: a label of each attribute, and its range."""
 
     labels: tuple[str, ...]
     interval: Interval
 
 
 def read_tables(spec: AuditSpec) -> list[PublishedTables]:
-    """All tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
+    """Tables of a spec, by whom they are about. Raises InputError naming file, column or label at fault."""
     files = {path: spec.files.get(path) or read_published(path) for path in spec.tables}
     cells = {path: labelled_cells(files[path], table, spec.markers) for path, table in spec.tables.items()}
     groups: dict[str, dict[Path, TableSpec]] = {}
@@ -295,7 +303,7 @@ def _revealed(files: Mapping[Path, PublishedFile], tables: Mapping[Path, TableSp
 
 
 def revealed(table: str, column: str, number: int) -> NotExamined:
-    """The finding that a table prints counts that a column withholds."""
+    """Finding that a table prints counts that a column withholds."""
     sentence = (
         f"{table} must not be published: it prints {number_of(number, 'count')} that its column {column!r} withholds."
     )
@@ -303,7 +311,7 @@ def revealed(table: str, column: str, number: int) -> NotExamined:
 
 
 def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, Interval]) -> list[LabelledCell]:
-    """The cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
+    """Cells of a file. Raises InputError for unknown columns, and texts that are no count and no marker."""
     counts, cells = columns_of_counts(file, table), list[LabelledCell]()
     texts = CellTexts(markers, table.base, table.rounding, file.decimal, table.noise)
     places = [file.header.index(name) for name in table.attributes]
@@ -335,7 +343,7 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
 
 
 def columns_of_counts(file: PublishedFile, table: TableSpec) -> list[int]:
-    """The columns with the counts of a table. Raises InputError for none, and for an unknown column of the spec."""
+    """Columns with the counts of a table. Raises InputError for none, and for an unknown column of the spec."""
     percent_of = [table.percent_of] if isinstance(table.percent_of, str) else []
     named = [*table.attributes, *table.ignore, *table.withheld, *filter(None, [table.count]), *percent_of]
     for name in named:
@@ -352,19 +360,19 @@ def _tables(
     tables: Mapping[Path, TableSpec],
     cells: Mapping[Path, Sequence[LabelledCell]],
     spec: AuditSpec,
-    found: list[NotExamined],
+    findings: list[NotExamined],
 ) -> PublishedTables:
     labels: dict[str, dict[str, None]] = {}
     for path, table in tables.items():
-        for name, listed in zip(table.every_attribute, zip(*(cell.labels for cell in cells[path]))):
-            labels.setdefault(name, {}).update(dict.fromkeys(listed))
+        for name, values in zip(table.every_attribute, zip(*(cell.labels for cell in cells[path]))):
+            labels.setdefault(name, {}).update(dict.fromkeys(values))
     by_name = {
         name: _classification(name, [*of_name], spec.attributes.get(name, AttributeSpec()))
         for name, of_name in labels.items()
     }
-    made = [_table(path, table, cells[path], by_name, spec, found) for path, table in tables.items()]
-    interval_tables, unlisted = zip(*made)
-    return PublishedTables(people, interval_tables, tuple(by_name.values()), unlisted, tuple(found))
+    read = [_table(path, table, cells[path], by_name, spec, findings) for path, table in tables.items()]
+    interval_tables, unlisted = zip(*read)
+    return PublishedTables(people, interval_tables, tuple(by_name.values()), unlisted, tuple(findings))
 
 
 def _classification(name: str, labels: Sequence[str], attribute: AttributeSpec) -> Classification:
@@ -392,21 +400,21 @@ def _table(
     cells: Sequence[LabelledCell],
     classifications: Mapping[str, Classification],
     spec: AuditSpec,
-    found: list[NotExamined],
+    findings: list[NotExamined],
 ) -> tuple[IntervalTable, int]:
     sets: list[dict[str, Members]] = []
     for place, name in enumerate(table.every_attribute):
         classification, attribute = classifications[name], spec.attributes.get(name, AttributeSpec())
         labels = dict.fromkeys(cell.labels[place] for cell in cells)
         members_of = {label: classification.members(label) for label in labels if not attribute.is_total(label)}
-        listed = reduce(or_, members_of.values(), 0)
+        printed = reduce(or_, members_of.values(), 0)
         # A total counts the values that the table lists, unless there are people with others.
-        total = classification.everything if classification.others or not listed or table.complete else listed
+        total = classification.everything if classification.others or not printed or table.complete else printed
         sets.append(members_of | {label: total for label in labels if label not in members_of})
     ranges: dict[tuple[Members, ...], Interval] = {}
     named: dict[tuple[Members, ...], LabelledCell] = {}
     for cell in cells:
-        key = tuple(known[label] for known, label in zip(sets, cell.labels))
+        key = tuple(members_by_label[label] for members_by_label, label in zip(sets, cell.labels))
         other = named.setdefault(key, cell)
         both = max(cell.interval[0], other.interval[0]), min(cell.interval[1], other.interval[1])
         if other.interval != cell.interval and (other.labels == cell.labels or both[0] > both[1]):
@@ -414,17 +422,20 @@ def _table(
         if other.interval != cell.interval:
             same = f"{quoted(other.labels)} and {quoted(cell.labels)}"
             sentence = f"{path.name} must not be published: {same} are the same people, and one of them says more."
-            found.append(NotExamined(REVEALED, sentence, path.name, cell.labels[0], is_doubt=True))
+            findings.append(NotExamined(REVEALED, sentence, path.name, cell.labels[0], is_doubt=True))
         ranges[key] = both
     unlisted = 0
     if table.complete:
-        every = [_all_values(known.values(), classifications[name]) for name, known in zip(table.every_attribute, sets)]
+        every = [
+            _all_values(members_by_label.values(), classifications[name])
+            for name, members_by_label in zip(table.every_attribute, sets)
+        ]
         if prod(map(len, every)) > MOST_UNLISTED:
             raise InputError(f"{path.name} has too many cells that it does not list for the key complete")
         for key in product(*every):
             ranges.setdefault(key, (0, 0))
     elif table.count:
-        finest = [set(parts(known.values())) for known in sets]
+        finest = [set(parts(members_by_label.values())) for members_by_label in sets]
         unlisted = prod(map(len, finest)) - sum(all(map(set.__contains__, finest, key)) for key in ranges)
     try:
         return IntervalTable.of(path.name, table.every_attribute, ranges), unlisted
@@ -433,6 +444,6 @@ def _table(
 
 
 def _all_values(member_sets: Iterable[Members], classification: Classification) -> list[Members]:
-    # Disjoint: those that a table shows, as finely as it does, and all others together.
+    # Disjoint sets: the values of a table, as finely as it prints them, and all others together.
     finest = parts(member_sets)
     return [members for members in (*finest, classification.everything & ~reduce(or_, finest, 0)) if members]

@@ -1,4 +1,4 @@
-"""An audit in sentences, for the terminal and its page."""
+"""Audit in sentences, for the terminal and its page."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,10 +18,10 @@ KINDS = {
         "people, not shown by any table or suppressed",
     ),
 }
-"""What a fact of a kind is, several are, and the rest of the words, in the order in which they are listed."""
+"""Words for each kind of fact, in the order of the list: one fact, several facts, and the rest of the sentence."""
 
 _LISTED = {kind: 3 if kind is FactKind.EXISTS else 10 for kind in FactKind}
-"""Facts of each kind that are listed; of people who exist there are many, and most tell little."""
+"""Number of facts of each kind that are listed; of people who exist there are many, and most tell little."""
 
 NO_ALL_CLEAR = (
     "Not all of the tables was understood, so this is no all-clear, and what follows rests on a guess. "
@@ -58,7 +58,7 @@ def audit_lines(audit: Audit) -> Iterator[str]:
         yield f"No group examined certainly has one value only of {' or of '.join(spec.sensitive)}."
     if printed := sum(map(audit.printed_small, audit.parts)):
         yield f"The tables themselves print {number_of(printed, 'count')} from 1 to {spec.small:,}."
-    yield from (each.sentence for each in audit.not_examined if each.code != REVEALED)
+    yield from (finding.sentence for finding in audit.not_examined if finding.code != REVEALED)
 
 
 def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _fact_lines(part: AuditedTables, kind: FactKind, numbers: Sequence[int]) -> 
 
 
 def undecided_lines(part: AuditedTables) -> Iterator[str]:
-    """How many counts are undecided, and why."""
+    """Sentences about the number of undecided counts, and the reason."""
     late, uncovered = part.is_undecided & part.linked.covered, part.is_undecided & ~part.linked.covered
     if late.any():
         in_tables = int((late & part.linked.is_published).sum())
@@ -91,17 +91,17 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
 
 
 def contradiction_lines(part: AuditedTables) -> Iterator[str]:
-    """Which tables contradict each other."""
+    """Sentences about the tables that contradict each other."""
     yield "The tables contradict each other as they are read here, so nothing follows from them."
     for disagreement in part.disagreements:
         one, other = (part.linked.names[table] for table in disagreement.tables)
         whose = cell_name(part.linked, disagreement.cell)
         first, second = map(ends_in_words, disagreement.ranges)
         if disagreement.tables[0] == disagreement.tables[1]:
-            said = f"{one} contradicts itself on {whose}: {first}, but its parts add up to {second}"
+            sentence = f"{one} contradicts itself on {whose}: {first}, but its parts add up to {second}"
         else:
-            said = f"{one} and {other} disagree on {whose}: {first} and {second}"
-        yield f"  {said}; a gap of {disagreement.gap:,}"
+            sentence = f"{one} and {other} disagree on {whose}: {first} and {second}"
+        yield f"  {sentence}; a gap of {disagreement.gap:,}"
     if part.together is not None:
         names = ", ".join(part.linked.names[table] for table in part.together.tables)
         change = f"{part.together.correction:,.4g}"

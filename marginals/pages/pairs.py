@@ -108,5 +108,5 @@ def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:
 
 
 def _in_words(basis: Basis, pair: tuple[str, str], domain: Domain) -> str:
-    tables = (" with ".join(shown_at(a, domain.hierarchy(a), margin[a]) for a in pair) for margin in basis.shown)
+    tables = (" with ".join(shown_at(a, domain.hierarchy(a), margin[a]) for a in pair) for margin in basis.margins)
     return "; or ".join(tables)

@@ -376,7 +376,7 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
         wish.progress("collections", calls, 0)
         return stopped
 
-    strategy = STRATEGIES["forward"] if problem.kept == wish.constraint.envelope else wish.policy.search
+    strategy = STRATEGIES["forward"] if problem.required == wish.constraint.envelope else wish.policy.search
     first = result = strategy(problem, stop)
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
@@ -394,7 +394,7 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
 
 def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
     cube = search.problem.cube
-    free = from_independence(replace(search.problem, constraint=constraint, kept=(), start=None))
+    free = from_independence(replace(search.problem, constraint=constraint, required=(), start=None))
     best = auto(free, lambda: searching.is_over)
     most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
     return min(told / most, 1.0) if most > 0 else 1.0
@@ -453,7 +453,7 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
     free = wish.free
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
     if envelope and is_whole and all(any(not m & ~envelope_margin for envelope_margin in envelope) for m in required):
-        return replace(free, kept=envelope)
+        return replace(free, required=envelope)
     if not Collection.of(table.cube, required).is_decomposable:
         named = "what must be published, with the base table, is not decomposable; name larger margins"
         raise InputError(named).helped_by(**({"base": {}} if base else {}))
@@ -467,7 +467,7 @@ def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
         together = ", though each margin by itself can" if len(required) > 1 else ""
         error = NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
         raise error.helped_by(**({"base": {}} if base else {}))
-    problem = replace(free, kept=tuple(required))
+    problem = replace(free, required=tuple(required))
     if policy.start == "independence" or constraint.common:
         return from_independence(problem, constraint.common)
     return problem

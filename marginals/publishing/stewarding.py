@@ -85,7 +85,7 @@ class _WhenAsked:
     def compare(self) -> Comparison:
         table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
         levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
-        begun = from_independence(replace(self.search.problem, kept=(), start=None), self.prepared.common)
+        begun = from_independence(replace(self.search.problem, required=(), start=None), self.prepared.common)
         alone = MarginalModel(Collection.of(cube, begun.start or ()))
         yardsticks: dict[str, MarginalModel] = {ALONE: alone, INDEPENDENT: IndependentModel.of(cube)}
         if self.best is not None:

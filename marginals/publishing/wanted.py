@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from checks.claims import is_number_of_rows, shown
+from checks.claims import is_number_of_rows, quoted_value
 from marginals.errors import InputError
 from marginals.keys import is_number, is_text
 from marginals.names import margin_in_words
@@ -90,7 +90,7 @@ class FurtherWish:
             return cls(wanted=tuple(map(tuple, stated)))
         raise InputError(
             f'further_tables is "{NO_FURTHER}", "{PAIRS}", a number of tables of at least 1, or a list of the attributes of '
-            f'each, such as [["age", "sex"], ["age", "town"]], not {shown(stated)}'
+            f'each, such as [["age", "sex"], ["age", "town"]], not {quoted_value(stated)}'
         )
 
 

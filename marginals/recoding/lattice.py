@@ -1,8 +1,8 @@
 """Full-domain generalization: all minimal single tables that satisfy the requirements.
 
-A node assigns a level to each quasi-identifier. The requirements are monotone, so a verdict settles a whole box, and the
-search asks the open node whose verdict settles most in the worse case. A node fails when its projection on two attributes
-fails, so these small tables are looked at first (as Incognito prunes by subsets).
+A node assigns a level to each quasi-identifier. The requirements are monotone, so a verdict settles a whole box. The
+search tests the open node whose verdict settles most in the worse case. A node fails when its projection on two
+attributes fails, so the search begins with these small tables (as Incognito prunes by subsets).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,14 +29,14 @@ from models.tables.generalized_cells import GeneralizedCells, Taxonomy, informat
 from models.tables.hierarchy import Margin, Mask
 
 Node = tuple[int, ...]
-"""A level for each attribute."""
+"""Levels of the attributes, in their order."""
 
 _GROUP = 64
-"""Combinations of levels that are summed over at once, at most: few products are faster than sums along many short axes."""
+"""Most combinations of levels that are summed over at once: few products are faster than sums along many short axes."""
 
 
 def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    # How many of some nodes are related to each node in every group of axes. Exact: there are at most 2^24 nodes.
+    # Number of the nodes that are related to each node in every group of axes. Exact: there are at most 2^24 nodes.
     sums = nodes.astype(np.float32)
     for matrix in related:  # each product puts its group of axes behind the others, so that in the end all are in place
         sums = sums.reshape(len(matrix), -1).T @ matrix.T
@@ -44,12 +44,12 @@ def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray
 
 
 class SettledNodes:
-    """Which nodes are settled, as arrays with an axis for each attribute, indexed by level."""
+    """Settled nodes, as arrays with an axis for each attribute, indexed by level."""
 
     def __init__(self, shape: Node) -> None:
         self.passes: BoolArray = np.zeros(shape, dtype=bool)
         self.fails: BoolArray = np.zeros(shape, dtype=bool)
-        # For each group of neighbouring axes which combinations of levels, in columns, are as fine as others, in rows.
+        # For each group of neighbouring axes: combinations of levels, in columns, that are as fine as others, in rows.
         self.finer: list[NDArray[np.float32]] = []
         for length in shape:
             finer = np.tri(length, dtype=np.float32)
@@ -59,7 +59,7 @@ class SettledNodes:
                 self.finer.append(finer)
 
     def settle(self, node: Node, passes: bool) -> None:
-        """With a node pass all that are coarser, or fail all that are finer."""
+        """Pass all nodes that are coarser than a passing one, or fail all that are finer than a failing one."""
         if passes:
             self.passes[tuple(slice(level, None) for level in node)] = True
         else:
@@ -67,7 +67,7 @@ class SettledNodes:
 
     @property
     def open(self) -> BoolArray:
-        """The nodes that no verdict settles."""
+        """Nodes that no verdict settles."""
         return ~(self.passes | self.fails)
 
     def most_telling(self) -> Node | None:
@@ -90,16 +90,16 @@ class SettledNodes:
 
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many nodes are settled."""
+"""Callback with the numbers of settled nodes and of all nodes."""
 
 
 @dataclass(frozen=True)
 class SingleTable:
-    """One generalized table with its measures of utility.
+    """Generalized table with its measures of utility.
 
-    suppressed: rows of failing classes, shown with `*` throughout; together they are one class more. classification_metric:
-    they, and rows whose first sensitive value is not the most frequent of their class (Iyengar 2002).
-    information_utility: `um` of TZ09 Def. 5.
+    `suppressed`: rows of failing classes, published with `*` throughout; together they are one class more.
+    `classification_metric`: these rows, and rows whose first sensitive value is not the most frequent of their class
+    (Iyengar 2002). `information_utility`: `um` of TZ09 Def. 5.
     """
 
     levels: Margin
@@ -116,13 +116,13 @@ class SingleTable:
 
 @dataclass(frozen=True)
 class LatticeResult:
-    """All minimal tables, best KL divergence first. nodes: in the lattice."""
+    """Minimal tables, best KL divergence first. `nodes`: the number of nodes of the lattice."""
 
     nodes: int
     minimal: tuple[SingleTable, ...]
 
     def best(self) -> SingleTable | None:
-        """The minimal table of the least KL divergence; None if there is none."""
+        """Return the minimal table of the least KL divergence; None if there is none."""
         return next(iter(self.minimal), None)
 
 
@@ -139,9 +139,9 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
         counts = equivalence_classes(table.rolled_up({**levels, first: 0}), first).counts
         metric = suppressed + classification_metric(counts[~fails])
     if suppressed:
-        shown = cells_as_shown(cube, mask, requirements)
-        kl_divergence = shown.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
-        utility = shown.information_utility
+        published = cells_as_shown(cube, mask, requirements)
+        kl_divergence = published.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
+        utility = published.information_utility
     else:
         kl_divergence = MaximumEntropy(Collection.of(cube, [mask])).kl_divergence
         utility = information_utility(table)
@@ -160,7 +160,7 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
 
 
 def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> GeneralizedCells:
-    """The cells of a table as it is published: rows of classes that fail have `*` in every quasi-identifier."""
+    """Cells of a table as published: rows of classes that fail have `*` in every quasi-identifier."""
     table, rows = _failing_cells(cube, mask, requirements)
     nodes = nodes_of(table)
     for axis, (attribute, hierarchy) in enumerate(cube.domain.items()):
@@ -175,9 +175,10 @@ def _failing_cells(cube: DataCube, mask: Mask, requirements: Requirements) -> tu
 
 
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
-    """Which classes are too small, have too small cells, or are not diverse in some sensitive attribute: shape (classes,).
+    """Classes that are too small, have too small cells, or are not diverse in some sensitive attribute: shape
+    (classes,).
 
-    With several of these a class fails when it does for some value of the others (MKGV07 Def. 4.6).
+    With several sensitive attributes a class fails when it does for some value of the others (MKGV07 Def. 4.6).
     """
     classes = cube.table(nonsensitive_part(cube.domain, mask, requirements.sensitive))
     return _failing(cube, cube.table(mask), classes, requirements)
@@ -204,13 +205,14 @@ def _not_diverse(
         if claim.class_diversity is None or claim.sensitive not in table.margin:
             continue
         parts = equivalence_classes(table, claim.sensitive)
-        whole = cube.table(cube.domain.mask({claim.sensitive: parts.level}))
-        criterion = claim.class_diversity.among(equivalence_classes(whole, claim.sensitive).values)
+        everybody = cube.table(cube.domain.mask({claim.sensitive: parts.level}))
+        criterion = claim.class_diversity.among(equivalence_classes(everybody, claim.sensitive).values)
         yield parts, ~satisfies(criterion, parts.counts)
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
-    """Whether one table satisfies what is demanded of counts and diversity, with at most `spare` rows suppressed.
+    """Return whether one table satisfies the requirements on counts and diversity, with at most `spare` rows
+    suppressed.
 
     Suppressed rows are a class as well, and it must satisfy the same.
     """
@@ -234,13 +236,15 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
 
 
 def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> int | None:
-    """The finest level below `*` of a sensitive attribute at which all rows together may be shown; None where none is."""
+    """Finest level below `*` of a sensitive attribute at which all rows together may be published; None where there is
+    none.
+    """
     masks = (cube.domain.mask({attribute: level}) for level in range(cube.domain.hierarchy(attribute).height))
     return next((level for level, mask in enumerate(masks) if table_satisfies(cube, mask, requirements)), None)
 
 
 LARGEST_LATTICE = 1 << 24
-"""Nodes that are laid out, at most: some hundred megabytes."""
+"""Most nodes of a lattice: its arrays take some hundred megabytes."""
 
 
 def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
@@ -249,7 +253,7 @@ def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:
 
 
 def no_progress(settled: int, nodes: int) -> None:
-    """Ignores progress."""
+    """Ignore progress."""
 
 
 def minimal_tables(
@@ -261,7 +265,7 @@ def minimal_tables(
 ) -> LatticeResult:
     """Return all minimal full-domain generalizations of `attributes` that satisfy the requirements; exact.
 
-    suppression: share of the rows that may be suppressed. Raises InputError for too many nodes.
+    `suppression`: share of the rows that may be suppressed. Raises InputError for too many nodes.
     """
     sensitive = cube.domain.mask(dict.fromkeys(requirements.sensitive, 0))
     spare = int(suppression * cube.total)
@@ -276,9 +280,9 @@ def minimal_tables(
     if not spare or not attributes:
         minimal = minimal_levels(cube, attributes, passes, progress)
     else:
-        # A coarser table may leave too few suppressed rows to be a class, so this is not monotone. How many rows k-anonymity
-        # alone suppresses is, so it tells which nodes need not be looked at. The others are asked about, finer ones first;
-        # what is coarser than one that passes is not minimal, and not asked.
+        # A coarser table may leave too few suppressed rows to be a class, so this is not monotone. The number of rows that
+        # k-anonymity suppresses is monotone, so it rules nodes out. The others are tested, finer ones first.
+        # A node that is coarser than a passing one is not minimal, and not tested.
         lattice = _settled(cube, attributes, within_spare, no_progress)
         candidates, lattice.passes = lattice.passes, np.zeros_like(lattice.passes)
         for done, node in enumerate(np.ndindex(*candidates.shape), 1):
@@ -294,8 +298,8 @@ def minimal_tables(
 def minimal_levels(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = no_progress
 ) -> list[Margin]:
-    """Return all levels of some attributes that pass and below which no others do. passes: monotone."""
-    if not attributes:  # one table, of what is sensitive alone
+    """Return all levels of some attributes that pass and below which no others do. `passes`: monotone."""
+    if not attributes:  # one table, of the sensitive attributes
         return [Margin({})] if passes(Margin({})) else []
     return _settled(cube, attributes, passes, progress).minimal(attributes)
 
@@ -306,7 +310,7 @@ def _settled(
     if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
         raise InputError(
             f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
-            "single table; use fewer or lower hierarchies, name its levels (base = { age = 1, .. }), or publish without "
+            "single table. Use fewer or lower hierarchies, name its levels (base = { age = 1, .. }), or publish without "
             'one (base "none")'
         )
     finest = cube.domain.mask(dict.fromkeys(attributes, 0))
@@ -321,10 +325,10 @@ def _settled(
         part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
         while (node := part.most_telling()) is not None:
             level = dict(zip(axes, node))
-            whole = tuple(level.get(axis, heights[axis]) for axis in every)
-            verdict = passes(Margin(dict(zip(attributes, whole))))
+            full_node = tuple(level.get(axis, heights[axis]) for axis in every)
+            verdict = passes(Margin(dict(zip(attributes, full_node))))
             part.settle(node, verdict)
-            lattice.settle(whole, verdict)
+            lattice.settle(full_node, verdict)
             progress(int(lattice.passes.size - lattice.open.sum()), lattice.passes.size)
     return lattice
 
@@ -344,9 +348,10 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
 def stepwise_table(
     cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements
 ) -> Mask | None:
-    """The margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
+    """Margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
 
-    From `*` on, each quasi-identifier in turn is made finer by one level; what is refused once stays refused.
+    From `*` on, each quasi-identifier in turn is made finer by one level. An attribute that fails once is not tried
+    again.
     """
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):

@@ -1,6 +1,6 @@
 """Local recoding: one anonymized table whose classes are generalized each in its own way (TZ09 section III).
 
-What SWEEP and the Hilbert mapping publish; full-domain tables fit in too, so that all are measured with one ruler.
+SWEEP and the Hilbert mapping publish such tables. Full-domain tables fit in too, so that all have the same measures.
 """
 
 from collections import Counter
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Weights = Mapping[str, Sequence[Fraction | int]]
-"""For sensitive attributes the weights of their base values: what an adversary may know of their frequency."""
+"""Weights of the base values of sensitive attributes: knowledge of their frequency that an adversary may have."""
 
 
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
-    """Return what is required of the sensitive values of a table that is recoded locally, also from a text.
+    """Return the requirement on the sensitive values of a table that is recoded locally, also from a text.
 
     Raises InputError for a diversity where nothing is sensitive.
     """
@@ -47,15 +47,15 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
     if not table.sensitive:
         raise InputError("a diversity needs an attribute whose role is sensitive")
     name = table.sensitive[0]
-    whole = equivalence_classes(table.cube.table(table.domain.mask({name: 0})), name)
-    return criterion.among(whole.values) if criterion.is_relative else criterion
+    everybody = equivalence_classes(table.cube.table(table.domain.mask({name: 0})), name)
+    return criterion.among(everybody.values) if criterion.is_relative else criterion
 
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """A table as it can be published. A class is what shares the published values of all quasi-identifiers.
+    """A table as it can be published. Rows that share the published values of all quasi-identifiers are a class.
 
-    weights: an attribute that is not in it has weight 1 everywhere.
+    `weights`: an attribute without an entry has weight 1 everywhere.
     """
 
     cells: GeneralizedCells
@@ -81,7 +81,7 @@ class LocalRecoding:
 
     @property
     def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
+        """Attributes with their hierarchies."""
         return self.cells.domain
 
     @property
@@ -110,7 +110,7 @@ class LocalRecoding:
 
     @property
     def class_of(self) -> IndexArray:
-        """The class of each cell: shape (cells,)."""
+        """Class of each cell: shape (cells,)."""
         return self._classes[1]
 
     @cached_property
@@ -145,12 +145,12 @@ class LocalRecoding:
         return counts.reshape(len(self), len(nodes)).astype(np.int64)
 
     def requirement_on(self, sensitive: str, requirement: Functional) -> Functional:
-        """Return a (tau, l) requirement that reads `class_counts`: it knows what the published values induce."""
+        """Return a (tau, l) requirement that reads `class_counts`, with the induction of the published values."""
         nodes = np.unique(self._column(sensitive))
         return with_induction(requirement, self._taxonomy(sensitive), nodes, self.weights.get(sensitive))
 
     def satisfies(self, requirement: Diversity) -> bool:
-        """Whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly."""
+        """Return whether every class is diverse in each sensitive attribute by itself (TZ09 Def. 4), exactly."""
         for attribute in self.sensitive:
             judge = self.requirement_on(attribute, requirement) if isinstance(requirement, Functional) else requirement
             if not satisfies(judge, self.class_counts(attribute)).all():
@@ -169,7 +169,7 @@ class LocalRecoding:
 
     @property
     def smallest_class(self) -> int:
-        """The fewest rows of a class."""
+        """Fewest rows of a class."""
         return int(self.sizes.min(initial=self.rows))
 
     @property
@@ -183,11 +183,13 @@ class LocalRecoding:
         return discernibility(self.sizes)
 
     def kl_divergence(self, table: Table) -> float:
-        """KL divergence in nats from the original table to what this one says of it."""
+        """KL divergence in nats from the original table to the distribution that this one describes."""
         return self.cells.kl_divergence(table.base_counts)
 
     def frame(self) -> "pd.DataFrame":
-        """Return one row a cell: the published labels, in the domain's order, and `count`. The order tells nothing."""
+        """Return one row a cell: the published labels, in the domain's order, and `count`. The order of rows tells
+        nothing.
+        """
         import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
         columns: dict[str, Any] = {
@@ -200,7 +202,7 @@ class LocalRecoding:
 def with_induction(
     requirement: Functional, taxonomy: Taxonomy, nodes: IndexArray, weights: Sequence[Fraction | int] | None
 ) -> Functional:
-    """Return a (tau, l) requirement that knows what published values, as nodes of their taxonomy, induce."""
+    """Return a (tau, l) requirement with the induction of published values, which are nodes of their taxonomy."""
     levels = taxonomy.levels[nodes]
     values = zip(levels.tolist(), (nodes - np.array(taxonomy.offsets)[levels]).tolist())
     return Functional(requirement.tau, requirement.l, Induction.of_values(taxonomy.hierarchy, [*values], weights))

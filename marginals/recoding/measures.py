@@ -16,7 +16,7 @@ Weights = Sequence[Fraction | int]
 
 
 def level_information(hierarchy: Hierarchy, level: int, weights: Weights | None = None) -> Fraction:
-    """I(S): mean information of the values of a level, each with the weight of the base values under it (TZ09 III.A)."""
+    """Mean information of the values of a level, I(S), each with the weight of the base values under it (TZ09 III.A)."""
     base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
     leaves = hierarchy.leaf_counts(level).tolist()
     retained = (w * Fraction(1, leaves[v]) for w, v in zip(base_weights, hierarchy.lift(0, level).tolist()))
@@ -26,15 +26,20 @@ def level_information(hierarchy: Hierarchy, level: int, weights: Weights | None 
 def sweep_order(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Weights | None] | None = None
 ) -> tuple[tuple[int, ...], ...]:
-    """All combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
+    """Combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
     shares = [
-        [level_information(hierarchy, level, own) for level in range(hierarchy.height + 1)]
-        for hierarchy, own in zip(hierarchies, weights or [None] * len(hierarchies))
+        [level_information(hierarchy, level, level_shares) for level in range(hierarchy.height + 1)]
+        for hierarchy, level_shares in zip(hierarchies, weights or [None] * len(hierarchies))
     ]
-    whole = lcm(*(share.denominator for own in shares for share in own))
-    retained = [[int(share * whole) for share in own] for own in shares]
-    nodes = product(*(range(len(own)) for own in shares))
-    return tuple(sorted(nodes, key=lambda levels: (-sum(own[level] for own, level in zip(retained, levels)), levels)))
+    common = lcm(*(share.denominator for level_shares in shares for share in level_shares))
+    retained = [[int(share * common) for share in level_shares] for level_shares in shares]
+    nodes = product(*(range(len(level_shares)) for level_shares in shares))
+    return tuple(
+        sorted(
+            nodes,
+            key=lambda levels: (-sum(level_shares[level] for level_shares, level in zip(retained, levels)), levels),
+        )
+    )
 
 
 def average_class_size(sizes: CountArray) -> float:

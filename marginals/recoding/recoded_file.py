@@ -1,7 +1,7 @@
-"""Published single tables in CSV files: whether one keeps what it promises, and one as the base of marginals (KG06 7).
+"""Published single tables in CSV files: a check of their claims, and such a table as the base of marginals (KG06 7).
 
-What a generalized sensitive value tells depends on which base values occur at all (TZ09 after Def. 2), and the file does
-not show all of these. So a verdict is undecided unless it is the same for all possibilities.
+The information in a generalized sensitive value depends on which base values occur at all (TZ09 after Def. 2). The
+file does not print all of these. So a verdict is undecided unless it is the same for all possibilities.
 """
 
 import csv
@@ -16,7 +16,7 @@ import numpy as np
 from checks.claims import AttributeClaim, Claim, CountClaim
 from checks.diversity.criteria import Functional, Induction
 from checks.diversity.criterion import Diversity, SensitiveValues, satisfies
-from checks.diversity.known import LeavingOut
+from checks.diversity.derived import LeavingOut
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.arguments import elements_of, path_of, require
 from marginals.errors import InputError
@@ -27,17 +27,17 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
 Labels = tuple[str, ...]
 
-# A base must be a margin of the data, so that a release that contains it is judged with it. Tables with suppressed rows, or
-# with classes that are generalized each in its own way, are none: their difference to marginals tells of rows.
+# A base must be a margin of the data, so that checks of a release include it. Tables with suppressed rows, or with classes
+# that are generalized each in its own way, are no margins: their difference to marginals tells of rows.
 
 
 def is_file(base: str) -> bool:
-    """Whether the base of a policy names a CSV file."""
+    """Return whether the base of a policy names a CSV file."""
     return base.casefold().endswith(".csv")
 
 
 def published_base(table: Table, path: str | Path) -> Mask:
-    """The margin of a table that a CSV file holds: a row a line, or a class with the column `count`.
+    """Margin of a table that a CSV file holds: a row a line, or a class with the column `count`.
 
     Raises InputError, naming the file and the column, where it is no full-domain generalization of the table's rows.
     """
@@ -70,22 +70,22 @@ def _level(table: Table, column: str, counts: Mapping[Labels, int], name: str) -
     ):
         raise InputError(
             f"{name} shows the column {column!r} at several levels, as tables with suppressed rows, SWEEP and the Hilbert "
-            "mapping do; such a table is no margin of the data, so that what it tells beside a release cannot be judged by "
-            "the release's claims; publish it alone, or take one of the method lattice without suppressed rows"
+            "mapping do. Such a table is no margin of the data, so the claims of a release cannot be checked together with "
+            "it. Publish it without marginals, or take one of the method lattice without suppressed rows"
         )
     raise InputError(
-        f"{name} has in the column {column!r} no level of its hierarchy, or other rows; give the hierarchy that it was made "
+        f"{name} has in the column {column!r} no level of its hierarchy, or other rows. Give the hierarchy that it was made "
         'with, and no ladder = "fitted"'
     )
 
 
 _MOST_BYTES = 1 << 30
-"""Of a file."""
+"""Largest size of a file."""
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as its file has it. name: for messages. columns: without `count`. cells: rows by their labels."""
+    """A table as in its file. `name`: for messages. `columns`: without `count`. `cells`: rows by their labels."""
 
     name: str
     columns: tuple[str, ...]
@@ -97,7 +97,7 @@ class PublishedTable:
         return sum(self.cells.values())
 
     def among(self, columns: Sequence[str]) -> dict[Labels, int]:
-        """Rows by their labels in some columns, in this order."""
+        """Counts of rows by their labels in some columns, in this order."""
         places = [self.columns.index(column) for column in columns]
         result: Counter[Labels] = Counter()
         for labels, count in self.cells.items():
@@ -106,7 +106,7 @@ class PublishedTable:
 
 
 def read_published_table(path: str | Path, attributes: Collection[str]) -> PublishedTable:
-    """The table in a CSV file, whose columns must be some of these attributes. Raises InputError naming file and column."""
+    """Table in a CSV file, whose columns must be some of these attributes. Raises InputError naming file and column."""
     path = path_of(path)
     with reading("published table", path, "commas"):
         header, *lines = [*csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines())] or [[]]
@@ -118,8 +118,8 @@ def read_published_table(path: str | Path, attributes: Collection[str]) -> Publi
     shown_columns = tuple(column for column in columns if column != COUNT)
     if unknown := [column for column in shown_columns if column not in attributes]:
         raise InputError(
-            f"{name} has the column {unknown[0]!r}, which is no attribute of the table, so that what it tells cannot be "
-            "judged; give it a role in the config"
+            f"{name} has the column {unknown[0]!r}, which is no attribute of the table, so the claims on it cannot be "
+            "checked. Give it a role in the config"
         )
     cells: Counter[Labels] = Counter()
     for number, line in enumerate(lines, 2):
@@ -132,7 +132,7 @@ def read_published_table(path: str | Path, attributes: Collection[str]) -> Publi
 
 
 _MOST_UNSEEN = 10
-"""So many base values may occur unseen before their possibilities are too many to go through."""
+"""Most base values that may occur unseen; the possibilities of more are too many."""
 
 _UNLISTED = "more values may occur under * than the file shows; give the hierarchy as a file"
 _TOO_MANY = "more base values may occur under the generalized ones, unseen, than can be gone through"
@@ -141,22 +141,33 @@ _TOO_MANY = "more base values may occur under the generalized ones, unseen, than
 def verify_recoded(
     path: str | Path, attributes: Mapping[str, Attribute], claims: Sequence[Claim]
 ) -> tuple[Finding, ...]:
-    """What is found of each claim on the classes of the table in a CSV file: k-link as k-anonymity, diversity, least cell.
+    """Verify claims on the classes of the table in a CSV file: k-link as k-anonymity, diversity, least cell.
 
-    attributes: roles of the file's columns, and the hierarchies of the sensitive ones; without one all values must be
-    published as they are. Raises InputError for a file that is no such table, for a sensitive value in no hierarchy, and
-    for claims that one table does not decide.
+    Parameters
+    ----------
+    path
+        CSV file.
+    attributes
+        Roles of the file's columns, and the hierarchies of the sensitive ones. Without a hierarchy all values must be
+        published as they are.
+    claims
+        Claims to be verified.
+
+    Raises
+    ------
+    InputError
+        The file is no such table, a sensitive value is in no hierarchy, or one table does not decide a claim.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import marginals
     >>> from marginals.example import attributes, table
-    >>> known = marginals.Attribute(marginals.Role.SENSITIVE, table.domain.hierarchy("diagnosis"))
+    >>> diagnosis = marginals.Attribute(marginals.Role.SENSITIVE, table.domain.hierarchy("diagnosis"))
     >>> claims = marginals.Policy(k_link=4, diversity="functional:0.5,2").requirements(("diagnosis",)).claims
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "swept.csv")
     ...     marginals.sweep(table, "functional:0.5,2", k=4).frame().to_csv(file, index=False)
-    ...     findings = verify_recoded(file, {**attributes, "diagnosis": known}, claims)
+    ...     findings = verify_recoded(file, {**attributes, "diagnosis": diagnosis}, claims)
     >>> [(finding.criterion, finding.holds) for finding in findings]
     [('k-anonymity', True), ('l-diversity', True)]
     """
@@ -190,14 +201,14 @@ def _finding(
             f"{claim} is no question of one table by itself; check k-link, min-cell or a diversity of level 0"
         )
     whose = claim.class_diversity
-    judged, unknown = (whose.plain, whose.labels) if isinstance(whose, LeavingOut) else (whose, ())
+    criterion, unknown = (whose.plain, whose.labels) if isinstance(whose, LeavingOut) else (whose, ())
     if claim.about not in published.columns:
         return Finding("l-diversity", Verdict.HOLDS, claim.parameters, None, (Algorithm.NOT_PUBLISHED,), 0)
     classes: dict[Labels, Counter[str]] = {}
     for (*labels, value), count in published.among([*public, claim.about]).items():
-        if value not in unknown:  # a class in which nothing else occurs than what stands for no value tells none
+        if value not in unknown:  # a class of nothing but labels for unknown values tells no value
             classes.setdefault(tuple(labels), Counter())[value] = count
-    verdict, worst, note = _diverse(published.name, public, classes, attributes[claim.about], claim.about, judged)
+    verdict, worst, note = _diverse(published.name, public, classes, attributes[claim.about], claim.about, criterion)
     return Finding("l-diversity", verdict, claim.parameters, worst, (Algorithm.EVERY_CLASS,), len(classes), note)
 
 
@@ -260,8 +271,8 @@ def _diverse(
     worst = int(suspects[judges[0].slack(counts)[suspects].argmin()])
     distribution = {label: int(count) for label, count in zip(labels, counts[worst].tolist()) if count}
     cell = dict(zip(public, [*classes][worst]))
-    found = WorstClass(cell=cell, count=int(counts[worst].sum()), distribution=distribution)
-    return Verdict.HOLDS if is_held == {True} else Verdict.FAILS, found, ""
+    worst_class = WorstClass(cell=cell, count=int(counts[worst].sum()), distribution=distribution)
+    return Verdict.HOLDS if is_held == {True} else Verdict.FAILS, worst_class, ""
 
 
 def _node(name: str, hierarchy: Hierarchy, sensitive: str, label: str) -> tuple[int, int]:

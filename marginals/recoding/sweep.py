@@ -1,9 +1,9 @@
 """SWEEP: a (tau, l)-diverse table by local recoding and generalized sensitive values (TZ09 section III, Fig. 4).
 
-Rows begin in the classes of their base values. Class by class, in an order of falling information, a class keeps the rows
-with which it is diverse; the others are swept on to the next, more general class that covers them. If the whole table is not
-diverse, or what is left at the end, sensitive values are generalized until it is. Of several sensitive attributes each must
-be diverse by itself (TZ11 section 4.6).
+Rows begin in the classes of their base values. The classes follow in an order of falling information. Each class keeps
+the rows with which it is diverse; the others are swept on to the next, more general class that covers them. If the
+whole table is not diverse, or the rows left at the end, sensitive values are generalized until it is. With several
+sensitive attributes each must be diverse by itself (TZ11 section 4.6).
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,30 +35,34 @@ from models.tables.contingency_table import pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 
 _WHOLE = 2**62
-"""Whole numbers stay below this in int64; beyond it Python's own take over."""
+"""Limit of whole numbers in int64; beyond it Python's integers take over."""
 
 _MOST_STEPS = 4096
-"""Rows of a class at most that are removed one by one."""
+"""Most rows of a class that are removed one by one."""
 
 _STEPS = 1024
-"""A step generalizes at most this part of the rows of a value at once: one row where there are fewer."""
+"""Share, as a divisor, of the rows of a value that a step generalizes at once: one row where there are fewer."""
 
 MOST_LOOKS = 1_000_000_000
-"""Looks at a distinct row at each combination of levels, at most: more take minutes, without a word."""
+"""Most looks at a distinct row at each combination of levels: more take minutes, without a message."""
 
 _FOR_LEVELS = 10_000
-"""Looks that take as long as what is done once for each combination of levels."""
+"""Number of looks that take as long as the work done once for each combination of levels."""
 
 
 class InducedBound:
     """A (tau, l) requirement on classes that come as counts of shape (classes, published values).
 
-    shares: what each published value counts for each base value under it (TZ09 Def. 2), shape (published values, base
-    values); whole numbers, so that all verdicts are exact. scale: what a whole row counts for.
+    `shares`: weight of each published value for each base value under it (TZ09 Def. 2), shape (published values, base
+    values). They are whole numbers, so that all verdicts are exact. `scale`: weight of a row with a base value.
     """
 
     def __init__(self, requirement: Functional, levels: IndexArray, rows: int) -> None:
-        """requirement: with the induction of the published values. levels: of these, falling. rows: no class has more."""
+        """Check and scale a requirement.
+
+        `requirement`: with the induction of the published values. `levels`: levels of these values, falling. `rows`:
+        most rows of a class.
+        """
         if requirement.induction is None or len(requirement.induction.shares) != len(levels):
             raise ValueError("the requirement must say what each published value induces")
         if np.any(np.diff(levels) > 0):
@@ -67,8 +71,8 @@ class InducedBound:
         self.requirement, self.levels = requirement, levels
         self.scale = lcm(*{share.denominator for row in shares for share in row})
         self._unit = requirement.tau.denominator * (requirement.l - 1)
-        whole = [[int(share * self.scale) if share else 0 for share in row] for row in shares]
-        self.shares: NDArray[Any] = np.array(whole, np.int64 if rows * self.scale * self._unit < _WHOLE else object)
+        scaled = [[int(share * self.scale) if share else 0 for share in row] for row in shares]
+        self.shares: NDArray[Any] = np.array(scaled, np.int64 if rows * self.scale * self._unit < _WHOLE else object)
         last = min(requirement.l - 1, self.shares.shape[1])
         self._bounds = np.array([int(requirement.bound(k) * self._unit) for k in range(1, last + 1)], self.shares.dtype)
         general = np.flatnonzero(levels > 0).tolist()
@@ -95,7 +99,7 @@ class InducedBound:
         return result
 
     def holds(self, counts: CountArray) -> BoolArray:
-        """Whether F(k) <= psi(k) for every k, exactly: shape (classes,). A class without rows passes."""
+        """Return whether F(k) <= psi(k) for every k, exactly: shape (classes,). A class without rows passes."""
         masses, others = self.masses(counts), self.shares.shape[1] - len(self._bounds)
         if others > 0 and masses.dtype != object:
             masses = np.partition(masses, others, axis=1)[:, others:]
@@ -207,10 +211,23 @@ def sweep(
 ) -> LocalRecoding:
     """Return the table that SWEEP publishes; it satisfies the requirement in each sensitive attribute.
 
-    requirement: (tau, l)-diversity, for example "functional:0.5,2". importance: the quasi-identifiers, the most important
-    first, by default in the table's order. k: the fewest rows of a class.
-    Raises InputError for another requirement or list of quasi-identifiers, and for more than `MOST_LOOKS`;
-    NothingPublishableError for fewer rows than k, and if generalizing sensitive values does not lead to the requirement.
+    Parameters
+    ----------
+    table
+        Rows to be swept.
+    requirement
+        (tau, l)-diversity, for example "functional:0.5,2".
+    importance
+        Quasi-identifiers, the most important first, by default in the table's order.
+    k
+        Fewest rows of a class.
+
+    Raises
+    ------
+    InputError
+        For another requirement or list of quasi-identifiers, and for more than `MOST_LOOKS`.
+    NothingPublishableError
+        For fewer rows than k, and if generalizing sensitive values does not lead to the requirement.
 
     >>> from marginals.example import table
     >>> sweep(table, "functional:0.5,2", k=4)
@@ -218,8 +235,8 @@ def sweep(
     """
     require_whole_number(k, "k", 1)
     criterion = requirement_of(table, requirement)
-    given = table.quasi_identifiers if importance is None else importance
-    axes = tuple(elements_of(given, "importance", "a list of quasi-identifiers"))
+    quasi_identifiers = table.quasi_identifiers if importance is None else importance
+    axes = tuple(elements_of(quasi_identifiers, "importance", "a list of quasi-identifiers"))
     if sorted(map(str, axes)) != sorted(table.quasi_identifiers):
         raise InputError(f"importance must name each quasi-identifier once: {', '.join(table.quasi_identifiers)}")
     if not isinstance(criterion, Functional):
@@ -244,7 +261,7 @@ def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functi
     ]
     closed: list[_Closed] = []
     for levels in order[:-1]:
-        held = _kept(rows, _classes(table, levels, rows), measures, k)
+        held = _retained(rows, _classes(table, levels, rows), measures, k)
         if held.any():
             closed.append((levels, rows.some(held)))
             rows = rows.some(rows.counts - held)
@@ -291,11 +308,11 @@ def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
     return nodes
 
 
-def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
+def _retained(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
     import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
     retained = np.zeros(len(rows.counts), dtype=np.int64)
-    hopeful = np.ones(len(rows.counts), dtype=bool)  # whose class may have enough base values to pass
+    hopeful = np.ones(len(rows.counts), dtype=bool)  # rows whose class may have enough base values to pass
     for measure in measures:
         reach = np.count_nonzero(measure.bound.shares, axis=1)[measure.columns(rows)]
         hopeful &= (np.bincount(class_of, reach) >= measure.bound.fewest_values)[class_of]
@@ -321,7 +338,7 @@ def _kept(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: in
 def _left_in_groups(
     rows: _Rows, class_of: IndexArray, measure: _Measure, thinned: CountArray, others: Sequence[_Measure]
 ) -> CountArray:
-    # Of rows with one value in one class those go first that add most to the dominant values of the other attributes.
+    # Among rows with one value in one class, the first to go add most to the dominant values of the other attributes.
     counts = np.where(thinned.sum(axis=1)[class_of] > 0, rows.counts, 0)
     slots = measure.slots(rows, class_of)
     full = np.bincount(slots, counts, minlength=thinned.size) <= thinned.ravel()
@@ -353,7 +370,7 @@ def _diversified(table: Table, rows: _Rows, requirement: Functional) -> _Rows:
 
 
 def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
-    # Of each node, the number that must take its parent for a sensitive value.
+    # Number of rows of each node that must take its parent for a sensitive value.
     taxonomy, bound = measure.taxonomy, measure.bound
     counts = measure.tally(rows, np.zeros(len(rows.cells), dtype=np.intp), 1)
     raised = np.zeros(taxonomy.size, dtype=np.int64)
@@ -373,8 +390,8 @@ def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
 def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
 
-    axes: the quasi-identifiers, the most important first. Levels that merge nothing are taken for the finest that they
-    equal. Raises InputError where they take more than `MOST_LOOKS`.
+    `axes`: the quasi-identifiers, the most important first. Levels that merge nothing count as the finest equal level.
+    Raises InputError where they take more than `MOST_LOOKS`.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     rows, nodes = len(table.base_counts), lattice_nodes(table.cube, axes)
@@ -382,7 +399,7 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     if nodes > most:
         raise InputError(
             f"SWEEP goes through {rows:,} different rows at {nodes:,} combinations of levels, which takes minutes: {most:,} "
-            'combinations are the most for so many rows; give the role "ignored" to some columns, or fewer levels, or use '
+            'combinations are the most for so many rows. Give the role "ignored" to some columns, or fewer levels, or use '
             "the method hilbert or lattice"
         )
     order = sweep_order(hierarchies, [*occurrence_weights(table, axes).values()])

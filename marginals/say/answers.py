@@ -39,7 +39,7 @@ given what its tables share; that is no finding about the data'
 
 
 def _shown(basis: Basis, domain: Domain) -> str:
-    margins = [margin_in_words(margin, domain) for margin in basis.shown]
+    margins = [margin_in_words(margin, domain) for margin in basis.margins]
     rest = len(margins) - _LISTED
     return "; or ".join(margins[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
 

@@ -1,21 +1,22 @@
-"""What an answer rests on: a published table, one that is coarser than asked, or an assumption of the model.
+"""The basis of an answer: a published table, a table that is coarser than the question, or an assumption of the model.
 
-An answer tells the values of some attributes apart, in groups: counts by 5-year bands of age, or "Female" against all
-others. Of each attribute two levels matter (`Distinction`): that from which on tables are too coarse to give the groups by
-sums, and that from which on they tell no two groups apart. Let a margin *settle* an attribute at the first or a finer one,
-and *tell of* it at the second or a finer one. Then the answer is
+An answer distinguishes values of some attributes in groups: counts by 5-year bands of age, or "Female" against all
+others. For each attribute two levels matter (`Distinction`): the coarsest one whose values sum to the groups, and the
+coarsest one that separates any two groups. A margin *settles* an attribute at the first level or a finer one, and
+*tells of* it at the second or a finer one. Then the answer is
 
-- *published* if one margin settles all the attributes: it is made of sums of cells of that marginal. No other answer is the
-  same in all tables with the same marginals by their equations alone: a product of functions of single attributes lies in
-  the sum of the spaces that margins span only if it lies in one of them, since the projections on these commute.
-- *supported* if one margin tells of all of them: finer than that margin, the answer is that of the model.
+- *published* if one margin settles all its attributes: it consists of sums of cells of that marginal. No other answer
+  follows from the equations of the marginals alone. The projections on the spaces that margins span commute. So a
+  product of functions of single attributes lies in the sum of these spaces only if it lies in one of them.
+- *supported* if one margin tells of all its attributes: beyond the detail of that margin, the answer is the model's.
 - *assumed* otherwise. The maximum-entropy distribution is a product of functions of the margins, so attributes that no
-  margin tells of together do not interact in it, whatever the data: two of them have an odds ratio of 1 given all others,
-  and the values of one that no margin tells of are equally likely. That is an assumption, and no finding about the data.
+  margin tells of together do not interact in it. Two of them have an odds ratio of 1 given all others, whatever the
+  data. The values of an attribute that no margin tells of are equally likely. These are assumptions, not findings
+  about the data.
 
-In a collection with a junction tree, attributes of which each two are told of together are told of together all (cliques
-of a chordal graph are margins), so the smallest groups without a margin are single attributes and pairs. In others there can
-be larger ones, as in the three pairs of three attributes.
+Cliques of a chordal graph are margins. So if a collection has a junction tree, attributes that are told of in pairs
+are told of all together. So the smallest groups without a margin are single attributes and pairs. Other collections
+can have larger groups, such as the three attributes of three pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,14 +31,14 @@ from models.arrays import CodeArray, IndexArray
 from models.tables.hierarchy import Hierarchy, Margin
 
 NOT_ASKED = -1
-"""The group of base values that an answer leaves out."""
+"""Group number of base values that an answer leaves out."""
 
 NO_LEVEL = -1
-"""Finer than all levels: no table is as fine."""
+"""Level below all levels: no table is as fine."""
 
 
 class Kind(StrEnum):
-    """How far published tables back an answer."""
+    """Degree to which published tables back an answer."""
 
     PUBLISHED = "published"
     SUPPORTED = "supported"
@@ -49,9 +50,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Distinction:
-    """The coarsest level of which each value lies in one group of an answer, and the coarsest one that tells two apart.
+    """Coarsest level whose values each lie in one group of an answer, and coarsest level that separates two groups.
 
-    The second is as coarse or coarser. Either may be `NO_LEVEL`.
+    The second level is as coarse or coarser. Either may be `NO_LEVEL`.
     """
 
     constant_level: int
@@ -59,7 +60,7 @@ class Distinction:
 
     @classmethod
     def of_level(cls, hierarchy: Hierarchy, level: int) -> "Distinction | None":
-        """Between the values of a level; None where it has one value only."""
+        """Return the distinction between the values of a level; None if the level has one value only."""
         if hierarchy.size(level) < 2:
             return None
         same = (other for other in range(hierarchy.height, level, -1) if hierarchy.size(other) == hierarchy.size(level))
@@ -68,27 +69,28 @@ class Distinction:
 
     @classmethod
     def of_groups(cls, hierarchy: Hierarchy, finest: int, groups: IndexArray) -> "Distinction | None":
-        """Between groups of base values; None where there is one group, of all values, or none.
+        """Return the distinction between groups of base values; None if there is one group of all values, or none.
 
-        groups: the group of each base value, shape (size(0),), `NOT_ASKED` where the answer leaves it out. One group is
-        told apart from what is left out, several from each other. finest: the finest published level, below which base
-        values are taken to be equally likely: no table tells groups apart that its values have equal shares of.
+        groups: the group of each base value, shape (size(0),), `NOT_ASKED` if the answer leaves it out. A single group
+        is separated from the values left out, several groups from each other. finest: the finest published level. Base
+        values below it are taken to be equally likely, so groups with equal shares of its values are separated by no
+        table.
         """
-        asked = np.where(groups < 0, NOT_ASKED, groups)
-        inside = asked >= 0
-        if not inside.any() or np.all(asked == asked[0]):
+        compared = np.where(groups < 0, NOT_ASKED, groups)
+        inside = compared >= 0
+        if not inside.any() or np.all(compared == compared[0]):
             return None
         settled = NO_LEVEL
-        while settled < hierarchy.height and _is_constant(asked, hierarchy.lift(0, settled + 1)):
+        while settled < hierarchy.height and _is_constant(compared, hierarchy.lift(0, settled + 1)):
             settled += 1
-        if np.all(asked[inside] == asked[inside][0]):
-            asked, inside = inside.astype(np.intp), np.ones_like(inside)
-        told = hierarchy.height
-        while told > NO_LEVEL and np.unique(hierarchy.lift(0, told)[inside]).size < 2:
-            told -= 1
-        if settled < finest <= told and _has_equal_shares(asked[inside], hierarchy.lift(0, finest)[inside]):
-            told = finest - 1
-        return cls(settled, max(told, settled))
+        if np.all(compared[inside] == compared[inside][0]):
+            compared, inside = inside.astype(np.intp), np.ones_like(inside)
+        separating = hierarchy.height
+        while separating > NO_LEVEL and np.unique(hierarchy.lift(0, separating)[inside]).size < 2:
+            separating -= 1
+        if settled < finest <= separating and _has_equal_shares(compared[inside], hierarchy.lift(0, finest)[inside]):
+            separating = finest - 1
+        return cls(settled, max(separating, settled))
 
 
 def _is_constant(groups: IndexArray, codes: CodeArray) -> bool:
@@ -108,14 +110,15 @@ def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
 
 @dataclass(frozen=True)
 class Basis:
-    """What an answer rests on.
+    """Published margins or assumptions that an answer rests on.
 
-    shown: the finest published margins of the attributes that tell of all of them; empty if the answer is assumed, or
-    needs no table. assumed: the smallest groups of attributes that no margin tells of together.
+    margins: the finest published margins, over the attributes of the answer, that tell of all of them. They are empty
+    if the answer is assumed or needs no table. assumed: the smallest groups of attributes that no margin tells of
+    together.
     """
 
     kind: Kind
-    shown: tuple[Margin, ...] = ()
+    margins: tuple[Margin, ...] = ()
     assumed: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -128,40 +131,50 @@ class Basis:
         return self.kind is not Kind.ASSUMED
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"kind": self.kind.value, "assumed": self.assumed, "shown": tuple(map(dict, self.shown))}
+        """Return the basis as plain values."""
+        return {"kind": self.kind.value, "assumed": self.assumed, "shown": tuple(map(dict, self.margins))}
 
     def __repr__(self) -> str:
         groups = (" and ".join(group) for group in self.assumed)
-        return f"Basis({'; '.join([self.kind.value, *groups, *map(str, self.shown)])})"
+        return f"Basis({'; '.join([self.kind.value, *groups, *map(str, self.margins)])})"
 
 
 CERTAIN = Basis(Kind.PUBLISHED)
-"""The basis of an answer that follows from the published counts, whether or not one table shows it."""
+"""Basis of an answer that follows from the published counts, even if no single table shows it."""
 
 
-def basis_of(margins: Iterable[Margin], asked: Mapping[str, Distinction]) -> Basis:
-    """What an answer about some attributes, each with the distinction that it makes, rests on among published margins."""
-    if not asked:
+def basis_of(margins: Iterable[Margin], distinctions: Mapping[str, Distinction]) -> Basis:
+    """Return the basis of an answer among published margins.
+
+    Parameters
+    ----------
+    margins
+        The published margins.
+    distinctions
+        By attribute of the answer, the levels that it distinguishes.
+    """
+    if not distinctions:
         return CERTAIN
-    known = list(margins)
-    telling = [margin for margin in known if _all_at_most(margin, {a: d.separating_level for a, d in asked.items()})]
+    published = list(margins)
+    telling = [
+        margin for margin in published if _all_at_most(margin, {a: d.separating_level for a, d in distinctions.items()})
+    ]
     if not telling:
-        return Basis(Kind.ASSUMED, (), _untold_groups(known, asked))
-    settles = {a: d.constant_level for a, d in asked.items()}
+        return Basis(Kind.ASSUMED, (), _untold_groups(published, distinctions))
+    settles = {a: d.constant_level for a, d in distinctions.items()}
     kind = Kind.PUBLISHED if any(_all_at_most(margin, settles) for margin in telling) else Kind.SUPPORTED
-    return Basis(kind, _finest([Margin({a: margin[a] for a in asked}) for margin in telling]))
+    return Basis(kind, _finest([Margin({a: margin[a] for a in distinctions}) for margin in telling]))
 
 
 def bases_of_pairs(
-    margins: Iterable[Margin], asked: Mapping[str, Distinction]
+    margins: Iterable[Margin], distinctions: Mapping[str, Distinction]
 ) -> Iterator[tuple[tuple[str, str], Basis]]:
-    """For each two attributes, in the order of `asked`, what an answer about the two of them rests on."""
-    known = list(margins)
-    telling = {a: [m for m in known if a in m and m[a] <= d.separating_level] for a, d in asked.items()}
-    for a, b in combinations(asked, 2):
-        if both := [m for m in telling[a] if b in m and m[b] <= asked[b].separating_level]:
-            yield (a, b), basis_of(both, {a: asked[a], b: asked[b]})
+    """Yield the basis of an answer about each pair of attributes, in the order of `distinctions`."""
+    published = list(margins)
+    telling = {a: [m for m in published if a in m and m[a] <= d.separating_level] for a, d in distinctions.items()}
+    for a, b in combinations(distinctions, 2):
+        if both := [m for m in telling[a] if b in m and m[b] <= distinctions[b].separating_level]:
+            yield (a, b), basis_of(both, {a: distinctions[a], b: distinctions[b]})
         else:
             untold = tuple((attribute,) for attribute in (a, b) if not telling[attribute])
             yield (a, b), Basis(Kind.ASSUMED, (), untold or ((a, b),))
@@ -176,18 +189,22 @@ def _finest(margins: Sequence[Margin]) -> tuple[Margin, ...]:
     return tuple(m for m in distinct if not any(other != m and _all_at_most(other, m) for other in distinct))
 
 
-def _untold_groups(margins: Sequence[Margin], asked: Mapping[str, Distinction]) -> tuple[tuple[str, ...], ...]:
-    """Single attributes and pairs that no margin tells of together; where all are, one smallest group of more."""
-    told = [frozenset(a for a, d in asked.items() if a in m and m[a] <= d.separating_level) for m in margins]
-    known = frozenset().union(*told)
-    pairs = {pair for group in set(told) for pair in combinations([a for a in asked if a in group], 2)}
-    alone = [(a,) for a in asked if a not in known]
-    apart = [pair for pair in combinations([a for a in asked if a in known], 2) if pair not in pairs]
-    if alone or apart:
-        return (*alone, *apart)
-    group = list(asked)
-    for attribute in asked:
+def _untold_groups(margins: Sequence[Margin], distinctions: Mapping[str, Distinction]) -> tuple[tuple[str, ...], ...]:
+    """Return the single attributes and pairs that no margin tells of together; if there are none, one smallest larger
+    group.
+    """
+    groups_told = [
+        frozenset(a for a, d in distinctions.items() if a in m and m[a] <= d.separating_level) for m in margins
+    ]
+    attributes_told = frozenset().union(*groups_told)
+    pairs = {pair for group in set(groups_told) for pair in combinations([a for a in distinctions if a in group], 2)}
+    single = [(a,) for a in distinctions if a not in attributes_told]
+    apart = [pair for pair in combinations([a for a in distinctions if a in attributes_told], 2) if pair not in pairs]
+    if single or apart:
+        return (*single, *apart)
+    group = list(distinctions)
+    for attribute in distinctions:
         rest = [a for a in group if a != attribute]
-        if not any(told_group.issuperset(rest) for told_group in told):
+        if not any(told_group.issuperset(rest) for told_group in groups_told):
             group = rest
     return (tuple(group),)

@@ -1,4 +1,4 @@
-"""Interaction graphs: which induced attributes some margin shows together, and the moves from one graph to the next."""
+"""Interaction graphs: the induced attributes that margins show together, and the moves from one graph to the next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import astuple, dataclass, replace
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class InteractionGraph:
     """Undirected graph on the induced attributes of a domain (KG06 6.1).
 
-    `neighbors[v]` is the mask of the vertices adjacent to v, v itself left out; `vertices` those that are present. crossing:
-    whether two margins may show two attributes at crossing levels. If not, a move adds or removes the edges between its
-    first vertex and all steps of the other attribute up to its second one; each edge by itself would make levels cross.
+    domain: attributes with their hierarchies. vertices: mask of the vertices that are present. neighbors: for each
+    vertex the mask of its adjacent vertices, without itself. crossing: whether two margins may show two attributes at
+    crossing levels. If not, a move adds or removes the edges between its first vertex and all steps of the other
+    attribute up to its second vertex. Single edges would make levels cross.
     """
 
     domain: Domain
@@ -28,7 +29,7 @@ class InteractionGraph:
 
     @classmethod
     def of(cls, domain: Domain, margins: Iterable[Mask], *, crossing: bool = True) -> "InteractionGraph":
-        """The graph that a collection of margins generates."""
+        """Return the graph that a collection of margins generates."""
         vertices, neighbors = 0, [0] * domain.vertex_count
         for mask in margins:
             vertices |= mask
@@ -37,20 +38,20 @@ class InteractionGraph:
         return cls(domain, vertices, tuple(neighbors), crossing)
 
     def with_edges(self, vertex: int, others: Mask) -> "InteractionGraph":
-        """The graph with a vertex, if it is not there yet, and edges between it and others."""
+        """Return the graph with a vertex, which may be new, and edges from it to `others`."""
         neighbors = list(self.neighbors)
         neighbors[vertex] |= others
         for other in vertices_of(others):
             neighbors[other] |= 1 << vertex
         graph = InteractionGraph(self.domain, self.vertices | 1 << vertex, tuple(neighbors), self.crossing)
-        # Finding the parts of every graph anew makes a search among 400 columns twice as long.
+        # The connected parts are updated, because computing them anew doubles the time of a search among 400 columns.
         joined = others | 1 << vertex
         part = reduce(or_, [self.parts[joined_vertex] for joined_vertex in vertices_of(joined)], joined)
-        vars(graph)["parts"] = tuple(part if part >> v & 1 else known for v, known in enumerate(self.parts))
+        vars(graph)["parts"] = tuple(part if part >> v & 1 else old_part for v, old_part in enumerate(self.parts))
         return graph
 
     def without_edges(self, vertex: int, others: Mask) -> "InteractionGraph":
-        """The graph without the edges between a vertex and others."""
+        """Return the graph without the edges from a vertex to `others`."""
         neighbors = list(self.neighbors)
         neighbors[vertex] &= ~others
         for other in vertices_of(others):
@@ -58,11 +59,13 @@ class InteractionGraph:
         return InteractionGraph(self.domain, self.vertices, tuple(neighbors), self.crossing)
 
     def joined_steps(self, vertex: int) -> Mask:
-        """The steps that a move joins with another vertex, or parts from it, when it names this one as its second."""
+        """Return the steps that a move joins or parts if it names `vertex` as its second vertex."""
         return 1 << vertex | (0 if self.crossing else self.domain.coarser_steps(vertex))
 
     def edge(self, one: int, other: int) -> tuple[int, int]:
-        """The vertices of the move that joins two vertices, each of its attribute the coarsest not joined with the other."""
+        """Return the vertices of the move that joins two vertices, each the coarsest of its attribute not joined with
+        the other.
+        """
         if not self.crossing:
             later, first = (one, other) if self.domain.coarser_steps(one) else (other, one)
             if self.domain.coarser_steps(later):
@@ -71,7 +74,7 @@ class InteractionGraph:
 
     @cached_property
     def parts(self) -> tuple[Mask, ...]:
-        """For each vertex the connected part that it is in, as a mask; 0 for one that is not present."""
+        """Mask of the connected part of each vertex; 0 for a vertex that is not present."""
         parts = [0] * self.domain.vertex_count
         for vertex in vertices_of(self.vertices):
             part = parts[vertex] or self.reached(vertex, 0)
@@ -80,20 +83,20 @@ class InteractionGraph:
         return tuple(parts)
 
     def has_edge(self, first: int, second: int) -> bool:
-        """Whether two vertices are adjacent."""
+        """Return whether two vertices are adjacent."""
         return bool(self.neighbors[first] >> second & 1)
 
     def is_complete(self, mask: Mask) -> bool:
-        """Whether all vertices of a mask are adjacent to each other."""
+        """Return whether all vertices of a mask are adjacent to each other."""
         return all(mask & ~self.neighbors[vertex] == 1 << vertex for vertex in vertices_of(mask))
 
     def next_apart(self, vertex: int) -> Mask:
-        """Of each attribute the coarsest step that a vertex is not adjacent to, where that step is present."""
+        """Return for each attribute the coarsest step that is not adjacent to a vertex, if that step is present."""
         apart = self.vertices & ~self.neighbors[vertex] & ~(1 << vertex)
         return apart & ~(apart << 1 & self.domain.later_steps)
 
     def separates(self, separator: Mask, first: int, second: int) -> bool:
-        """Whether every path between two vertices meets the separator."""
+        """Return whether every path between two vertices meets the separator."""
         if separator >> first & 1 or separator >> second & 1:
             return True
         if not separator:
@@ -101,11 +104,11 @@ class InteractionGraph:
         return not self.reached(first, separator) >> second & 1
 
     def reached(self, start: int, without: Mask) -> Mask:
-        """What is connected with a vertex, itself included, once some others are gone."""
+        """Return the vertices connected with `start`, itself included, after removing the vertices `without`."""
         reached = frontier = 1 << start
         while frontier:
             spread = 0
-            while frontier:  # as `vertices_of`, which searches have no time for
+            while frontier:  # `vertices_of` written out, because searches spend most of their time here
                 lowest = frontier & -frontier
                 spread |= self.neighbors[lowest.bit_length() - 1]
                 frontier ^= lowest
@@ -114,7 +117,7 @@ class InteractionGraph:
         return reached
 
     def to_networkx(self) -> "nx.Graph[InducedAttribute]":
-        """The graph as networkx, on `InducedAttribute(attribute, level)`."""
+        """Return the graph as networkx, on `InducedAttribute(attribute, level)`."""
         import networkx as nx
 
         names, present = self.domain.induced_attributes, list(vertices_of(self.vertices))
@@ -131,16 +134,16 @@ class InteractionGraph:
 
 @dataclass(frozen=True, order=True)
 class AddVertex:
-    """Show an attribute one step finer, on its own: the vertex is joined to the coarser steps of its attribute."""
+    """Show an attribute one step finer by itself; the vertex is joined to the coarser steps of its attribute."""
 
     vertex: int
 
     def is_allowed(self, graph: InteractionGraph) -> bool:
-        """Absent, and all coarser steps present (the first step needs none)."""
+        """Return whether the vertex is absent and all coarser steps are present."""
         return not graph.vertices >> self.vertex & 1 and not graph.domain.coarser_steps(self.vertex) & ~graph.vertices
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
-        """The graph after the move."""
+        """Return the graph after the move."""
         return graph.with_edges(self.vertex, graph.domain.coarser_steps(self.vertex))
 
 
@@ -151,33 +154,35 @@ class RemoveVertex:
     vertex: int
 
     def is_allowed(self, graph: InteractionGraph) -> bool:
-        """Present, and no finer step present."""
+        """Return whether the vertex is present and no finer step is."""
         return bool(graph.vertices >> self.vertex & 1) and not graph.domain.finer_steps(self.vertex) & graph.vertices
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
-        """The graph after the move."""
+        """Return the graph after the move."""
         isolated = graph.without_edges(self.vertex, graph.neighbors[self.vertex])
         return replace(isolated, vertices=graph.vertices & ~(1 << self.vertex))
 
 
 @dataclass(frozen=True, order=True)
 class AddEdge:
-    """Show two induced attributes together; the new clique is both with their common neighbours."""
+    """Show two induced attributes together; the new clique is both vertices and their common neighbours."""
 
     first: int
     second: int
 
     def clique(self, graph: InteractionGraph) -> Mask:
-        """The maximal clique that the move creates."""
+        """Return the maximal clique that the move creates."""
         return self.separator(graph) | 1 << self.first | graph.joined_steps(self.second)
 
     def separator(self, graph: InteractionGraph) -> Mask:
-        """The common neighbours, which separate the two wherever the move is allowed."""
+        """Return the common neighbours, which separate the two vertices if the move is allowed."""
         return graph.neighbors[self.first] & graph.neighbors[self.second]
 
     def is_allowed(self, graph: InteractionGraph) -> bool:
-        """Both present and not adjacent, each adjacent to all coarser steps of the other, and separated by their common
-        neighbours (Deshpande et al. 2001).
+        """Return whether both vertices are present, not adjacent, and separated by their common neighbours (Deshpande
+        et al. 2001).
+
+        Each must also be adjacent to all coarser steps of the other.
         """
         first, second, steps = graph.neighbors[self.first], graph.neighbors[self.second], graph.domain.coarser_steps
         joined = graph.joined_steps(self.second)
@@ -193,19 +198,22 @@ class AddEdge:
         )
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
-        """The graph after the move."""
+        """Return the graph after the move."""
         return graph.with_edges(self.first, graph.joined_steps(self.second))
 
 
 @dataclass(frozen=True, order=True)
 class RemoveEdge:
-    """No longer show two induced attributes of different attributes together."""
+    """Stop showing two induced attributes of different attributes together."""
 
     first: int
     second: int
 
     def is_allowed(self, graph: InteractionGraph) -> bool:
-        """Adjacent, of two attributes, in one maximal clique only (Wermuth 1976), and not needed by a finer step."""
+        """Return whether the vertices are adjacent, of two attributes, and in one maximal clique only (Wermuth 1976).
+
+        No finer step may need the edge.
+        """
         finer, parted = graph.domain.finer_steps, graph.joined_steps(self.second)
         first, second = graph.neighbors[self.first], graph.neighbors[(parted & -parted).bit_length() - 1]
         return (
@@ -217,11 +225,11 @@ class RemoveEdge:
         )
 
     def separator(self, graph: InteractionGraph) -> Mask:
-        """What is shown with both sides wherever the move is allowed."""
+        """Return the common neighbours that stay joined with both sides."""
         return graph.neighbors[self.first] & graph.neighbors[self.second] & ~graph.joined_steps(self.second)
 
     def apply(self, graph: InteractionGraph) -> InteractionGraph:
-        """The graph after the move."""
+        """Return the graph after the move."""
         return graph.without_edges(self.first, graph.joined_steps(self.second))
 
 
@@ -229,7 +237,7 @@ Move: TypeAlias = AddVertex | AddEdge | RemoveVertex | RemoveEdge
 
 
 def allowed_moves(graph: InteractionGraph) -> Iterator[Move]:
-    """Every allowed move, in a reproducible order."""
+    """Yield every allowed move of a graph, in a reproducible order."""
     for vertex in range(graph.domain.vertex_count):
         for move in (AddVertex(vertex), RemoveVertex(vertex)):
             if move.is_allowed(graph):
@@ -245,14 +253,14 @@ def allowed_moves(graph: InteractionGraph) -> Iterator[Move]:
 
 
 def partings(graph: InteractionGraph, first: int, second: int) -> Iterator[RemoveEdge]:
-    """The moves that part two adjacent vertices, each of its attribute the finest that is joined with the other."""
+    """Yield the moves that part two adjacent vertices, each the finest of its attribute that is joined with the other."""
     yield RemoveEdge(first, second)
     if not graph.crossing and graph.joined_steps(first) | graph.joined_steps(second) != 1 << first | 1 << second:
         yield RemoveEdge(second, first)
 
 
 def describe(move: Move, graph: InteractionGraph) -> str:
-    """A move in the words of levels, for a trace: `show age at level 2 with sex at level 0`."""
+    """Return a move in the words of levels, such as `show age at level 2 with sex at level 0`."""
     named = ["{} at level {}".format(*graph.domain.induced_attributes[vertex]) for vertex in astuple(move)]
     return ("show " if isinstance(move, AddVertex | AddEdge) else "stop showing ") + " with ".join(named)
 
@@ -260,30 +268,31 @@ def describe(move: Move, graph: InteractionGraph) -> str:
 def elimination_cliques(
     sets: Iterable[Set[str]], allowed: Callable[[Set[str]], bool] | None = None
 ) -> list[frozenset[str]] | None:
-    """The cliques of `eliminated`, of sets of names.
+    """Return the cliques of `eliminated` for sets of names.
 
     >>> [sorted(clique) for clique in elimination_cliques([{"a", "b"}, {"b", "c"}, {"c", "d"}, {"a", "d"}])]
     [['a', 'b', 'd'], ['b', 'c', 'd']]
     >>> elimination_cliques([{"a", "b"}, {"b", "c"}, {"a", "c"}], lambda clique: len(clique) < 3) is None
     True
     """
-    given = list(sets)
-    names = sorted(set().union(*given))
+    name_sets = list(sets)
+    names = sorted(set().union(*name_sets))
     place = {name: i for i, name in enumerate(names)}
 
     def named(mask: Mask) -> frozenset[str]:
         return frozenset([names[i] for i in vertices_of(mask)])
 
-    masks = [sum(1 << place[name] for name in given_set) for given_set in given]
+    masks = [sum(1 << place[name] for name in given_set) for given_set in name_sets]
     cliques = eliminated(masks, allowed and (lambda mask: allowed(named(mask))))
     return None if cliques is None else list(map(named, cliques))
 
 
 def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = None) -> list[Mask] | None:
-    """Cliques of a chordal graph in which each given set is a clique, each an allowed one; None if none was found.
+    """Return cliques of a chordal graph in which each given set is a clique; None if no such graph was found.
 
-    Of the vertices whose clique is allowed the one that adds the fewest edges is taken out, ties by number. All maximal
-    cliques of the graph are among the answer, and perhaps subsets of them. O(vertices^4). None proves nothing.
+    allowed: the condition on each clique. Vertices are eliminated in the order that adds the fewest edges among
+    allowed cliques, ties by number. The result holds all maximal cliques, and perhaps subsets of them. O(vertices^4).
+    None proves nothing.
 
     >>> [bin(clique) for clique in eliminated([0b0011, 0b0110, 0b1100, 0b1001])]
     ['0b1011', '0b1110']
@@ -303,13 +312,13 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
         chosen = min(allowed_vertices, key=lambda vertex: (fill[vertex], vertex))
         clique = closed[chosen]
         cliques.append(clique)
-        if clique == remaining:  # what would follow are its subsets
+        if clique == remaining:  # all further cliques would be its subsets
             break
         remaining ^= 1 << chosen
         del fill[chosen]
         changed = 0
         for vertex in vertices_of(clique ^ 1 << chosen):
-            # What gets new neighbours has them in common with each of its own.
+            # A vertex with new neighbours changes the fill of all its neighbours.
             changed |= closed[vertex] if clique & ~closed[vertex] else 1 << vertex
             closed[vertex] = (closed[vertex] | clique) ^ 1 << chosen
         for vertex in vertices_of(changed & remaining):
@@ -318,6 +327,6 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
 
 
 def _fill(closed: Mapping[int, Mask], vertex: int) -> int:
-    """Twice the edges that neighbours of a vertex lack among each other."""
+    """Return twice the number of edges that neighbours of a vertex lack among each other."""
     clique = closed[vertex]
     return sum([(clique & ~closed[neighbour]).bit_count() for neighbour in vertices_of(clique)])

@@ -1,8 +1,9 @@
-"""Junction trees: how the cliques of a decomposable collection hang together, in perfect sequence.
+"""Junction trees: the maximal cliques of a decomposable collection in perfect sequence.
 
-A collection is decomposable when its interaction graph is chordal and every maximal clique is one of its margins. That
-holds exactly when a maximum-weight spanning tree of its maximal margins, weighted by the size of their intersections,
-satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Models, 2.1.3; Jensen and Jensen 1994).
+A collection is decomposable if its interaction graph is chordal and every maximal clique is one of its margins. An
+equivalent condition is on a maximum-weight spanning tree of its maximal margins, weighted by the size of their
+intersections. The tree satisfies `sum |clique| - sum |separator| = |union|` (Lauritzen, Graphical Models, 2.1.3;
+Jensen and Jensen 1994).
 """
 
 from collections import defaultdict
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
-    """The nonempty masks that no other contains: larger first, then by value, so that the order is reproducible."""
+    """Return the nonempty masks that no other mask contains, larger ones first, ties by value."""
     maximal: list[Mask] = []
     holding: defaultdict[Mask, list[Mask]] = defaultdict(list)  # by vertex
     for mask in sorted(set(masks) - {0}, key=lambda mask: (-mask.bit_count(), mask)):
@@ -38,7 +39,8 @@ def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
 
 
 def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
-    """Prim's algorithm from the first clique: the order in which cliques join, and the place of the parent of each, or -1.
+    """Run Prim's algorithm from the first clique; return the order in which cliques join, and the place of each parent
+    or -1.
 
     Of equal overlaps the earlier clique joins, and it joins the one that joined first.
     """
@@ -60,7 +62,8 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
 class JunctionTree:
     """Maximal cliques in perfect sequence, each with its parent and the separator between them.
 
-    `parents[i] < i`, or -1 where the separator is empty: the first clique of each connected part.
+    domain: attributes with their hierarchies. cliques: masks of induced attributes. parents: `parents[i] < i`, or -1
+    if the separator is empty: the first clique of each connected part.
     """
 
     domain: Domain
@@ -69,7 +72,7 @@ class JunctionTree:
 
     @classmethod
     def of(cls, domain: Domain, masks: Iterable[Mask]) -> "JunctionTree":
-        """The junction tree of a generating class. Raises NotDecomposableError when there is none. O(cliques^2)."""
+        """Return the junction tree of a generating class. Raises NotDecomposableError if there is none. O(cliques^2)."""
         maximal = maximal_masks(masks)
         order, parents = _spanning_tree(maximal)
         tree = cls(domain, tuple(maximal[i] for i in order), tuple(parents))
@@ -82,19 +85,19 @@ class JunctionTree:
 
     @cached_property
     def separators(self) -> tuple[Mask, ...]:
-        """For each clique what it shares with its parent, and so with all before it."""
+        """Vertices that each clique shares with its parent, and so with all cliques before it."""
         return tuple(
             clique & self.cliques[parent] if parent >= 0 else 0 for clique, parent in zip(self.cliques, self.parents)
         )
 
     @cached_property
     def vertices(self) -> Mask:
-        """All induced attributes that some clique holds."""
+        """Mask of all induced attributes of the cliques."""
         return reduce(or_, self.cliques, 0)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """For each clique the positions of its children."""
+        """Positions of the children of each clique."""
         below: list[list[int]] = [[] for _ in self.cliques]
         for child, parent in enumerate(self.parents):
             if parent >= 0:
@@ -107,7 +110,9 @@ class JunctionTree:
         return tuple(map(self.domain.margin, self.cliques))
 
     def containing(self, vertices: Mask) -> "JunctionTree":
-        """The subtree of the cliques that hold all the given vertices (KG06 Prop. 7.3); connected by construction."""
+        """Return the subtree of the cliques that hold all the given vertices (KG06 Prop. 7.3); connected by
+        construction.
+        """
         positions = [i for i, clique in enumerate(self.cliques) if vertices & ~clique == 0]
         place = {clique: position for position, clique in enumerate(positions)}
         return JunctionTree(
@@ -117,7 +122,9 @@ class JunctionTree:
         )
 
     def graph(self) -> "nx.Graph[Margin]":
-        """The tree as networkx: nodes are margins; an edge carries `separator`, a margin. A forest if disconnected."""
+        """Return the tree as networkx: nodes are margins, and each edge carries its `separator`, a margin. A forest if
+        disconnected.
+        """
         import networkx as nx
 
         graph: nx.Graph[Margin] = nx.Graph()
@@ -136,14 +143,14 @@ class JunctionTree:
 
 
 def decomposable_part(margins: Iterable[Mask]) -> tuple[Mask, ...]:
-    """Each of the margins that has a junction tree together with those taken before it, in their order, without repeats."""
+    """Return the margins that have a junction tree together with those taken before them, in order, without repeats."""
     part, cliques, connected = [], list[Mask](), list[Mask]()
     for margin in dict.fromkeys(margins):
         if not _hangs(margin, cliques):
             joined = [vertices for vertices in connected if vertices & margin]
             shared = [margin & vertices for vertices in joined]
             if any(two.bit_count() == 2 and (two == margin or not _hangs(two, cliques)) for two in shared):
-                continue  # seen at once of most pairs: a path between the two makes a cycle
+                continue  # quick test that settles most pairs: a path between the two makes a cycle
             others = [clique for clique in cliques if clique & ~margin]
             if not all(_hangs(margin & reduce(or_, group), group) for group in _linked(others, margin)):
                 continue
@@ -158,7 +165,7 @@ def _hangs(shared: Mask, masks: Iterable[Mask]) -> bool:
 
 
 def _linked(masks: Iterable[Mask], without: Mask = 0) -> Iterator[list[Mask]]:
-    """The masks in groups that are linked by what they share beyond some vertices."""
+    """Yield the masks in groups that are connected by vertices outside `without`."""
     waiting = list(masks)
     while waiting:
         group = [waiting.pop()]
@@ -178,9 +185,9 @@ def _linked(masks: Iterable[Mask], without: Mask = 0) -> Iterator[list[Mask]]:
 
 
 def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
-    """Return the maximal cliques of the smallest part with the same maximum-entropy distribution of `onto` as the tree.
+    """Return the maximal cliques of the smallest part of the tree with the same maximum-entropy distribution of `onto`.
 
-    onto: induced attributes, of which those that no clique holds count for nothing.
+    onto: induced attributes; vertices that no clique holds are ignored.
     """
     cliques: Sequence[Mask] = tree.cliques
     while True:
@@ -188,11 +195,11 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         for clique in cliques:
             twice |= once & clique
             once |= clique
-        alone = once & ~twice & ~onto
-        if not alone:
+        removable = once & ~twice & ~onto
+        if not removable:
             return frozenset(clique for clique in cliques if clique)
         maximal = list[Mask]()
-        for clique in sorted({clique & ~alone for clique in cliques}, key=int.bit_count, reverse=True):
+        for clique in sorted({clique & ~removable for clique in cliques}, key=int.bit_count, reverse=True):
             if all(clique & ~larger for larger in maximal):
                 maximal.append(clique)
         cliques = maximal
@@ -212,20 +219,20 @@ def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]
 
 @dataclass(frozen=True)
 class Independence:
-    """At least two disjoint sets of induced attributes, by their first vertex, mutually independent given others or 0."""
+    """Disjoint sets of induced attributes, two or more, ordered by first vertex, mutually independent given `condition`."""
 
     parts: tuple[Mask, ...]
-    given: Mask
+    condition: Mask
 
 
 def independences(tree: JunctionTree) -> tuple[Independence, ...]:
-    """Return one statement for each different separator, smaller ones first, whichever junction tree is given.
+    """Return one independence statement per distinct separator, smaller ones first; the junction tree does not matter.
 
     >>> from models.tables.hierarchy import Domain
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abcd"})
     >>> independences(JunctionTree.of(domain, [0b0011, 0b0110, 0b1000]))
-    (Independence(parts=(7, 8), given=0), Independence(parts=(1, 4, 8), given=2))
+    (Independence(parts=(7, 8), condition=0), Independence(parts=(1, 4, 8), condition=2))
     """
     separators = {separator for parent, separator in zip(tree.parents, tree.separators) if parent >= 0}
     if tree.parents.count(-1) > 1:
@@ -239,9 +246,10 @@ def independences(tree: JunctionTree) -> tuple[Independence, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The cells of a margin that can be occupied, distinct and ascending, and how many base cells each stands for.
+    """Possible cells of a margin, distinct and ascending, with the number of base cells that each stands for.
 
-    weights: shape (len(cells),); copied in. Raises DomainMismatchError unless they are as many positive numbers.
+    cells: the cells that can be occupied. weights: positive numbers, shape (len(cells),); copied in. Raises
+    DomainMismatchError if the weights are not positive numbers, one for each cell.
     """
 
     cells: Cells
@@ -256,7 +264,10 @@ class Support:
 
 
 class Crossing(NamedTuple):
-    """Two attributes, and two margins of them at crossing levels: whoever knows impossible combinations can subtract one."""
+    """Two attributes and two margins that show them at crossing levels.
+
+    A reader who knows impossible combinations can subtract one margin from the other.
+    """
 
     first: str
     second: str
@@ -266,9 +277,10 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """A generating class of margins over a cube that can count them, without empty margins and repeats.
+    """Generating class of margins over a cube that can count them, without empty margins and repeats.
 
-    supports: the combinations of values of some attributes that are possible.
+    cube: the tables that the margins are counted from. masks: the margins, ascending. supports: the possible
+    combinations of values of some attributes.
     """
 
     cube: DataCube
@@ -277,7 +289,7 @@ class Collection:
 
     @classmethod
     def of(cls, cube: DataCube, masks: Iterable[Mask], supports: Iterable[Support] = ()) -> "Collection":
-        """The given margins in a reproducible order."""
+        """Return the collection of the given margins, in a reproducible order."""
         return cls(cube, tuple(sorted({mask for mask in masks if mask})), tuple(supports))
 
     def __repr__(self) -> str:
@@ -300,14 +312,16 @@ class Collection:
 
     @cached_property
     def junction_tree(self) -> JunctionTree:
-        """The junction tree of the maximal margins. Raises NotDecomposableError when there is none, or not all are free."""
+        """The junction tree of the maximal margins. Raises NotDecomposableError if there is none, or if there are
+        supports.
+        """
         if self.supports:
             raise NotDecomposableError("combinations of values are known to be impossible, whatever the margins say")
         return JunctionTree.of(self.domain, self.masks)
 
     @cached_property
     def is_decomposable(self) -> bool:
-        """Whether the interaction graph is chordal, every maximal clique is a margin, and there is no support."""
+        """True if the interaction graph is chordal, every maximal clique is a margin, and there is no support."""
         try:
             _ = self.junction_tree
         except NotDecomposableError:
@@ -316,41 +330,45 @@ class Collection:
 
     @cached_property
     def interaction_graph(self) -> InteractionGraph:
-        """Which induced attributes the collection shows together."""
+        """Graph of the induced attributes that the collection shows together."""
         return InteractionGraph.of(self.domain, self.masks)
 
     @cached_property
     def finest_levels(self) -> Mapping[str, int]:
-        """For each attribute of the domain the finest level that some margin shows; that of `*` where none does."""
+        """Finest level of each attribute of the domain that some margin shows; the level of `*` if none does."""
         return self.domain.levels(reduce(or_, self.masks, 0))
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """Each two attributes that no margin shows both as finely as others show each, with two margins that do."""
-        found: dict[Mask, Crossing] = {}
+        """Pairs of attributes that two margins show at crossing levels and no margin shows as finely, each with the two
+        margins.
+        """
+        crossing_of: dict[Mask, Crossing] = {}
         for one in self.masks:
             for *places, other in self.domain.crossings(one, self.masks):
                 first, second = (self.domain.attributes[place] for place in sorted(places))
                 pair = sum(self.domain.attribute_masks[place] for place in places)
-                if pair not in found:
+                if pair not in crossing_of:
                     margins = self.domain.margin(one & pair), self.domain.margin(other & pair)
-                    found[pair] = Crossing(first, second, *margins)
-        return tuple(found.values())
+                    crossing_of[pair] = Crossing(first, second, *margins)
+        return tuple(crossing_of.values())
 
     def within(self, mask: Mask) -> "Collection":
-        """What the margins say of some induced attributes, with the supports that these hold."""
+        """Return the collection restricted to some induced attributes, with the supports that lie within them."""
         held = (support for support in self.supports if not self.domain.mask(support.cells.margin) & ~mask)
         return Collection.of(self.cube, [clique & mask for clique in self.masks], held)
 
     def finest_level(self, attribute: str) -> int:
-        """The finest level at which some margin shows an attribute; that of `*` when none does.
+        """Return the finest level at which some margin shows an attribute; the level of `*` if none does.
 
-        Raises DomainMismatchError when the domain has none of that name.
+        Raises DomainMismatchError if the domain has no such attribute.
         """
         return self.finest_levels[self.domain.attributes[self.domain.index(attribute)]]
 
     def shows(self, attribute: str) -> bool:
-        """Whether some margin shows an attribute. Raises DomainMismatchError when the domain has none of that name."""
+        """Return whether some margin shows an attribute. Raises DomainMismatchError if the domain has no such
+        attribute.
+        """
         return self.finest_level(attribute) < self.domain.hierarchy(attribute).height
 
 
@@ -362,9 +380,9 @@ class Collection:
 def cyclic_parts(collection: Collection, aside: Mask = 0) -> tuple[Collection, ...]:
     """Return the parts of a collection without its leaves that share no attribute, with their supports.
 
-    aside: vertices that no leaf shares with others. There are none if the margins form a junction tree. Tables with the
-    marginals of each part, and of the leaves, can be glued to one with all of them: they agree on what they share, which a
-    margin of the rest shows.
+    aside: vertices that no leaf shares with others. There are no parts if the margins form a junction tree. Tables
+    with the marginals of each part and of the leaves can be glued to one table with all marginals. They agree on their
+    common attributes, which a margin of the rest shows.
     """
     supports = [collection.domain.mask(support.cells.margin) for support in collection.supports]
     margins = maximal_masks(collection.masks)
@@ -385,9 +403,8 @@ def cyclic_parts(collection: Collection, aside: Mask = 0) -> tuple[Collection, .
 
 
 def triangulated_tree(collection: Collection) -> JunctionTree:
-    """Return a junction tree whose cliques cover every margin and support, each attribute at its finest published level.
-
-    Attributes are eliminated in the order that adds the fewest edges, ties by name. O(attributes^4).
+    """Return a junction tree whose cliques cover every margin and support, each attribute at its finest published
+    level.
     """
     domain, finest = collection.domain, collection.finest_levels
     margins = [*collection.margins, *(support.cells.margin for support in collection.supports)]

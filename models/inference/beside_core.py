@@ -1,10 +1,11 @@
-"""The model of tables beside a core: the core's distribution, fitted to all published tables for what is asked.
+"""Model of further tables beside a core: the core's distribution, fitted to all published tables within each question.
 
-Tables of pairs that have no junction tree have a maximum-entropy distribution without a closed form, over all attributes
-together, which are too many to be laid out. So an answer about some attributes starts from the core's margin over these,
-and is fitted to the published tables within them (Deming and Stephan 1940): it has these counts exactly, and departs from
-the core no further than they ask for (Csiszar 1975). Of three attributes and more all others help, if there are few enough
-cells. Answers about different attributes need not be margins of one distribution (design 4.18).
+Tables of pairs without a junction tree have a maximum-entropy distribution without a closed form. It covers all
+attributes together, which are too many to be laid out. So an answer starts from the core's margin over its attributes,
+and is fitted to the published tables within them (Deming and Stephan 1940). It has these counts exactly, and departs
+from the core as little as they allow (Csiszar 1975). If an answer has three attributes or more, all others are fitted
+too, as long as there are few enough cells. Answers about different attributes need not be margins of one distribution
+(design 4.18).
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,31 +28,32 @@ from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.hierarchy import Domain, Mask
 
 CELLS = 1 << 25
-"""Cells that are laid out to fit all attributes together."""
+"""Largest number of cells that is laid out to fit all attributes together."""
 
 _CELLS_OF_SOME = 1 << 22
-"""Cells that are laid out to fit some attributes."""
+"""Largest number of cells that is laid out to fit some attributes."""
 
 _SWEEPS, _CONVERGED = 5_000, 1e-10
 _SWEEPS_OF_ALL, _CONVERGED_OF_ALL = 100, 1e-4
-"""Of fits of some attributes, and of all: ended by so many sweeps, or by such a misfit of each count, as a share of it."""
+"""Limits of a fit of some attributes, and of all: sweeps, and the misfit of each count, as a share of it, that ends it.
+"""
 
 _TOGETHER = 3
-"""Attributes from which on all others help to answer."""
+"""Least number of attributes of an answer for which all other attributes are fitted too."""
 
 _MOST_SWEEPS, _NEAR = 100, 1e-4
-"""Of fits of weighted candidates: ended by so many sweeps, or by misses of such a share of all rows, summed."""
+"""Limits of a fit of weighted candidates: sweeps, and the summed misses, as a share of all rows, that end it."""
 
 _CANDIDATES = 5
-"""Rows that are drawn from the core for each that is wanted."""
+"""Rows drawn from the core for each row wanted."""
 
 _FEWEST, _MOST = 200_000, 5_000_000
-"""Rows that are drawn from the core, at least and at most; of more rows than that each is a candidate."""
+"""Least and largest number of rows drawn from the core; beyond the largest, each row wanted is a candidate."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The values of some attributes at some levels that have rows, one axis each.
+    """Occupied values of some attributes at some levels, one axis each.
 
     levels: by attribute, in the order of the axes. codes: of the values along each axis, ascending.
     """
@@ -62,7 +64,9 @@ class Grid:
 
     @classmethod
     def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
-        """The values that have rows by the tables of a collection, the attribute with the most values last."""
+        """Return the values that have rows in the tables of a collection; the attribute with the most values comes
+        last.
+        """
         domain, codes = collection.domain, {}
         for a, level in levels.items():
             mask = domain.mask({a: level})
@@ -72,15 +76,15 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Values along each axis."""
+        """Number of values along each axis."""
         return tuple(len(self.codes[a]) for a in self.levels)
 
     def cut(self, counts: FloatArray) -> FloatArray:
-        """Copy the counts of all values, one axis each, without those of values that have no rows."""
+        """Return a copy of counts of all values, one axis each, without the values that have no rows."""
         return counts[np.ix_(*(self.codes[a] for a in self.levels))]
 
     def cells(self, weights: FloatArray, attributes: Iterable[str]) -> Cells:
-        """The cells of some of the axes with the sums of their weights, without those of weight 0."""
+        """Return the cells of some axes with the sums of their weights, without cells of weight 0."""
         levels = {a: level for a, level in self.levels.items() if a in attributes}
         sums = np.asarray(weights.sum(axis=tuple(axis for axis, a in enumerate(self.levels) if a not in levels)))
         places = tuple(np.argwhere(sums).T)
@@ -88,7 +92,9 @@ class Grid:
         return Cells.of(self.domain, levels, codes, sums[places].reshape(-1))
 
     def along(self, table: ContingencyTable) -> FloatArray:
-        """The counts of a table that shows axes of the grid, no finer: an array that broadcasts along the others."""
+        """Return the counts of a table over axes of the grid, no finer, as an array that broadcasts along the other
+        axes.
+        """
         sums, counts = self._target(table)
         shape = [length if a in table.margin else 1 for a, length in zip(self.levels, self.shape)]
         return counts[sums.places].reshape(shape)
@@ -101,21 +107,22 @@ class Grid:
         enough: float,
         deadline: Deadline = NEVER,
     ) -> None:
-        """Fit the weights of the cells, in their place, to tables that show axes of the grid, no finer.
+        """Fit the weights of the cells, in place, to tables over axes of the grid, no finer.
 
-        Tables whose attributes an earlier one shows are fitted right after it. enough: misfit, as a share of a count.
+        A table whose attributes an earlier table shows is fitted right after it. enough: misfit, as a share of a
+        count.
         """
         groups: dict[frozenset[str], list[Target]] = {}
         for table in tables:
             attributes = frozenset(table.margin)
-            shown = next((others for others in groups if attributes <= others), attributes)
-            groups.setdefault(shown, []).append(self._target(table))
+            holder = next((others for others in groups if attributes <= others), attributes)
+            groups.setdefault(holder, []).append(self._target(table))
         fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
 
     def _target(self, table: ContingencyTable) -> Target:
-        shown = [a for a in self.levels if a in table.margin]
-        counts, places = table.dense(shown).astype(np.float64), np.zeros(1, dtype=np.intp)
-        for a, size in zip(shown, counts.shape):
+        axes = [a for a in self.levels if a in table.margin]
+        counts, places = table.dense(axes).astype(np.float64), np.zeros(1, dtype=np.intp)
+        for a, size in zip(axes, counts.shape):
             above = self.domain.hierarchy(a).lift(self.levels[a], table.margin[a])[self.codes[a]]
             places = (places[:, None] * size + above.astype(np.intp)).reshape(-1)
         gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
@@ -126,8 +133,9 @@ class Grid:
 class ModelBesideCore(MarginalModel):
     """Expected counts, bounds and samples from a core and further tables beside it.
 
-    collection: all published marginals; they may show an attribute finer than the core. core: those that have a junction
-    tree. cells: at most so many are laid out to fit all attributes together. No answer depends on what else is asked.
+    collection: all published marginals; they may show an attribute finer than the core. core: the marginals that have
+    a junction tree. cells: the most cells that are laid out to fit all attributes together. Each answer is independent
+    of other questions.
     """
 
     core: Collection = field(kw_only=True)
@@ -135,28 +143,29 @@ class ModelBesideCore(MarginalModel):
 
     @cached_property
     def of_core(self) -> MarginalModel:
-        """The model of the core alone."""
+        """The model of the core without the further tables."""
         return MarginalModel(self.core, self.deadline)
 
     @property
     def tree(self) -> CalibratedTree:
-        """The distribution of the core along its junction tree."""
+        """Distribution of the core along its junction tree."""
         return self.of_core.tree
 
     @property
     def information(self) -> float:
-        """Information of the core, nats: all tables tell as much at least."""
+        """Information of the core, nats: a lower bound on that of all tables."""
         return self.of_core.information
 
     @property
     def total_information(self) -> float:
-        """Total information of the core, nats: all tables tell as much at least."""
+        """Total information of the core, nats: a lower bound on that of all tables."""
         return self.of_core.total_information
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Expected counts over a margin, one axis an attribute in the order given; read-only.
+        """Return expected counts over a margin, one axis per attribute in the order given; read-only.
 
-        Of a margin that is too large to be fitted those of the core. Raises TooManyCellsError for a published one.
+        If a margin is too large to be fitted, its counts are the core's. Raises TooManyCellsError if such a margin is
+        published.
         """
         key = tuple(margin.items())
         if key not in self._answers:
@@ -173,7 +182,9 @@ class ModelBesideCore(MarginalModel):
         return {}
 
     def expected_in(self, box: Box) -> float:
-        """Expected number of rows in a box: the sum of a published table, else fitted, or by the core if it is large."""
+        """Return the expected number of rows in a box: the sum of a published table, else fitted, or the core's if the
+        box is large.
+        """
         if box.is_empty:
             return 0.0
         mask = self.domain.mask(box.margin)
@@ -189,7 +200,9 @@ class ModelBesideCore(MarginalModel):
 
     @cached_property
     def _hanging(self) -> Mapping[str, Mask]:
-        """The attributes that one margin alone shows, with it: given its other attributes they depend on nothing else."""
+        """Attributes that only one margin shows, with that margin; given its other attributes they depend on nothing
+        else.
+        """
         showing = {
             name: [mask for mask in self._maximal if mask & attribute_mask]
             for name, attribute_mask in zip(self.domain.attributes, self.domain.attribute_masks)
@@ -197,10 +210,11 @@ class ModelBesideCore(MarginalModel):
         return {name: masks[0] for name, masks in showing.items() if len(masks) == 1}
 
     def answer(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
-        """Expected counts over a margin, read-only, and whether all attributes were fitted together to reach them.
+        """Return expected counts over a margin, read-only, and whether all attributes were fitted together.
 
-        Values below the finest published one share its count equally. Raises DomainMismatchError for an unknown attribute or
-        level, TooManyCellsError for a margin too large to be laid out, TimeOverError when the deadline comes first.
+        Values below the finest published one share its count equally. Raises DomainMismatchError for an unknown
+        attribute or level. Raises TooManyCellsError if the margin is too large to be laid out, TimeOverError if the
+        deadline comes first.
         """
         domain = self.domain
         domain.mask(margin)
@@ -209,11 +223,13 @@ class ModelBesideCore(MarginalModel):
                 f"a margin of {cells:,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
             )
         levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
-        counts, are_all = self._shown({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
+        counts, are_all = self._shown_counts(
+            {a: level for a, level in levels.items() if level < domain.hierarchy(a).height}
+        )
         return read_only(spread(domain, counts, levels, margin)), are_all
 
-    def _shown(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
-        """Counts over a margin none of whose attributes is finer than published, or suppressed."""
+    def _shown_counts(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
+        """Return counts over a margin none of whose attributes is finer than published, or suppressed."""
         mask = self.domain.mask(margin)
         if not mask:
             return np.full((), float(self.total)), False
@@ -236,7 +252,9 @@ class ModelBesideCore(MarginalModel):
         return weights
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
-        """The attributes that an answer is fitted over: not those that hang on a margin, but what else that shows."""
+        """Return the attributes over which an answer is fitted: hanging ones are replaced by the others of their
+        margin.
+        """
         linked = (self.domain.margin(self._hanging[a]) if a in self._hanging else (a,) for a in margin)
         return list(dict.fromkeys(b for names in linked for b in names if b not in self._hanging))
 
@@ -244,12 +262,14 @@ class ModelBesideCore(MarginalModel):
         return sum(self.domain.attribute_masks[self.domain.index(a)] for a in attributes)
 
     def _is_told_by_core(self, attributes: Iterable[str]) -> bool:
-        asked = self._of(attributes)
-        return all(any(not asked & mask & ~shown for shown in self.core.masks) for mask in self.collection.masks)
+        wanted = self._of(attributes)
+        return all(
+            any(not wanted & mask & ~core_mask for core_mask in self.core.masks) for mask in self.collection.masks
+        )
 
     @cached_property
     def _all_fitted(self) -> tuple[Grid, FloatArray] | None:
-        """All attributes that do not hang on one margin, fitted to all tables; None where these are too many cells."""
+        """Fit of all attributes that do not hang on one margin to all tables; None if these are too many cells."""
         names = [a for a in self.finest_levels if a not in self._hanging and self.collection.shows(a)]
         grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in names})
         if prod(grid.shape) > self.cells:
@@ -257,7 +277,7 @@ class ModelBesideCore(MarginalModel):
         return grid, self._fitted(grid, self._of_core_over(grid), _SWEEPS_OF_ALL, _CONVERGED_OF_ALL)
 
     def _of_core_over(self, grid: Grid) -> FloatArray:
-        """The distribution of the core over a grid without attributes that hang on a margin, which its cliques lose."""
+        """Return the core's distribution over a grid; hanging attributes are left out of its cliques."""
         tree, table = self.core.within(self._of(grid.levels)).junction_tree, self.core.cube.table
         weights = np.full(grid.shape, float(self.total))
         for mask in tree.cliques:
@@ -271,7 +291,7 @@ class ModelBesideCore(MarginalModel):
         return weights
 
     def _contracted(self, grid: Grid, weights: FloatArray, margin: Mapping[str, int]) -> FloatArray:
-        """Counts over a margin, from fitted weights of what is needed for it and the shares of attributes that hang."""
+        """Return counts over a margin, from fitted weights and the conditional shares of attributes that hang."""
         cells = grid.cells(weights, needed := set(self._needed(margin)))
         groups = list(dict.fromkeys(self._hanging[a] for a in margin if a in self._hanging))
         for place, mask in enumerate(groups):
@@ -284,8 +304,10 @@ class ModelBesideCore(MarginalModel):
         return cells.rolled_up(margin).dense(margin).astype(np.float64)
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Independent rows, as `MarginalModel.draw`: from the core, so weighted that they have the counts of all published
-        tables as nearly as they can.
+        """Draw rows from the core, weighted so that they match the counts of all published tables as nearly as
+        possible.
+
+        Returns codes as `MarginalModel.draw` does.
         """
         domain = self.domain
         number = max(min(max(rows * _CANDIDATES, _FEWEST), _MOST), rows) if rows else 0

@@ -1,8 +1,8 @@
 """Calibrated trees: clique tables along a junction tree that agree on their separators, with the cells matched once.
 
 The published marginals of a decomposable collection are calibrated as they are; any other collection is calibrated by
-fitting. Margins, boxes, bounds and samples touch only the cliques between the attributes that they are about. There are
-two ways to expected counts: `views` lays out all cells of a margin, `expected_counts` passes messages for given cells.
+fitting. Margins, boxes, bounds and samples touch only the cliques between their attributes. Expected counts are
+computed in two ways: `views` lays out all cells of a margin, `expected_counts` passes messages for given cells.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,28 +22,27 @@ from models.tables.contingency_table import Cells, group, look_up, match, pack, 
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 Item: TypeAlias = Mask
-"""The induced attributes of one attribute at a level."""
+"""Induced attributes of one attribute at a level."""
 
 Side: TypeAlias = tuple[int, int]
-"""A link, by its number, and one side of it: 0 is the child's, 1 the parent's."""
+"""Number of a link and one side of it: 0 is the child's, 1 the parent's."""
 
 _Messages: TypeAlias = Mapping[tuple[Side, tuple[Item, ...]], FloatArray]
 """Rows by separator cell and by the values of items that lie on a side of it: shape (separator cells, values)."""
 
 CELL_LIMIT = 1 << 24
-"""Cells, empty ones included, that a margin may have."""
+"""Most cells, empty ones included, that a margin may have."""
 
 _KEPT_BYTES = 1 << 27
-"""Memory of the cache of a tree; it is cleared when full."""
+"""Memory of the cache of a tree, which is cleared once it is full."""
 
 
 class _Cache(dict[object, FloatArray]):
-    """Margins and messages that were computed, as far as there is memory for them."""
+    """Cache of margins and messages, bounded in memory."""
 
     size = 0
 
     def keep(self, key: object, array: FloatArray) -> FloatArray:
-        """Return the array, now read-only."""
         self.size += array.nbytes
         if self.size > _KEPT_BYTES:
             self.clear()
@@ -53,9 +52,10 @@ class _Cache(dict[object, FloatArray]):
 
 
 class Groups(NamedTuple):
-    """Values of an attribute at a level sorted into groups.
+    """Values of an attribute at a level, sorted into groups.
 
-    codes: the group of each value, from 0 to number - 1. weights: the share of its rows that counts. Shape (size(level),).
+    codes: the group of each value, from 0 to number - 1. weights: the share of its rows that counts. Both have shape
+    (size(level),).
     """
 
     codes: CodeArray
@@ -67,8 +67,8 @@ class Groups(NamedTuple):
 class Link:
     """Two neighbouring cliques, child and parent, and the separator cells between them.
 
-    beyond: the cliques on either side, as bits. positions: for each of the two cliques the separator cell of each of its
-    cells. rows: the expected rows of each separator cell, as each of the two cliques counts them.
+    beyond: the cliques on either side, as bits. positions: for each of the two cliques the separator cell of each of
+    its cells. rows: the expected rows of each separator cell, as each of the two cliques counts them.
     """
 
     cliques: tuple[int, int]
@@ -86,7 +86,7 @@ class CalibratedTree:
     """Expected counts over the cliques of a junction tree; parts that are not connected share an empty separator.
 
     cliques: in the tree's order, over cells that can be occupied. total: rows. residual: largest misfit of a published
-    count, as a share of it. Raises DomainMismatchError where the margins are not those of the tree.
+    count, as a share of it. Raises DomainMismatchError if the margins are not the tree's.
     """
 
     tree: JunctionTree
@@ -100,17 +100,19 @@ class CalibratedTree:
 
     @classmethod
     def of(cls, collection: Collection) -> "CalibratedTree":
-        """The published clique marginals, which need no fitting. Raises NotDecomposableError for other collections."""
+        """Return the tree of the published clique marginals, without fitting. Raises NotDecomposableError for other
+        collections.
+        """
         tree, cube = collection.junction_tree, collection.cube
         return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
 
     @property
     def occupied(self) -> "CalibratedTree":
-        """The same tree without the cells that a fit leaves empty."""
+        """The tree without the cells that a fit leaves empty."""
         return replace(self, cliques=tuple(cells[cells.counts > 0] for cells in self.cliques))
 
     def marginal(self, mask: Mask) -> Cells:
-        """Expected counts over a margin that one clique shows. Raises DomainMismatchError when none does."""
+        """Return expected counts over a margin that one clique shows. Raises DomainMismatchError if none does."""
         for clique, cells in zip(self.tree.cliques, self.cliques):
             if not mask & ~clique:
                 return cells.rolled_up(self.domain.margin(mask))
@@ -123,12 +125,12 @@ class CalibratedTree:
 
     @cached_property
     def finest_levels(self) -> Mapping[str, int]:
-        """For each attribute of the domain the finest level that a clique shows; that of `*` where none does."""
+        """Finest level of each attribute of the domain that a clique shows; the level of `*` if none does."""
         return self.domain.levels(self.tree.vertices)
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """The links from clique 1 to its parent, from clique 2 to its parent, and so on."""
+        """Links from clique 1 to its parent, from clique 2 to its parent, and so on."""
         below = [1 << clique for clique in range(len(self.cliques))]
         for child in range(len(below) - 1, 0, -1):
             below[max(self.tree.parents[child], 0)] |= below[child]
@@ -142,12 +144,15 @@ class CalibratedTree:
         keys = np.concatenate(shared_keys(one, other, radices, (len(inner), len(outer)))).astype(np.int64, copy=False)
         first, numbers = group(keys, int(keys.max(initial=0)) + 1)
         below, above = read_only(numbers[: len(inner)]), read_only(numbers[len(inner) :])
-        rows = (np.bincount(at, own.counts, minlength=len(first)) for at, own in ((below, inner), (above, outer)))
+        rows = (
+            np.bincount(at, clique_cells.counts, minlength=len(first))
+            for at, clique_cells in ((below, inner), (above, outer))
+        )
         return Link((child, parent), beyond, (below, above), (read_only(next(rows)), read_only(next(rows))))
 
     @cached_property
     def _sides_of(self) -> tuple[list[tuple[Side, Mask]], ...]:
-        """For each clique its links, as the sides that lie beyond, each with the cliques there as bits."""
+        """Links of each clique, as the sides beyond them, each with the cliques there as bits."""
         around: tuple[list[tuple[Side, Mask]], ...] = tuple([] for _ in self.cliques)
         for number, link in enumerate(self.links):
             for side in (0, 1):
@@ -159,18 +164,18 @@ class CalibratedTree:
         return {}
 
     def holders(self, item: Item) -> Mask:
-        """The cliques that show an attribute at a level or finer, as bits."""
+        """Return the cliques that show an attribute at a level or finer, as bits."""
         if item not in self._holders:
             self._holders[item] = sum(1 << c for c, clique in enumerate(self.tree.cliques) if not item & ~clique)
         return self._holders[item]
 
     def home(self, items: Iterable[Item]) -> int | None:
-        """The clique with the fewest cells among those that hold all the items, if any does."""
+        """Return the clique with the fewest cells among those that hold all the items, if any does."""
         common = reduce(and_, map(self.holders, items))
         return min(vertices_of(common), key=lambda clique: len(self.cliques[clique]), default=None)
 
     def ways(self, clique: int, items: Iterable[Item]) -> list[tuple[Side, tuple[Item, ...]]]:
-        """The sides on which lie the items that a clique does not hold, each with its items."""
+        """Return the sides on which the items lie that a clique does not hold, each with its items."""
         ways: dict[Side, tuple[Item, ...]] = {}
         for item in items:
             holders = self.holders(item)
@@ -180,9 +185,9 @@ class CalibratedTree:
         return list(ways.items())
 
     def splits(self, items: Sequence[Item]) -> Iterator[tuple[int, tuple[Item, ...], tuple[Item, ...]]]:
-        """The links that separate items, fewest separator cells first; there is one where no clique holds all.
+        """Yield the links that separate items, fewest separator cells first; there is one if no clique holds all items.
 
-        Each with the items that its child's side holds, and those that only its parent's side holds.
+        Each comes with the items on its child's side, and the items that only its parent's side holds.
         """
         holders = [self.holders(item) for item in items]
         for number in sorted(range(len(self.links)), key=lambda number: len(self.links[number])):
@@ -193,7 +198,7 @@ class CalibratedTree:
                     yield number, near, tuple([item for item in items if item not in near])
 
     def codes(self, clique: int, item: Item) -> CodeArray:
-        """The codes of a held item in each cell of a clique."""
+        """Return the codes of a held item in each cell of a clique."""
         place = next(self.domain.places(item))
         level = self.domain.hierarchies[place].height - item.bit_count()
         return self.cliques[clique].column(self.domain.attributes[place], level)
@@ -205,18 +210,18 @@ class CalibratedTree:
         return [_alias_draw(cells.counts, *groups) for cells, groups in zip(self.cliques, separators)]
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
+        """Draw independent rows: for each published attribute its codes at its finest published level, shape (rows,).
 
-        Raises DomainMismatchError where there is no row to be like.
+        Raises DomainMismatchError if the tables have no rows.
         """
         if rows and not self.total:
             raise DomainMismatchError("marginals of no rows at all have no distribution to draw from")
         drawn: dict[str, CodeArray] = {}
-        shown = []
+        published = []
         for attribute, level in self.finest_levels.items():
             if item := self.domain.mask({attribute: level}):
                 clique = next(vertices_of(self.holders(item)))
-                shown.append((attribute, clique, self.cliques[clique].column(attribute)))
+                published.append((attribute, clique, self.cliques[clique].column(attribute)))
                 drawn[attribute] = np.empty(rows, smallest_code_dtype(self.domain.cell_count(item)))
         for start in range(0, rows, _ROWS_AT_ONCE):
             stop = min(start + _ROWS_AT_ONCE, rows)
@@ -227,31 +232,31 @@ class CalibratedTree:
                     link = self.links[clique - 1]
                     groups = link.positions[1][cells[link.cliques[1]]]
                 cells.append(draw(groups, rng.random(stop - start)))
-            for attribute, clique, codes in shown:
+            for attribute, clique, codes in published:
                 drawn[attribute][start:stop] = codes[cells[clique]]
         return drawn
 
     @cached_property
     def computed(self) -> _Cache:
-        """Expected margins, and the messages that they are made of, as far as they were asked for."""
+        """Cache of expected margins and of the messages that they are made of."""
         return _Cache()
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Counts over any margin, published or not: one axis an attribute, in the order given; read-only.
+        """Return counts over any margin, published or not: one axis per attribute, in the order given; read-only.
 
-        Values below the finest published level share their parent's count equally. Raises DomainMismatchError for an unknown
-        attribute or level, TooManyCellsError for a margin too large to be laid out.
+        Values below the finest published level share their parent's count equally. Raises DomainMismatchError for an
+        unknown attribute or level, TooManyCellsError if the margin is too large to be laid out.
         """
         key = tuple(margin.items())
         return self.computed[key] if key in self.computed else self.computed.keep(key, self._expected(margin))
 
     def _expected(self, margin: Mapping[str, int]) -> FloatArray:
         domain = self.domain
-        shown = domain.mask(margin) & self.tree.vertices
+        published = domain.mask(margin) & self.tree.vertices
         require_few(domain.size(margin))
         ordered = sorted(margin, key=domain.index)
         levels = {a: max(margin[a], self.finest_levels[a]) for a in ordered}
-        items = tuple(shown & domain.attribute_masks[place] for place in domain.places(shown))
+        items = tuple(published & domain.attribute_masks[place] for place in domain.places(published))
         joint = self.computed[items] if items in self.computed else self.computed.keep(items, next(views(self, items)))
         counts = spread(domain, joint, levels, margin)
         return counts.transpose([ordered.index(a) for a in margin]) if len(margin) > 1 else counts
@@ -267,11 +272,13 @@ _ROWS_AT_ONCE = 1 << 15
 """Rows drawn at a time: as many as the cache of a processor holds."""
 
 _Draw: TypeAlias = Callable[[IndexArray, FloatArray], IndexArray]
-"""A cell for each of some groups, by numbers in [0, 1) of the same shape, which are overwritten."""
+"""Draws a cell for each of some groups, by numbers in [0, 1) of the same shape, which are overwritten."""
 
 
 def _alias_draw(weights: FloatArray, groups: IndexArray, group_count: int) -> _Draw:
-    """Draw cells in proportion to their positive weights within their group. O(cells) once, O(1) a draw."""
+    """Return a function that draws cells in proportion to their positive weights within their group. O(cells) once,
+    O(1) a draw.
+    """
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups, minlength=group_count)
     first = np.cumsum(sizes) - sizes
@@ -287,15 +294,15 @@ def _alias_draw(weights: FloatArray, groups: IndexArray, group_count: int) -> _D
             keep[giver] -= 1 - keep[slot]
             if keep[giver] < 1:
                 small.append(large.pop())
-        for slot in small:  # keeps 1 but for rounding, as do those that are large
+        for slot in small:  # 1 up to rounding, like the slots still in `large`
             keep[slot] = 1.0
     thresholds, cells, widths = np.array(keep), np.stack([order, order[other]]), sizes.astype(np.float64)
 
-    def draw(asked: IndexArray, uniform: FloatArray) -> IndexArray:
-        uniform *= widths[asked]
+    def draw(group_numbers: IndexArray, uniform: FloatArray) -> IndexArray:
+        uniform *= widths[group_numbers]
         slots = uniform.astype(np.intp)
         uniform -= slots
-        slots += first[asked]
+        slots += first[group_numbers]
         return np.asarray(cells[(uniform >= thresholds[slots]).view(np.int8), slots])
 
     return draw
@@ -304,7 +311,7 @@ def _alias_draw(weights: FloatArray, groups: IndexArray, group_count: int) -> _D
 def drawn_leaves(
     domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rows: int, rng: "np.random.Generator"
 ) -> dict[str, CodeArray]:
-    """Base codes of rows, each drawn evenly among the base values under the row's value.
+    """Draw base codes of rows, evenly among the base values under each row's value.
 
     levels: of the given codes. Attributes without codes are drawn among all their base values.
     """
@@ -324,42 +331,43 @@ def drawn_leaves(
 
 # Couplings: how many rows two tables that agree on a separator put into a cell of their join.
 #
-# Only the separator says which row of one table is which row of the other. In the maximum-entropy distribution they
-# meet in proportion; the most and the least that can meet are Frechet's bounds.
+# Only the separator tells which rows of the two tables are the same. In the maximum-entropy distribution rows meet in
+# proportion; Frechet's bounds give the most and the least rows that can meet.
 
 
 Coupling = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""Rows of one table, rows of another and rows of their separator cell to the rows that meet; the arrays broadcast."""
+"""Maps rows of one table, rows of another and rows of their separator cell to the rows that meet; the arrays broadcast.
+"""
 
 Message: TypeAlias = tuple[FloatArray, FloatArray, IndexArray]
-"""Rows beyond a separator by its cell and by the values asked for there; rows of each separator cell; the separator cell of
-each cell of the clique before it."""
+"""Rows beyond a separator by its cell and by the values asked for there. Then rows of each separator cell, and
+separator cell of each cell of the clique before it."""
 
 _BLOCK = 1 << 20
 """Entries of an array that is laid out at a time."""
 
 
 def in_proportion(one: FloatArray, other: FloatArray, rows: FloatArray) -> FloatArray:
-    """Rows that meet in the maximum-entropy distribution."""
+    """Return the rows that meet in the maximum-entropy distribution."""
     return np.asarray(one * (other / np.where(rows > 0, rows, 1)))
 
 
 def at_most(one: FloatArray, other: FloatArray, _rows: FloatArray) -> FloatArray:
-    """Rows that can meet."""
+    """Return the most rows that can meet."""
     return np.asarray(np.minimum(one, other))
 
 
 def at_least(one: FloatArray, other: FloatArray, rows: FloatArray) -> FloatArray:
-    """Rows that must meet."""
+    """Return the least rows that must meet."""
     return np.asarray(np.maximum(one + other - rows, 0))
 
 
 _ONE_THREAD = 1 << 18
-"""Multiplications that OpenBLAS does in one thread; with a busy core two threads take up to forty times as long."""
+"""Multiplications that OpenBLAS does in one thread; if a core is busy, two threads take up to forty times as long."""
 
 
 def _product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Matrix product, by a few rows at a time in one thread unless these are too few to be worth it."""
+    """Return a matrix product, a few rows at a time in one thread unless these are too few to be worth it."""
     step = _ONE_THREAD // max(other.size, 1)
     if step < 4:
         return np.asarray(one @ other)
@@ -370,7 +378,7 @@ def _product(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArray) -> FloatArray:
-    """Sum over a separator: shapes (separator cells, n) and (separator cells, m) to (n, m)."""
+    """Sum the rows that meet over a separator: shapes (separator cells, n) and (separator cells, m) to (n, m)."""
     if coupling is in_proportion:
         return _product((near / np.where(rows > 0, rows, 1)[:, None]).T, far)
     met = np.zeros((near.shape[1], far.shape[1]))
@@ -384,9 +392,9 @@ def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArra
 def _through(
     coupling: Coupling, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
 ) -> FloatArray:
-    """Rows of a clique by key and by the values that all messages are about: shape (size, values).
+    """Return rows of a clique by key and by the values of all messages: shape (size, values).
 
-    counts, keys: of each cell of the clique, keys below `size`. Cells that nothing tells apart count as one.
+    counts, keys: of each cell of the clique, keys below `size`. Cells with equal keys and separator cells are merged.
     """
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
@@ -419,7 +427,7 @@ def _through(
 
 # Margins of a calibrated tree: a separator between the attributes asked for, and what lies on either side of it.
 #
-# What lies beyond a separator is computed once and kept; most margins then are one product of two small matrices.
+# Messages from beyond a separator are computed once and kept; then most margins are one product of two small matrices.
 
 
 _How: TypeAlias = tuple[Coupling, Mapping[Item, Groups]]
@@ -431,10 +439,11 @@ def views(
     coupling: Coupling = in_proportion,
     groups: Mapping[Item, Groups] | None = None,
 ) -> Iterator[FloatArray]:
-    """Rows by the values of all items, one axis each, as each separator between them sees these; one if a clique holds all.
+    """Yield rows by the values of all items, one axis each, once per separator between them; once if a clique holds
+    all.
 
-    The view of the fewest separator cells comes first; those of the maximum-entropy distribution are all alike. items: each
-    shown by some clique. groups: of the values of some items. Raises TooManyCellsError as `expected`.
+    The view with the fewest separator cells comes first; all views of the maximum-entropy distribution are equal.
+    items: each shown by some clique. groups: of the values of some items. Raises TooManyCellsError as `expected` does.
     """
     how, computed = (coupling, groups or {}), _Cache() if groups or coupling is not in_proportion else tree.computed
     if not items:
@@ -443,7 +452,9 @@ def views(
         yield _rows(tree, home, None, items, {}, how)[0]
     else:
         for number, near, apart in tree.splits(items):
-            one, other = (_beyond(tree, (number, end), own, how, computed) for end, own in enumerate((near, apart)))
+            one, other = (
+                _beyond(tree, (number, end), near_items, how, computed) for end, near_items in enumerate((near, apart))
+            )
             order = (*near, *apart)
             shape = _shape(tree, order, how[1])
             met = _meet(coupling, one, other, tree.links[number].rows[0]).reshape(shape)
@@ -451,7 +462,7 @@ def views(
 
 
 def _shape(tree: CalibratedTree, items: Sequence[Item], groups: Mapping[Item, Groups], cells: int = 1) -> list[int]:
-    """The number of values, or groups, of each item. cells: of a separator that they are laid out with."""
+    """Return the number of values, or groups, of each item. cells: of a separator that they are laid out with."""
     shape = [groups[item].number if item in groups else tree.domain.cell_count(item) for item in items]
     require_few(cells * prod(shape))
     return shape
@@ -460,7 +471,7 @@ def _shape(tree: CalibratedTree, items: Sequence[Item], groups: Mapping[Item, Gr
 def _beyond(tree: CalibratedTree, side: Side, items: tuple[Item, ...], how: _How, computed: _Cache) -> FloatArray:
     answers: dict[tuple[Side, tuple[Item, ...]], FloatArray] = {}
     questions = [(side, items)]
-    for question in questions:  # more are added on the way: trees may be deeper than Python can recurse
+    for question in questions:  # the loop adds questions, because trees may be deeper than Python can recurse
         if question in computed:
             answers[question] = computed[question]
         else:
@@ -477,7 +488,8 @@ def _beyond(tree: CalibratedTree, side: Side, items: tuple[Item, ...], how: _How
 def _rows(
     tree: CalibratedTree, clique: int, back: Side | None, items: tuple[Item, ...], beyond: _Messages, how: _How
 ) -> FloatArray:
-    """Rows by the cell of the separator behind a clique (none: one row of all) and by the values of each item.
+    """Return rows by the cell of the separator behind a clique (one row if there is none) and by the values of each
+    item.
 
     beyond: the rows on each of the clique's ways to items that it does not hold.
     """
@@ -505,7 +517,7 @@ def _rows(
 
 
 def require_few(cells: int) -> None:
-    """Raise TooManyCellsError for more cells than are laid out."""
+    """Raise TooManyCellsError if there are more cells than are laid out."""
     if cells > CELL_LIMIT:
         raise TooManyCellsError(f"a margin of {cells} cells is more than the {CELL_LIMIT} that are laid out")
 
@@ -513,9 +525,10 @@ def require_few(cells: int) -> None:
 def laid_out(
     domain: Domain, counts: NDArray[Any], levels: Mapping[str, int], margin: Mapping[str, int]
 ) -> NDArray[Any]:
-    """The count of the value at one of `levels`, at each value under it at a finer level of `margin`.
+    """Return the count of each value at one of `levels`, repeated at each value below it at a finer level of `margin`.
 
-    counts: one axis for each attribute of `levels`, in its order; those at their highest level may be left out.
+    counts: one axis for each attribute of `levels`, in its order; axes of attributes at their highest level may be
+    missing.
     """
     counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in levels.items()])
     for axis, (a, level) in enumerate(levels.items()):
@@ -525,7 +538,7 @@ def laid_out(
 
 
 def spread(domain: Domain, counts: FloatArray, levels: Mapping[str, int], margin: Mapping[str, int]) -> FloatArray:
-    """As `laid_out`, a value sharing its parent's count equally."""
+    """Spread the counts of `laid_out`: values share their parent's count equally."""
     counts = laid_out(domain, counts, levels, margin)
     for axis, (a, level) in enumerate(levels.items()):
         if margin[a] < level:
@@ -535,7 +548,7 @@ def spread(domain: Domain, counts: FloatArray, levels: Mapping[str, int], margin
 
 
 def leaf_shares(domain: Domain, attribute: str, fine: int, coarse: int) -> FloatArray:
-    """Base values of each value of a level, as a share of those of its parent at a coarser level."""
+    """Return the base values of each value of a level, as a share of those of its parent at a coarser level."""
     hierarchy = domain.hierarchy(attribute)
     return np.asarray(hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(coarse)[hierarchy.lift(fine, coarse)])
 
@@ -558,11 +571,13 @@ def expected_counts(
     factors: Mapping[str, Factor] | None = None,
     power: int = 1,
 ) -> FloatArray:
-    """Return for each cell the expected sum over its rows of the product of the factors; without any, its expected count.
+    """Return for each cell the expected sum over its rows of the product of the factors; without factors, its expected
+    count.
 
-    levels: of the attributes that a cell fixes, none finer than published, else DomainMismatchError. codes: theirs, shape
-    (length,) each. factors: for published attributes; 0 times infinity is 0. power: to which the expected count of each
-    full cell (attributes at their finest published levels) is raised before it is multiplied and summed. Shape (length,).
+    levels: of the attributes that a cell fixes, none finer than published, else DomainMismatchError. codes: of these
+    attributes, shape (length,) each. factors: for published attributes; 0 times infinity is 0. power: the exponent of
+    the expected count of each full cell (attributes at their finest published levels) before it is multiplied and
+    summed. Returns shape (length,).
     """
     fixed = tree.domain.margin(tree.domain.mask(levels))
     for attribute, level in fixed.items():
@@ -579,9 +594,10 @@ def expected_counts(
 def _sums(
     tree: CalibratedTree, cells: Cells, block: IndexArray, factors: Mapping[str, Factor], power: int
 ) -> FloatArray:
-    """Sums over the rows of some cells. block: the numbers of the cells, which factors are asked by.
+    """Return sums over the rows of some cells. block: the numbers of the cells, which are passed to factors.
 
-    Cliques that show nothing of the cells and factors are left out, but not under a power, which they add to.
+    Cliques without attributes of the cells and factors are left out, unless there is a power, because then they
+    contribute.
     """
     finest = tree.finest_levels
     home_of = {a: max(vertices_of(tree.holders(tree.domain.mask({a: finest[a]})))) for a in factors}

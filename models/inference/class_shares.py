@@ -1,9 +1,10 @@
-"""How values are spread over classes of known size, given some tables of classes by values: counted, or fitted.
+"""Shares of values in classes of known size, given tables of classes by values: counted, or fitted.
 
-A table says how many rows some unions of classes have of some unions of values. An *arrangement* gives each row of each
-class a value, so that all tables come out. Where all arrangements are equally likely, the share of a value in a class is
-the mean over the tables classes by values with these sums, each weighted by its arrangements, a multinomial for each
-class. Where these are too many to be listed, the maximum-entropy distribution stands for them: their limit.
+A table says how many rows some unions of classes have of some unions of values. An *arrangement* gives each row of
+each class a value so that all tables are matched. If all arrangements are equally likely, the share of a value in a
+class is a weighted mean. It runs over the tables of classes by values with these sums. The weight of a table is its
+number of arrangements, a product of multinomials. If there are too many tables to list, the maximum-entropy
+distribution, their limit, replaces them.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ class SummedTable:
 
     @cached_property
     def places(self) -> IndexArray:
-        """For each class and value the place of its union among the counts, row by row: shape (classes, values)."""
+        """Place of the union of each class and value among the counts, row by row: shape (classes, values)."""
         return np.asarray(self.class_of[:, None] * self.counts.shape[1] + self.value_of, dtype=np.intp)
 
     @property
@@ -46,27 +47,27 @@ class SummedTable:
         return Sums(self.counts.size, self.places.ravel()), self.counts.ravel()
 
     def sums(self, cells: FloatArray) -> FloatArray:
-        """The same sums of other cells, shape (unions,). cells: shape (classes, values)."""
+        """Return the sums of other cells over the unions, shape (unions,). cells: shape (classes, values)."""
         return self.target[0].of(cells)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSums:
-    """Classes with their numbers of rows, positive, shape (classes,), and tables of the same values about them."""
+    """Classes with their positive numbers of rows, shape (classes,), and tables of the same values about them."""
 
     sizes: IndexArray
     tables: tuple[SummedTable, ...]
 
     @cached_property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of each cell, each proven by one sum and the bounds of its other cells: shape (classes, values)."""
+        """Lower and upper bounds of each cell, shape (classes, values), propagated from sum to sum."""
         value_of = np.zeros_like(self.tables[0].value_of)
-        whole = SummedTable(np.arange(len(self.sizes)), value_of, self.sizes.astype(np.float64)[:, None])
-        upper = np.repeat(whole.counts, len(value_of), axis=1)
+        size_table = SummedTable(np.arange(len(self.sizes)), value_of, self.sizes.astype(np.float64)[:, None])
+        upper = np.repeat(size_table.counts, len(value_of), axis=1)
         lower = np.zeros_like(upper)
         for _ in range(_ROUNDS):
             before = lower.sum() - upper.sum()
-            for table in (whole, *self.tables):
+            for table in (size_table, *self.tables):
                 counts = table.counts.ravel()
                 upper = np.minimum(upper, (counts - table.sums(lower))[table.places] + lower)
                 lower = np.maximum(lower, (counts - table.sums(upper))[table.places] + upper)
@@ -76,36 +77,36 @@ class ClassSums:
 
 
 _ROUNDS = 100
-"""Of bounds, at most; most settle in a few."""
+"""Most rounds of propagation; bounds mostly settle in a few."""
 
 
-# Arrangements, counted: class by class, what is left of each sum being all that the next class need know.
+# Counting arrangements: class by class. The state before a class is the remainder of each sum.
 
 
 LISTED = 500_000
-"""Steps of a count, at most: ways to fill a class, from each state that those before it can leave. One of a large class
-counts for several, since its exact arrangements, where they are asked for, are numbers of many digits."""
+"""Most steps of a count: ways to fill a class, from each state that the classes before it can leave. A step of a large
+class counts several times, because its exact number of arrangements has many digits."""
 
 _LARGE = 50
 """Rows of a class for which each way to fill it counts as one step more."""
 
 _Filled = tuple[int, ...]
-"""The rows of a class by value."""
+"""Rows of a class by value."""
 
 Step = tuple[int, int, _Filled]
-"""The number of a state, that of the one after a class, and the rows of the class by value."""
+"""Number of a state, number of the state after a class, and the rows of the class by value."""
 
 _Number = TypeVar("_Number", int, Decimal)
 
 _FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""So many digits of each number of arrangements; each of a million operations rounds the last one."""
+"""Decimal context for numbers of arrangements; each of a million operations rounds the last of its digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountedShares:
-    """The mean share of each value in each class over all arrangements, all equally likely.
+    """Mean share of each value in each class over all arrangements, all equally likely.
 
-    shares: shape (classes, values), to the nearest float: counted to 50 digits. steps: of each class.
+    shares: shape (classes, values), to the nearest float, counted to 50 digits. steps: of each class.
     """
 
     sizes: IndexArray
@@ -115,13 +116,15 @@ class CountedShares:
 
     @cached_property
     def exact(self) -> list[list[Fraction]]:
-        """The same as fractions. Raises TimeOverError when the deadline comes."""
+        """The shares as fractions. Raises TimeOverError if the deadline comes."""
         total, rows = self._rows
-        return [[Fraction(row, total * size) for row in own] for own, size in zip(rows, self.sizes.tolist())]
+        return [
+            [Fraction(row, total * size) for row in class_rows] for class_rows, size in zip(rows, self.sizes.tolist())
+        ]
 
     @property
     def arrangements(self) -> int:
-        """How many arrangements the steps make, exactly. Raises TimeOverError when the deadline comes."""
+        """Exact number of arrangements. Raises TimeOverError if the deadline comes."""
         return self._rows[0]
 
     @cached_property
@@ -130,9 +133,9 @@ class CountedShares:
 
 
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
-    """The shares of all arrangements together.
+    """Count all arrangements and return their mean shares; None if that takes more than `most` steps.
 
-    None if that takes more than `most` steps. Raises TimeOverError, and ValueError if no arrangement has the sums.
+    Raises TimeOverError, and ValueError if no arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:
@@ -156,9 +159,10 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 def _rows_in_all(
     layers: Sequence[Sequence[Step]], ways: Callable[[int, _Filled], _Number], one: _Number, deadline: Deadline
 ) -> tuple[_Number, list[list[_Number]]]:
-    """How many arrangements there are, and the rows of each class with each value in all of them together, if there are any.
+    """Return the number of arrangements and the rows of each class with each value, summed over all arrangements.
 
-    ways: within a class, given its number and its rows by value.
+    ways: number of ways within a class, given its number and its rows by value. The rows are empty if there is no
+    arrangement.
     """
     none = one - one
     behind = [dict.fromkeys([step[1] for step in layers[-1]], one)]
@@ -186,18 +190,18 @@ def _rows_in_all(
                 before *= weight
                 reached[after] = reached.get(after, none) + before
                 together = before * following
-                of_class = [known + together * part if part else known for known, part in zip(of_class, filled)]
+                of_class = [so_far + together * part if part else so_far for so_far, part in zip(of_class, filled)]
         ahead = reached
         rows.append(of_class)
     return total, rows
 
 
 _HOPELESS = 12.0
-"""Digits of the number of tables, by a low guess, with which a count is not begun: it would end undone."""
+"""Digits of the low estimate of the number of tables above which counting does not begin, because it would not end."""
 
 
 def _digits(sums: ClassSums, room: IndexArray) -> float:
-    """About how many digits the number of tables has, rather too few: a quarter of the room of each free direction.
+    """Return a low estimate of the digits of the number of tables, from a quarter of the room of each free direction.
 
     room: of each cell between its bounds, shape (classes, values).
     """
@@ -211,12 +215,12 @@ def _digits(sums: ClassSums, room: IndexArray) -> float:
 def _layers(
     sums: ClassSums, lower: IndexArray, upper: IndexArray, most: int, deadline: Deadline
 ) -> list[list[Step]] | None:
-    """For each class the steps from each state that those before it can leave; None for too many."""
+    """Return for each class the steps from each state that the classes before it can leave; None if there are too many."""
     offsets = np.cumsum([0, *(table.counts.size for table in sums.tables)])
     counts = np.concatenate([np.rint(table.counts).astype(int).ravel() for table in sums.tables]).tolist()
     places = np.stack([offset + table.places for offset, table in zip(offsets, sums.tables)], axis=2).tolist()
     last = {place: number for number, of_values in enumerate(places) for of_tables in of_values for place in of_tables}
-    # What is left of all sums is one number, each sum in so many of its bits: a step subtracts a few at once.
+    # A state packs the remainders of all sums into one integer, so that a step subtracts several at once.
     bits = max(counts, default=0).bit_length()
     states: dict[int, int] = {sum(count << place * bits for place, count in enumerate(counts) if place in last): 0}
     layers: list[list[Step]] = []
@@ -224,27 +228,29 @@ def _layers(
     for sum_number, places_of in enumerate(places):
         units = [sum(1 << place * bits for place in of_value) for of_value in places_of]
         counted = sorted({place for of_value in places_of for place in of_value})
-        values_of = {place: [v for v, own in enumerate(places_of) if place in own] for place in counted}
+        values_of = {
+            place: [v for v, value_places in enumerate(places_of) if place in value_places] for place in counted
+        }
         several = [(place, values) for place, values in values_of.items() if len(values) > 1]
         ended = sum(((1 << bits) - 1) << place * bits for place in counted if last[place] == sum_number)
         size, low, high = int(sums.sizes[sum_number]), lower[sum_number].tolist(), upper[sum_number].tolist()
         effort = 1 + size // _LARGE
         steps: list[Step] = []
         reached: dict[int, int] = {}
-        known: dict[_Filled, list[_Filled]] = {}
+        ways_of: dict[_Filled, list[_Filled]] = {}
         for state, number in states.items():
             deadline.check()
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
-            if room not in known:
+            if room not in ways_of:
                 box = prod(top - bottom + 1 for bottom, top in zip(low, room))
                 if box * effort > budget and _ways(size, low, room) * effort > budget:
                     return None
-                known[room] = _filled(size, low, room)
-            budget -= len(known[room]) * effort
+                ways_of[room] = _filled(size, low, room)
+            budget -= len(ways_of[room]) * effort
             if budget < 0:
                 return None
-            for filled in known[room]:
+            for filled in ways_of[room]:
                 if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
                     continue
                 after = state - sum(map(mul, filled, units))
@@ -260,7 +266,7 @@ def _arrangements(filled: _Filled) -> int:
 
 
 def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
-    """The ways to give the rows of a class values, within bounds of each."""
+    """Return the ways to distribute the rows of a class among values, within the bounds of each."""
     result: list[_Filled] = [()]
     for v in range(len(high)):
         ahead, needed = sum(high[v + 1 :]), sum(low[v + 1 :])
@@ -282,31 +288,31 @@ def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
     return ways[spare] if spare >= 0 and all(map(le, low, high)) else 0
 
 
-# The maximum-entropy distribution of given sums, with a proof of how near it is.
+# The maximum-entropy distribution of given sums, with a proof of its error.
 #
-# It is n_r times a softmax over the values of a score, the sum of one multiplier for each published count; the multipliers
-# minimize the convex dual function, by proportional fitting and then by Newton's method. The proof: let q be the
-# distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) = KL(p
-# || p*) + KL(p* || q) for the sought p* (Csiszar 1975), and since all have the same rows in each class, n_r KL(p*_r ||
-# q_r) is at most that, in rows. Such a p comes of a last Newton step. Pinsker bounds the difference of the shares.
+# In class r it is n_r times a softmax over the values of a score, the sum of one multiplier for each published count. The
+# multipliers minimize the convex dual function, by proportional fitting and then by Newton's method. The proof: let q be
+# the distribution of some multipliers and p any table with the sums that is positive only where q is. Then KL(p || q) =
+# KL(p || p*) + KL(p* || q) for the sought p* (Csiszar 1975). All have the same rows in each class, so n_r KL(p*_r || q_r)
+# is at most KL(p || q), in rows. A last Newton step gives such a p. Pinsker's inequality bounds the error of the shares.
 
 
 _SCALINGS, _STEPS, _HALVINGS, _SOLVING = 50, 80, 30, 400
 _SCALED = 1e-5
-"""Misfit of a count, as a share of it, that is too small for another round: Newton's method does the rest sooner."""
+"""Misfit of a count, as a share of it, below which Newton's method takes over from proportional fitting."""
 _SOLVED, _PROGRESS = 1e-28, 1e-16
-"""Sum of squared misfits, each divided by its count, at which a system is solved: as a share of all rows, and of the misfit
-before."""
+"""Squared misfits, divided by their counts and summed, at which a system is solved: as a share of all rows, and of the
+misfit before."""
 _NEGLIGIBLE = 1e-16
-"""Rows by which two distributions may differ, at most, before Newton's method ends."""
+"""Divergence in rows below which Newton's method ends."""
 _ROUNDED = 1e-13
-"""Rows of one, by which floating point may miss."""
+"""Relative error that floating point may cause."""
 
 
 def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> tuple[FloatArray, FloatArray]:
-    """Return the maximum-entropy shares given the sums, shape (classes, values), and how far the exact ones can be away.
+    """Return the maximum-entropy shares given the sums, shape (classes, values), and a bound on their error.
 
-    The distance is the sum of absolute differences in each class, infinite without a proof. Raises TimeOverError.
+    The bound is on the sum of absolute differences in each class, infinite without a proof. Raises TimeOverError.
     """
     sizes, possible = sums.sizes.astype(np.float64)[:, None], np.asarray(sums.bounds[1] > 0)
     cells = np.where(possible, sizes, 0.0)
@@ -329,7 +335,9 @@ def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> tuple[FloatArr
 
 
 def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
-    """The rows of each cell, those of each class adding up to its size; and the dual function without its linear part."""
+    """Return the rows of each cell, which add up to the size of each class, and the dual function without its linear
+    part.
+    """
     top = score.max(axis=1, keepdims=True)
     weights = np.exp(score - top)
     totals = weights.sum(axis=1, keepdims=True)
@@ -337,9 +345,9 @@ def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: FloatArray) -> tuple[float, FloatArray]:
-    """By how much a Newton step moves the linear part of the dual function, and the score of each cell.
+    """Return the changes by a Newton step: of the linear part of the dual function, and of the score of each cell.
 
-    Each unknown is scaled by the root of its count, so that the misfit that is solved for is that of `_SOLVED`.
+    Each unknown is scaled by the root of its count, so that the misfit solved for is that of `_SOLVED`.
     """
     from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and few need it
 
@@ -366,9 +374,9 @@ def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: Flo
 
 
 def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: FloatArray) -> float:
-    """Rows by which the exact distribution differs from this one, at most, in the sense of the KL divergence.
+    """Return an upper bound, in rows, on the KL divergence of the exact distribution from this one.
 
-    change: by what share each cell changes to have the sums. Infinite where the changed cells are no table with them.
+    change: the relative change of each cell that meets the sums. Infinite if the changed cells do not meet the sums.
     """
     changed = expected * (1 + change)
     misfit = max(float(np.abs(table.counts.ravel() - table.sums(changed)).max(initial=0.0)) for table in tables)

@@ -1,10 +1,11 @@
-"""Certain bounds of counts: of the rows in a box, in all by the cells of a margin, or of all cells of a margin.
+"""Certain bounds of counts: of the rows in a box, by the cells of a margin or for all cells of a margin.
 
-First come all known parts: with n(a) and n(b) published, n(a and b) is at least n(a) + n(b) - N, and so on part by part.
-Then junction trees: at a separator the two sides' counts n(s, a) and n(s, b) leave between max(n(s, a) + n(s, b) - n(s),
-0) and min(n(s, a), n(s, b)) rows with both. Summed over s, and carried on from clique to clique, that bounds for certain;
-where the sides are published counts it is sharp, since each s may be glued freely, and so it is where what is asked fixes
-every separator on the way (Dobra and Fienberg 2000). One box is bounded better by maximum flows, then by programs.
+The first bounds come from known parts: n(a and b) is at least n(a) + n(b) - N, and so on part by part. The second come
+from junction trees. At a separator s the two sides have the counts n(s, a) and n(s, b). At least max(n(s, a) + n(s, b)
+- n(s), 0) and at most min(n(s, a), n(s, b)) rows have both. Summed over s, and carried on from clique to clique, this
+bounds for certain. The bound is sharp if the sides are published counts, because each s may be glued freely. It is
+also sharp if the question fixes every separator on the way (Dobra and Fienberg 2000). A single box is bounded more
+closely by maximum flows, then by programs.
 """
 
 from collections import deque
@@ -48,21 +49,21 @@ from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain, Mask
 
 PROGRAM_LIMIT = 20_000
-"""Possible cells that a program may have."""
+"""Most possible cells of a program."""
 
 _MOST_TREES = 12
-"""Junction trees that a collection without one of its own is bounded by."""
+"""Most junction trees that bound a collection without one of its own."""
 
 KEPT_TABLES = 64
-"""Tables that programs came upon last, at most, that are kept."""
+"""Most tables of programs that are kept, the latest ones."""
 
 _FLOW_CELLS = 1 << 16
-"""Cells of the tables that a flow goes through, at most, where no time is given for it."""
+"""Most cells of the tables of a flow that has no time budget."""
 
 
 @dataclass(frozen=True, eq=False)
 class MarginBounds:
-    """lower <= count <= upper for certain: whole numbers, one axis an attribute.
+    """Certain bounds lower <= count <= upper: whole numbers, one axis per attribute.
 
     sharp: whether each bound is proven to be attained by some table with the given marginals.
     """
@@ -74,19 +75,20 @@ class MarginBounds:
 
 @dataclass(frozen=True, eq=False)
 class FrechetBounds:
-    """Bounds from the marginals of a collection.
+    """Certain bounds of counts from the marginals of a collection.
 
-    deadline: when no other junction tree is looked for or asked any more; each more can only make bounds closer. found:
-    tables of whole numbers over the possible cells, with the published marginals, that programs came upon.
+    collection: the published marginals. deadline: time after which no further junction tree is used; each further tree
+    can only tighten bounds. tables_met: tables of whole numbers over the possible cells, with the published marginals,
+    that programs found.
     """
 
     collection: Collection
     deadline: Deadline = NEVER
-    found: deque[CountArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
+    tables_met: deque[CountArray] = field(default_factory=lambda: deque(maxlen=KEPT_TABLES), init=False, repr=False)
 
     @cached_property
     def trees(self) -> tuple[CalibratedTree, ...]:
-        """The collection's own junction tree; without one, those of some parts, of one at least, that have one."""
+        """The collection's own junction tree; else the trees of some parts of it, at least one."""
         collection = self.collection
         if collection.is_decomposable:
             return (CalibratedTree.of(collection),)
@@ -104,20 +106,23 @@ class FrechetBounds:
 
     @cached_property
     def possible(self) -> PossibleCells | None:
-        """The cells that can be occupied, for programs; None where they are more than PROGRAM_LIMIT."""
+        """Cells that can be occupied, for programs; None if they are more than PROGRAM_LIMIT."""
         try:
             return possible_cells(self.collection, PROGRAM_LIMIT)
         except TooManyCellsError:
             return None
 
     def extreme(self, inside: BoolArray, direction: int, seconds: float, deadline: Deadline) -> Extreme:
-        """`extreme_count` of some possible cells, of which there must be few enough; keeps tables that it finds."""
+        """Return `extreme_count` of some possible cells, and keep the table that it finds.
+
+        Raises TooManyCellsError if there are more than PROGRAM_LIMIT possible cells.
+        """
         cells = self.possible
         if cells is None:
             raise TooManyCellsError(f"the published cells that may be occupied are more than {PROGRAM_LIMIT}")
         extreme = extreme_count(cells, inside, direction, seconds, deadline=deadline)
         if extreme.table is not None:
-            self.found.append(extreme.table)
+            self.tables_met.append(extreme.table)
         return extreme
 
     @property
@@ -126,15 +131,15 @@ class FrechetBounds:
         return self.collection.domain
 
     def of_margin(self, margin: Mapping[str, int]) -> MarginBounds:
-        """Bounds of all cells of a margin, empty ones included, axes in the order given.
+        """Return bounds of all cells of a margin, empty ones included, axes in the order given.
 
         A value finer than what is published is bounded by its published ancestor, and may be empty unless it is the
-        only one. Raises DomainMismatchError, and TooManyCellsError for a margin too large to be laid out.
+        only one. Raises DomainMismatchError, and TooManyCellsError if the margin is too large to be laid out.
         """
         return Box(self, {}).by(margin)
 
     def of_box(self, box: Mapping[str, BoolArray]) -> "Box":
-        """The rows whose base values all lie in given sets.
+        """Return the box of rows whose base values all lie in given sets.
 
         box: for some attributes whether each base value is in, shape (size(0),), else DomainMismatchError.
         """
@@ -152,14 +157,14 @@ _Ends: TypeAlias = tuple[CountArray, CountArray]
 """Lower and upper bounds."""
 
 _possible, _certain = partial(np.less, 0), partial(np.equal, 1)
-"""Whether a value may lie inside, or lies wholly inside, by its share."""
+"""Tests on a value's share inside: whether it may lie inside, and whether all of it does."""
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
     """Rows whose base values lie in given sets, or shares of them; attributes with all their values are left out.
 
-    inside: for some attributes whether each base value is inside, or for expectations which share of its rows.
+    inside: for some attributes whether each base value is inside, or for expectations the share of its rows.
     """
 
     source: FrechetBounds
@@ -167,7 +172,7 @@ class Box:
 
     @cached_property
     def margin(self) -> dict[str, int]:
-        """For each attribute the coarsest level whose values lie wholly inside or outside."""
+        """Coarsest level of each attribute whose values lie completely inside or outside."""
         return {attribute: self._level(attribute) for attribute in self.inside}
 
     def _level(self, attribute: str) -> int:
@@ -176,7 +181,7 @@ class Box:
         return next(cut, height + 1) - 1
 
     def share(self, attribute: str, level: int) -> FloatArray:
-        """The share of the base values under each value of a level that are inside."""
+        """Return the share of the base values under each value of a level that are inside."""
         hierarchy = self.source.domain.hierarchy(attribute)
         if attribute not in self.inside:
             return np.ones(hierarchy.size(level))
@@ -185,13 +190,13 @@ class Box:
 
     @property
     def is_empty(self) -> bool:
-        """Whether a set has no values, so that no row is inside."""
+        """True if a set has no values, so that no row is inside."""
         return any(not inside.any() for inside in self.inside.values())
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
-        """Bounds on the number of rows in the box: from known parts, junction trees and flows.
+        """Return bounds on the number of rows in the box, from known parts, junction trees and flows.
 
-        seconds: budget of programs where these bounds are not proven to be sharp; 0 for none.
+        seconds: budget of programs, which run if these bounds are not proven to be sharp; 0 for none.
         """
         outer = self.by({})
         bounds = CountBounds(int(outer.lower), int(outer.upper), outer.sharp)
@@ -207,9 +212,10 @@ class Box:
         return CountBounds(lower, upper, other.sharp or lower == upper, other.lower_sharp)
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
-        """Bounds of the rows in the box by the cells of a margin, empty ones included, axes in the order given.
+        """Return bounds of the rows in the box by the cells of a margin, empty ones included, axes in the order given.
 
-        With conditions they are sharp where one table shows the box and the margin. Raises as `FrechetBounds.of_margin`.
+        If the box has conditions, they are sharp if one table shows the box and the margin. Raises as
+        `FrechetBounds.of_margin`.
         """
         source, domain = self.source, self.source.domain
         domain.mask(margin)
@@ -240,14 +246,20 @@ class Box:
         return MarginBounds(lower, upper, sharp or bool(np.array_equal(lower, upper)))
 
     def is_shown(self, margin: Mapping[str, int]) -> bool:
-        """Whether one published table tells all values of a margin and of the box apart, as finely as any does."""
-        asked = self.source.domain.mask(self.levels(margin, self.source.collection))
-        return any(not asked & ~mask for mask in self.source.collection.masks)
+        """Return whether one published table distinguishes all values of a margin and of the box as finely as any table
+        does.
+        """
+        wanted = self.source.domain.mask(self.levels(margin, self.source.collection))
+        return any(not wanted & ~mask for mask in self.source.collection.masks)
 
-    def levels(self, margin: Mapping[str, int], shown: Collection | CalibratedTree) -> dict[str, int]:
-        """The levels at which the values of a margin and of the box are told apart, none finer than what is shown."""
-        asked = {**margin, **self.margin, **margin}
-        return {a: max(min(level, self.margin.get(a, level)), shown.finest_levels[a]) for a, level in asked.items()}
+    def levels(self, margin: Mapping[str, int], published: Collection | CalibratedTree) -> dict[str, int]:
+        """Return the levels at which the values of a margin and of the box are distinguished, none finer than
+        published.
+        """
+        wanted = {**margin, **self.margin, **margin}
+        return {
+            a: max(min(level, self.margin.get(a, level)), published.finest_levels[a]) for a, level in wanted.items()
+        }
 
     def grouped(
         self,
@@ -255,7 +267,7 @@ class Box:
         levels: Mapping[str, int],
         weigh: Callable[[FloatArray], FloatArray | BoolArray] = np.asarray,
     ) -> dict[Item, Groups]:
-        """The values at some levels, sorted by the values of a margin, with what is made of their shares inside."""
+        """Return the values at some levels, grouped by the values of a margin, with a function of their shares inside."""
         domain, groups = self.source.domain, {}
         for attribute, level in levels.items():
             hierarchy = domain.hierarchy(attribute)
@@ -266,14 +278,14 @@ class Box:
         return groups
 
     def _known_parts(self, margin: Mapping[str, int]) -> _Ends:
-        """Bounds by known parts, for which there always is time, and by propagation where there is no junction tree."""
+        """Return bounds by known parts, which need no deadline, and by propagation if there is no junction tree."""
         collection, domain, table = self.source.collection, self.source.domain, self.source.collection.cube.table
         levels = self.levels(margin, collection)
         lifts = {a: domain.hierarchy(a).lift(0, levels[a]) for a in self.inside}
         certain = Box(self.source, {a: _certain(self.share(a, levels[a]))[lift] for a, lift in lifts.items()})
-        masks, asked = maximal_masks(collection.masks), domain.mask(levels)
-        lower, _ = known_parts_bounds(domain, masks, asked, cache(lambda mask: certain._summed(table(mask), margin)))
-        _, upper = known_parts_bounds(domain, masks, asked, cache(lambda mask: self._summed(table(mask), margin)))
+        masks, wanted = maximal_masks(collection.masks), domain.mask(levels)
+        lower, _ = known_parts_bounds(domain, masks, wanted, cache(lambda mask: certain._summed(table(mask), margin)))
+        _, upper = known_parts_bounds(domain, masks, wanted, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
             cells, (least, most) = self.source.possible.cells, self.source.possible.propagated
             lower = np.maximum(lower, certain._summed(cells, margin, least))
@@ -283,42 +295,46 @@ class Box:
     def _refined(
         self, margin: Mapping[str, int], levels: Mapping[str, int], lower: CountArray, upper: CountArray
     ) -> _Ends:
-        """Bounds without what a cell cannot have, or need not have as its values are told apart only at these levels.
+        """Tighten bounds where the published levels show that a cell must, or need not, have rows.
 
-        lower, upper: of the cells of the margin, with the count of the value that is told apart at each value under it.
+        lower, upper: of the cells of the margin, with the count of the published value at each value under it.
         """
         lower = np.maximum(lower, 0)
-        for attribute, told in levels.items():
+        for attribute, told_level in levels.items():
             hierarchy, along = self.source.domain.hierarchy(attribute), [-1 if attribute == a else 1 for a in margin]
-            level, certain = margin.get(attribute, hierarchy.height), _certain(self.share(attribute, told))
-            if level < told:
-                parents = hierarchy.lift(level, told)
+            level, certain = margin.get(attribute, hierarchy.height), _certain(self.share(attribute, told_level))
+            if level < told_level:
+                parents = hierarchy.lift(level, told_level)
                 sure = certain[parents] & (np.bincount(parents)[parents] == 1)
             else:
-                sure = np.bincount(hierarchy.lift(told, level), certain, hierarchy.size(level)) > 0
+                sure = np.bincount(hierarchy.lift(told_level, level), certain, hierarchy.size(level)) > 0
             lower = lower * sure.reshape(along)
             upper = upper * _possible(self.share(attribute, level)).reshape(along)
         return lower, upper
 
     def _summed(self, cells: Cells, margin: Mapping[str, int], counts: CountArray | None = None) -> CountArray:
-        """Counts of cells that may lie inside, by the cells of a margin; attributes that they lack have axes of length 1."""
-        domain, shown = self.source.domain, cells.margin
+        """Return counts of cells that may lie inside, by the cells of a margin; attributes they lack have axes of
+        length 1.
+        """
+        domain, cell_levels = self.source.domain, cells.margin
         keys, inside = np.zeros(len(cells), dtype=np.intp), np.ones(len(cells), dtype=np.bool_)
-        for attribute in self.inside.keys() & shown.keys():
-            inside &= _possible(self.share(attribute, shown[attribute]))[cells.column(attribute)]
-        levels = {a: max(level, shown.get(a, domain.hierarchy(a).height)) for a, level in margin.items()}
+        for attribute in self.inside.keys() & cell_levels.keys():
+            inside &= _possible(self.share(attribute, cell_levels[attribute]))[cells.column(attribute)]
+        levels = {a: max(level, cell_levels.get(a, domain.hierarchy(a).height)) for a, level in margin.items()}
         for attribute, level in levels.items():
-            codes = cells.column(attribute, level) if attribute in shown else 0
+            codes = cells.column(attribute, level) if attribute in cell_levels else 0
             keys = keys * domain.hierarchy(attribute).size(level) + codes
         counted = (cells.counts if counts is None else counts) * inside
         sums = np.rint(np.bincount(keys, counted, domain.size(levels))).astype(np.int64)
-        return laid_out(domain, sums, levels, {a: margin[a] if a in shown else level for a, level in levels.items()})
+        return laid_out(
+            domain, sums, levels, {a: margin[a] if a in cell_levels else level for a, level in levels.items()}
+        )
 
     def flow_bounds(self, seconds: float = 0.0) -> CountBounds:
-        """Bounds along a junction tree: the lower one by a maximum flow, and the upper one, if what is asked is at the ends
-        of a chain.
+        """Return bounds by maximum flows: the lower one in any junction tree, the upper one for the two ends of a
+        chain.
 
-        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper one in other trees.
+        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper bound in other trees.
         """
         total = self.source.collection.cube.total
         unknown = CountBounds(0, total, sharp=False)
@@ -349,7 +365,7 @@ class Box:
         for attribute in self.inside:
             level = cells.margin.get(attribute)
             share *= 0.5 if level is None else self.share(attribute, level)[cells.column(attribute)]
-        # Each bound runs two programs, one after the other, and as long again may be left for fitting.
+        # Each bound runs two programs, one after the other; the other half of the time is left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
         upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
         lower = self.source.extreme(share == 1, -1, inf, deadline)
@@ -358,7 +374,6 @@ class Box:
 
 
 def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list[LinkedTable]]:
-    """The cliques that connected links of a tree join, parents first, and their tables."""
     cliques = sorted({clique for number in links for clique in tree.links[number].cliques})
     nothing = np.zeros(len(tree.cliques[cliques[0]]) if cliques else 0, dtype=np.intp)
     ends = [(-1, nothing, nothing)]
@@ -372,18 +387,24 @@ def _linked(tree: CalibratedTree, links: Sequence[int]) -> tuple[list[int], list
 
 def _inside(tree: CalibratedTree, clique: int, groups: Mapping[Item, Groups]) -> BoolArray:
     inside = np.ones(len(tree.cliques[clique]), dtype=np.bool_)
-    for item, own in groups.items():
+    for item, item_groups in groups.items():
         if tree.holders(item) >> clique & 1:
-            inside &= own.weights[tree.codes(clique, item)] > 0
+            inside &= item_groups.weights[tree.codes(clique, item)] > 0
     return inside
 
 
 def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
-    """Whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are fixed."""
+    """Return whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are
+    fixed.
+    """
     items = tuple(groups)
     if not items or tree.home(items) is not None:
         return True
-    fixed = [i for i, own in groups.items() if np.bincount(own.codes[own.weights], minlength=1).max() <= 1]
+    fixed = [
+        i
+        for i, item_groups in groups.items()
+        if np.bincount(item_groups.codes[item_groups.weights], minlength=1).max() <= 1
+    ]
     splits, fixed_mask = list(tree.splits(items)), reduce(or_, fixed, 0)
     if all(not tree.tree.separators[number + 1] & ~fixed_mask for number, _, _ in splits):
         return True
@@ -393,9 +414,9 @@ def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
 
 
 def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bool:
-    """Whether rows by separator cell and items beyond follow from the marginal of one clique there.
+    """Return whether rows by separator cell and items beyond follow from the marginal of one clique there.
 
-    A clique is passed through where the next separator shows all that is asked of the clique.
+    A clique is passed through if the next separator shows everything that is asked of the clique.
     """
     while ways := tree.ways(tree.links[side[0]].cliques[side[1]], items):
         (way, beyond), *others = ways

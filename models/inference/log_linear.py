@@ -1,4 +1,6 @@
-"""Decomposable log-linear models: their u-terms, and tests of their edges."""
+"""Decomposable log-linear models: their u-terms, tests of their edges, and the parameters that sparse tables can
+estimate.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,21 +25,40 @@ from models.tables.hierarchy import Mask
 #
 # u_X sums to 0 over the values of each of its attributes, and q is the expected count over the published attributes,
 # each at its finest published level. By equation 2 ln q is the sum of ln T_E over the cliques less that of ln T_S over
-# the separators. What X takes of a function of the attributes E is nothing unless E holds X, and then the mean over the
-# other attributes, less the means over each attribute of X. Both are linear, so u_X is what X takes of each ln T_E less
-# that of each ln T_S: no joint cell is laid out. Means weigh coarser values by their finest ones.
+# the separators. The component of X in a function of the attributes E is 0 unless E holds X. Then it is the mean over the
+# other attributes, less the means over each attribute of X. Both are linear, so u_X is the component in each ln T_E less
+# that in each ln T_S: no joint cell is laid out. Means weigh coarser values by their finest ones.
 
 
 CELL_LIMIT = 1 << 22
-"""Cells of a clique that are laid out at most."""
+"""Most cells of a clique that are laid out."""
 
 
 def u_terms(model: MaximumEntropy, prior_rows: float = 0.0) -> dict[tuple[str, ...], FloatArray]:
-    """Return the terms by attributes, in the domain's order; those of fewer attributes first.
+    """Return the u-terms of a decomposable model by their attributes, terms of fewer attributes first.
 
-    An array has an axis for each attribute, with its values at the finest published level. prior_rows: so many rows more
-    are counted, spread evenly over all cells, as a prior that knows nothing. Raises NotFittedError where a clique has an
-    empty cell, whose logarithm is infinite, and there are none of them; TooManyCellsError beyond `CELL_LIMIT`.
+    Parameters
+    ----------
+    model
+        Distribution in closed form.
+    prior_rows
+        Rows added to the counts, spread evenly over all cells, as an uninformative prior.
+
+    Returns
+    -------
+    dict
+        Attributes, in the domain's order, to an array with an axis for each, over its finest published values.
+
+    Raises
+    ------
+    NotFittedError
+        If a clique has an empty cell, whose logarithm is infinite, and there are no prior rows.
+    TooManyCellsError
+        If a clique has more than `CELL_LIMIT` cells.
+
+    References
+    ----------
+    KG06 section 5.2, equation 4.
     """
     finest = model.domain.margin(model.tree.vertices)
     signed = [(1.0, clique) for clique in model.tree.cliques or (0,)]
@@ -62,21 +83,23 @@ def _log_counts(table: ContingencyTable, finest: Mapping[str, int], prior_rows: 
     counts[table.codes] += table.counts if shares else table.total
     if not counts.all():
         raise NotFittedError(
-            f"the marginal {table.margin} has empty cells, and the logarithm of nothing has no terms; give prior_rows, such "
-            "as 1.0, which are then spread evenly over all cells"
+            f"the marginal {table.margin} has empty cells, whose logarithms are infinite. Give prior_rows, such as 1.0, "
+            "which are then spread evenly over all cells"
         )
     return np.asarray(np.log(counts))
 
 
 def _weights(table: ContingencyTable, finest: Mapping[str, int], attribute: str) -> FloatArray:
-    """The share of the finest published values of an attribute that each value of a margin stands for."""
+    """Return the share of an attribute's finest published values that each value of a margin stands for."""
     hierarchy, level = table.domain.hierarchy(attribute), table.margin[attribute]
     lifted = hierarchy.lift(finest[attribute], level)
     return np.asarray(np.bincount(lifted, minlength=hierarchy.size(level)) / len(lifted))
 
 
 def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int], chosen: tuple[str, ...]) -> FloatArray:
-    """What a set of attributes takes of a function of the cells of a margin, over their finest published values."""
+    """Return the component of a set of attributes in a function of the cells of a margin, over their finest published
+    values.
+    """
     for axis, attribute in reversed(list(enumerate(table.attributes))):
         mean = np.tensordot(logs, _weights(table, finest, attribute), (axis, 0))
         if attribute not in chosen:
@@ -87,7 +110,7 @@ def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int],
     return logs
 
 
-# Tests of single edges of a decomposable model: what would be lost without each (Lauritzen, Graphical Models, 4.3.2).
+# Tests of single edges of a decomposable model: the loss if an edge is removed (Lauritzen, Graphical Models, 4.3.2).
 #
 # The deviance between the model and that without the edge is chi-squared, in large samples, where the smaller one holds.
 # An edge in one clique C = {a, b} + S can go without another: the test is that of a and b independent given S, and its
@@ -97,66 +120,66 @@ def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int],
 
 @dataclass(frozen=True, eq=False)
 class EdgeTest:
-    """The loss of a model without an edge.
+    """Loss of a model without an edge.
 
-    given: the common neighbours of the two. deviance: of the smaller model against the larger.
+    condition: the common neighbours of the two vertices. deviance: of the smaller model against the larger.
     adjusted_degrees_of_freedom: None for an edge in several cliques.
     """
 
-    given: Mask
+    condition: Mask
     deviance: float
     degrees_of_freedom: int
     adjusted_degrees_of_freedom: int | None
 
 
 def edge_test(model: MarginalModel, first: int, second: int) -> EdgeTest:
-    """Test an edge between two attributes, all at base values, given by their induced attributes.
+    """Test an edge between two attributes, all at base values, named by their induced attributes.
 
-    Raises NotFittedError or TooManyCellsError where an edge in several cliques cannot be tested.
+    Raises NotFittedError or TooManyCellsError if an edge in several cliques cannot be tested.
     """
     collection, edge = model.collection, 1 << first | 1 << second
     cube, domain, tree = collection.cube, collection.domain, collection.junction_tree
     holding = [clique for clique in tree.cliques if not edge & ~clique]
-    given = reduce(or_, holding, 0) & ~edge
+    condition = reduce(or_, holding, 0) & ~edge
     subtree = tree.containing(edge)
     inner = [s for parent, s in zip(subtree.parents, subtree.separators) if parent >= 0]
     terms = sum(domain.cell_count(clique & ~edge) for clique in subtree.cliques)
     terms -= sum(domain.cell_count(separator & ~edge) for separator in inner)
     degrees = (domain.cell_count(1 << first) - 1) * (domain.cell_count(1 << second) - 1) * terms
     if len(holding) == 1:
-        a, b, both = given | 1 << first, given | 1 << second, given | edge
-        nats = cube.entropy(a) + cube.entropy(b) - cube.entropy(given) - cube.entropy(both)
-        counts = _by_stratum(collection, first, second, given)
+        a, b, both = condition | 1 << first, condition | 1 << second, condition | edge
+        nats = cube.entropy(a) + cube.entropy(b) - cube.entropy(condition) - cube.entropy(both)
+        counts = _by_stratum(collection, first, second, condition)
         occupied_rows, occupied_columns = (counts.sum(axis=1) > 0).sum(axis=0), (counts.sum(axis=0) > 0).sum(axis=0)
         adjusted = int(((occupied_rows - 1) * (occupied_columns - 1)).sum())
-        return EdgeTest(given, max(2 * cube.total * nats, 0.0), degrees, adjusted)
+        return EdgeTest(condition, max(2 * cube.total * nats, 0.0), degrees, adjusted)
     others = [clique for clique in tree.cliques if edge & ~clique]
     torn = [clique & ~(1 << vertex) for clique in holding for vertex in (first, second)]
     without = MarginalModel(Collection.of(cube, [*others, *torn]))
     deviance = max(2 * cube.total * (model.information - without.information), 0.0)
-    return EdgeTest(given, deviance, degrees, None)
+    return EdgeTest(condition, deviance, degrees, None)
 
 
-def _by_stratum(collection: Collection, first: int, second: int, given: Mask) -> CountArray:
+def _by_stratum(collection: Collection, first: int, second: int, condition: Mask) -> CountArray:
     cube, domain = collection.cube, collection.domain
-    table = cube.table(given | 1 << first | 1 << second)
+    table = cube.table(condition | 1 << first | 1 << second)
     names = [domain.induced_attributes[vertex].attribute for vertex in (first, second)]
-    strata = table.positions_in(cube.table(given)) if given else np.zeros(len(table), dtype=np.intp)
+    strata = table.positions_in(cube.table(condition)) if condition else np.zeros(len(table), dtype=np.intp)
     shape = (*(domain.hierarchy(name).size(0) for name in names), int(strata.max(initial=0)) + 1)
     counts: CountArray = np.zeros(shape, dtype=np.int64)
     np.add.at(counts, (*(table.column(name, 0) for name in names), strata), table.counts)
     return counts
 
 
-# What of a decomposable model can be estimated from a sparse table (Bishop, Fienberg and Holland 1975, 3.8 and 5.3).
+# Parameters of a decomposable model that a sparse table can estimate (Bishop, Fienberg and Holland 1975, 3.8 and 5.3).
 #
 # A model fits 0 to each cell with a margin of its cliques that has no rows. On the other cells its logarithms are sums
 # of functions of the cliques, a space of the dimension
 #
 #     sum_i n(C_i) - sum_j n(S_j),    n: cells of a margin that have rows,
 #
-# since the supports of the cliques join freely: a function of what came before that is also one of the next clique depends
-# on their separator alone. One of these is the total. Adjusted degrees of freedom: fitted cells less that dimension.
+# since the supports of the cliques join freely: a function of the earlier cliques that is also one of the next clique
+# depends only on their separator. One of these is the total. Adjusted degrees of freedom: fitted cells less that dimension.
 
 
 def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
@@ -168,7 +191,7 @@ def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
 def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
     """Return the number of base cells to which the model gives a probability above 0.
 
-    Counted from the leaves of the tree. Attributes are counted by the values that the tree shows.
+    Attributes count with the values that the tree shows. The number is computed from the leaves of the tree.
     """
     ways = [np.ones(len(cube.counts(clique)), dtype=object) for clique in tree.cliques]
     for child in reversed(range(len(ways))):

@@ -1,4 +1,4 @@
-"""The model of a collection: its maximum-entropy distribution, decomposable or not, and what is certain beside it."""
+"""The model of a collection: its maximum-entropy distribution, decomposable or not, and certain bounds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,15 @@ MISFIT = 1e-6
 """Largest share of a published count by which a fitted distribution may miss it."""
 
 _LOOKED_UP = 1 << 14
-"""Cells of a margin that is laid out to answer for a box; larger ones are walked through."""
+"""Most cells of a margin that is laid out to answer for a box."""
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalModel:
-    """Expected counts, bounds and samples from published marginals alone; what takes time is worked out once.
+    """Expected counts, bounds and samples that follow from published marginals; slow results are computed once.
 
-    deadline: when fitting ends, by TimeOverError, and bounds that could still be better are taken as they are.
+    collection: the published marginals. deadline: time at which fitting ends with TimeOverError, and after which
+    bounds are no longer improved.
     """
 
     collection: Collection
@@ -46,12 +47,12 @@ class MarginalModel:
 
     @cached_property
     def closed_form(self) -> MaximumEntropy:
-        """The closed form of the distribution. Raises NotDecomposableError when it has none."""
+        """The closed form of the distribution. Raises NotDecomposableError if it has none."""
         return MaximumEntropy(self.collection)
 
     @cached_property
     def tree(self) -> CalibratedTree:
-        """The distribution along a junction tree: closed form, or fitted. Raises NotFittedError where neither is."""
+        """The distribution along a junction tree, in closed form or fitted. Raises NotFittedError if fitting fails."""
         if self.collection.is_decomposable:
             return CalibratedTree.of(self.collection)
         from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
@@ -68,7 +69,7 @@ class MarginalModel:
     def information(self) -> float:
         """Nats by which the distribution differs from independence with the same counts of each attribute.
 
-        In closed form, else fitted. Raises NotFittedError or TooManyCellsError where neither is possible.
+        Computed in closed form, else from the fit. Raises NotFittedError or TooManyCellsError if neither is possible.
         """
         if self.collection.is_decomposable:
             return self.closed_form.information
@@ -80,8 +81,8 @@ class MarginalModel:
     def total_information(self) -> float:
         """Nats by which the distribution differs from the uniform one over all base cells: sum_B ln|dom B| - H.
 
-        It counts what the one-way marginals tell too. Where two models are of the same base values, their difference is
-        that of their KL divergences from the data. Raises as `information`.
+        It includes the information of the one-way marginals. For two models over the same base values, the difference
+        equals that of their KL divergences from the data. Raises as `information`.
         """
         leaves = (self.collection.cube.log_leaves(attribute, level) for attribute, level in self.finest_levels.items())
         sizes = (log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies)
@@ -94,34 +95,37 @@ class MarginalModel:
 
     @cached_property
     def frechet_bounds(self) -> FrechetBounds:
-        """What the marginals say for certain."""
+        """Certain bounds that follow from the marginals."""
         return FrechetBounds(self.collection, self.deadline)
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Independent rows: for each published attribute its codes at its finest published level, shape (rows,).
+        """Draw independent rows: for each published attribute its codes at its finest published level, shape (rows,).
 
-        Raises DomainMismatchError where there is no row to be like.
+        Raises DomainMismatchError if the tables have no rows.
         """
         return self.tree.draw(rows, rng)
 
     @property
     def finest_levels(self) -> Mapping[str, int]:
-        """For each attribute its finest published level; that of `*` when no margin shows it."""
+        """Finest published level of each attribute; the level of `*` if no margin shows it."""
         return self.collection.finest_levels
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Expected counts over a margin, one axis an attribute in the order given; read-only."""
+        """Return expected counts over a margin, one axis per attribute in the order given; read-only."""
         return self.tree.expected(margin)
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape (cells,)."""
+        """Return expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape
+        (cells,).
+        """
         return self.expected(margin)[tuple(codes)]
 
     def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
-        """Expected counts over any margin of a decomposable collection, without the cells of expected count 0.
+        """Return expected counts over any margin of a decomposable collection, without cells of expected count 0.
 
-        Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError for
-        an unknown attribute or level, TooManyCellsError where more than so many cells can be occupied, NotDecomposableError.
+        Values below the finest published level share their parent's expected count equally. Raises DomainMismatchError
+        for an unknown attribute or level, TooManyCellsError if more than `most` cells can be occupied, and
+        NotDecomposableError.
         """
         mask, table = self.domain.mask(margin), self.collection.cube.table
         part = JunctionTree.of(self.domain, collapsed(self.collection.junction_tree, mask))
@@ -138,15 +142,17 @@ class MarginalModel:
         return cells.rolled_up(self.domain.margin(mask))
 
     def box(self, inside: Mapping[str, BoolArray]) -> Box:
-        """The rows whose base values lie in given sets."""
+        """Return the box of rows whose base values lie in given sets."""
         return self.frechet_bounds.of_box(inside)
 
     def weighted(self, weights: Mapping[str, FloatArray]) -> Box:
-        """The rows of each base value by a share between 0 and 1, for expectations. weights: shape (size(0),) each."""
+        """Return the box of a share of the rows of each base value, for expectations. weights: from 0 to 1, shape
+        (size(0),) each.
+        """
         return Box(self.frechet_bounds, {a: weight for a, weight in weights.items() if not np.all(weight == 1)})
 
     def expected_in(self, box: Box) -> float:
-        """Expected number of rows in a box."""
+        """Return the expected number of rows in a box."""
         if self.domain.size(box.margin) <= _LOOKED_UP:
             return float(self.expected_within({}, box))
         levels = box.levels({}, self.tree)
@@ -156,7 +162,9 @@ class MarginalModel:
         return float(counts.sum() * prod(float(box.share(a, levels[a])[0]) for a in suppressed))
 
     def expected_within(self, margin: Mapping[str, int], box: Box) -> FloatArray:
-        """Expected counts over a margin of the rows in a box: one axis an attribute of the margin, in its order."""
+        """Return expected counts over a margin of the rows in a box: one axis per attribute of the margin, in its
+        order.
+        """
         levels = {a: min(box.margin.get(a, level), level) for a, level in {**box.margin, **margin}.items()}
         counts = self.expected(levels)
         for attribute, level in levels.items():  # each time the first axis becomes the last one
@@ -165,21 +173,31 @@ class MarginalModel:
             weights = np.zeros((hierarchy.size(level), hierarchy.size(target)))
             weights[np.arange(len(weights)), hierarchy.lift(level, target)] = box.share(attribute, level)
             counts = counts.reshape(hierarchy.size(level), -1).T @ weights
-        shown = [a for a in levels if a in margin]
-        counts = counts.reshape([self.domain.hierarchy(a).size(margin[a]) for a in shown])
-        return counts.transpose([shown.index(a) for a in margin])
+        margin_order = [a for a in levels if a in margin]
+        counts = counts.reshape([self.domain.hierarchy(a).size(margin[a]) for a in margin_order])
+        return counts.transpose([margin_order.index(a) for a in margin])
 
 
 def _entropy(expected: FloatArray) -> float:
-    """Entropy in nats of the distribution in proportion to expected counts; 0 for no rows at all."""
+    """Return the entropy in nats of the distribution in proportion to expected counts; 0 if there are no rows."""
     total = float(expected.sum())
     return log(total) - float(x_log_x(expected).sum()) / total if total > 0 else 0.0
 
 
 def mutual_information(counts: FloatArray) -> float:
-    """I(A; B | C) in nats, of counts with the axes A, B, C; without an axis C, or with one of length 1, I(A; B).
+    """Return the mutual information I(A; B | C) in nats of counts with the axes A, B, C.
 
-    H(A, C) + H(B, C) - H(A, B, C) - H(C), of the distribution in proportion to the counts. 0 for no counts at all.
+    It is H(A, C) + H(B, C) - H(A, B, C) - H(C), of the distribution in proportion to the counts.
+
+    Parameters
+    ----------
+    counts
+        Nonnegative numbers. Without an axis C, or if it has length 1, the result is I(A; B).
+
+    Returns
+    -------
+    float
+        0 if there are no counts.
     """
     counts = counts.reshape(*counts.shape[:2], -1)
     total = float(counts.sum())
@@ -192,9 +210,9 @@ def mutual_information(counts: FloatArray) -> float:
 
 
 def phi_squared(shares: FloatArray) -> float:
-    """Pearson's mean square contingency of a table of shares or counts: chi-squared over the number of rows.
+    """Return Pearson's mean square contingency of a table of shares or counts: chi-squared over the number of rows.
 
-    shares: shape (values of one attribute, values of the other). 0 for no rows at all.
+    shares: shape (values of one attribute, values of the other). 0 if there are no rows.
     """
     total = float(shares.sum())
     if total <= 0:
@@ -205,10 +223,10 @@ def phi_squared(shares: FloatArray) -> float:
 
 
 def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: tuple[int, int] | None = None) -> float:
-    """Cramer's V, from 0 to 1, less what chance alone shows in a table of so many rows (Bergsma 2013).
+    """Return Cramer's V, from 0 to 1, corrected for chance in a table of so many rows (Bergsma 2013).
 
-    values: how many values of each of the two attributes have rows. counted: how many groups of them the table has that
-    phi squared comes from, if fewer; (1, 1) where chance adds nothing to it. 0 where an attribute has one value.
+    values: how many values of each of the two attributes have rows. counted: the groups of values in the table of phi
+    squared, if they are fewer; (1, 1) if chance adds nothing to it. 0 if an attribute has one value.
 
     >>> round(cramers_v(0.25, 400, (2, 2)), 3)
     0.498

@@ -2,7 +2,7 @@
 
     q(x) = prod_i p_Ei(x) / prod_j p_Sj(x) * prod_B 1 / leaves_B(x_B)
 
-Only the sparse clique tables are ever laid out, never the joint distribution.
+Only the sparse clique tables are laid out, never the joint distribution.
 """
 
 from collections import Counter
@@ -22,7 +22,10 @@ from models.tables.hierarchy import Domain
 
 @dataclass(frozen=True, eq=False)
 class MaximumEntropy:
-    """The maxent distribution of a decomposable collection. Raises NotDecomposableError for any other."""
+    """Maximum-entropy distribution of a decomposable collection, in closed form.
+
+    Raises NotDecomposableError for any other collection.
+    """
 
     collection: Collection
 
@@ -36,7 +39,7 @@ class MaximumEntropy:
 
     @property
     def cube(self) -> DataCube:
-        """Where counts and entropies come from."""
+        """Source of counts and entropies."""
         return self.collection.cube
 
     @property
@@ -46,7 +49,7 @@ class MaximumEntropy:
 
     @cached_property
     def cross_entropy(self) -> float:
-        """-E_p[ln q] in nats, p the empirical distribution: only marginal entropies are needed."""
+        """Cross-entropy -E_p[ln q] in nats, p the empirical distribution; it needs marginal entropies only."""
         entropy = self.cube.entropy
         leaves = sum(
             self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items()
@@ -55,17 +58,20 @@ class MaximumEntropy:
 
     @property
     def entropy(self) -> float:
-        """Entropy of q in nats: its cross-entropy, since ln q is a sum of functions of the marginals that p and q share."""
+        """Entropy of q in nats: its cross-entropy, because ln q is a sum of functions of the marginals that p and q
+        share.
+        """
         return self.cross_entropy
 
     @cached_property
     def information(self) -> float:
         """Nats by which q differs from independence: KL(q || r), r independent with the same counts of each attribute.
 
-        sum_B H(B) - sum_i H(E_i) + sum_j H(S_j), B at its finest published level, S_j at the coarser level of each
-        attribute that two cliques share; r spreads rows over base values as q does, so that leaves cancel
-        (multi-information: Studeny and Vejnarova, Learning in Graphical Models, 1998). Equal counts cancel as whole
-        numbers before a logarithm is taken, and the sum is rounded once, so that order changes no bit.
+        It is sum_B H(B) - sum_i H(E_i) + sum_j H(S_j), each B at its finest published level. Each S_j is at the
+        coarser level of each attribute that two cliques share. r spreads rows over base values as q does, so that
+        leaves cancel (multi-information: Studeny and Vejnarova, Learning in Graphical Models, 1998). Equal counts
+        cancel as whole numbers before a logarithm is taken. The sum is rounded once, so the result does not depend on
+        the order.
         """
         signed = [(1, self.domain.mask({name: level})) for name, level in self.collection.finest_levels.items()]
         signed += [(-1, clique) for clique in self.tree.cliques]
@@ -74,14 +80,14 @@ class MaximumEntropy:
         for sign, mask in signed:
             for count, number in zip(*np.unique(self.cube.counts(mask), return_counts=True)):
                 cells[int(count)] += sign * int(number)
-            # H = ln N - sum of c ln c / N, and ln N is what one more cell of N rows would take away.
+            # H = ln N - sum of c ln c / N, and one more cell of N rows would take away ln N.
             cells[self.cube.total] -= sign
         taken = fsum(number * count * log(count) for count, number in cells.items() if number and count)
         return max(-taken / max(self.cube.total, 1), 0.0)
 
     @cached_property
     def kl_divergence(self) -> float:
-        """KL(p || q) in nats. Raises DomainMismatchError when the cube does not hold the base table."""
+        """KL(p || q) in nats. Raises DomainMismatchError if the cube does not hold the base table."""
         base = sum(self.domain.attribute_masks)
         return max(self.cross_entropy - self.cube.entropy(base), 0.0)
 
@@ -97,7 +103,7 @@ class MaximumEntropy:
 
     @cached_property
     def parameter_count(self) -> int:
-        """Number of free probabilities, cells counted as the cube counts them: empty ones are parameters, or are not."""
+        """Number of free probabilities; the cube decides whether empty cells count."""
         cells = self.cube.cell_count
         return sum(cells(c) - 1 for c in self.tree.cliques) - sum(cells(s) - 1 for s in self.tree.separators)
 
@@ -117,7 +123,7 @@ class MaximumEntropy:
         return log(max(self.cube.total, 1)) * self.parameter_count - 2 * self.log_likelihood
 
     def log_probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
-        """Natural logarithm of q at base cells, -inf where q is 0.
+        """Return the natural logarithm of q at base cells, -inf if q is 0.
 
         codes: for each attribute of the domain, base codes of shape (n,).
         """

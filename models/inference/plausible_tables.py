@@ -1,15 +1,15 @@
-"""Whole tables with the published counts, in which associations that no table shows are as strong as those that one shows.
+"""Tables with the published counts, in which unpublished associations are as strong as published ones.
 
-Along a junction tree the tables with all published counts are those that one gets from any of them by exchanging, between
-two rows of one separator cell, all that lies on one side of the separator. Among these, one is drawn with a probability
-proportional to exp(sum over rows and pairs of s e(x) f(y)), for each two attributes x and y that some separator parts. e and
-f are random functions of their values with variance 1 within the cells of the separator that parts them most, and s is rho /
-(1 - rho^2), which of two normal scores is the interaction of the partial correlation rho. rho is the larger of two that are
-drawn from the largest canonical correlations of the pairs that tables show, less what chance alone shows, and e and f agree
-with what the other tables imply of the pair more often than not. A Metropolis chain of exchanges makes the draw.
+Along a junction tree, any table with all published counts becomes any other by exchanges. An exchange swaps, between
+two rows of one separator cell, the values on one side of the separator. A table has a probability proportional to
+exp(sum over rows and pairs of s e(x) f(y)). The pairs are the attributes x and y that some separator parts. e and f
+are random functions of their values, with variance 1 within the cells of the separator that parts them most. s is rho
+/ (1 - rho^2), which for two normal scores is the interaction of the partial correlation rho. rho is the larger of two
+draws from the largest canonical correlations of the published pairs, corrected for chance. e and f agree with what the
+other tables imply of the pair more often than not. A Metropolis chain of exchanges makes the draw.
 
-That unpublished pairs are as strong as published ones is an assumption, which nothing published supports: how often
-intervals by such tables hold the truth is measured (`benchmarks/plausible_coverage.py`).
+The strength of unpublished pairs is an assumption that nothing published supports. The coverage of intervals by such
+tables is measured (`benchmarks/plausible_coverage.py`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,30 +25,34 @@ from models.tables.contingency_table import Cells, ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
 
 _PASSES = 20
-"""Exchanges that each row is offered at each separator."""
+"""Exchanges offered to each row at each separator."""
 
 _AGREEING = 0.6
-"""Share of the pairs whose interaction is made to agree with what the other tables imply; of the rest half do."""
+"""Share of the pairs whose interaction is made to agree with the other tables; half of the rest agree by chance."""
 
 _LEAST_SPREAD = 0.1
-"""The least standard deviation within cells that scores are divided by: what hardly varies there is not blown up."""
+"""Least standard deviation within cells that scores are divided by, so that scores that hardly vary are not inflated.
+"""
 
 _MOST_CELLS = 1 << 16
-"""Cells of a separator beyond which those that have rows are numbered anew."""
+"""Cells of a separator above which the occupied ones are renumbered."""
 
 _STRONGEST = 0.9
-"""The largest correlation that is drawn: beyond it a pair is nearly a function."""
+"""Largest correlation that is drawn; with a larger one a pair is nearly a function."""
 
 
 _Interactions = Mapping[tuple[str, str], tuple[FloatArray, FloatArray]]
 
 _Edge = tuple[Mask, tuple[str, ...], tuple[str, ...]]
-"""A separator, the attributes whose finest values lie on its near side alone, and those on its far side, to be exchanged."""
+"""Separator, the attributes whose finest values lie on its near side only, and those on its far side, to be exchanged.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class PlausibleTables:
-    """Tables of as many rows as are counted, at the finest published levels, with every count of a decomposable collection.
+    """Random tables at the finest published levels with every count of a decomposable collection.
+
+    collection: decomposable; each table has as many rows as it counts.
 
     >>> from marginals.example import release
     >>> table = next(PlausibleTables(release.collection).drawn(np.random.default_rng(1)))
@@ -65,7 +69,7 @@ class PlausibleTables:
 
     @cached_property
     def correlations(self) -> FloatArray:
-        """The largest canonical correlation of the attributes of each published pair, shape (pairs,)."""
+        """Largest canonical correlation of the attributes of each published pair, shape (pairs,)."""
         strengths = []
         for clique in self._tree.cliques:
             levels = self.domain.margin(clique)
@@ -76,11 +80,15 @@ class PlausibleTables:
 
     @property
     def parted(self) -> tuple[tuple[str, str], ...]:
-        """The pairs that no table shows together at their finest levels; they are drawn as strong as others."""
+        """Pairs that no table shows together at their finest levels; their association is drawn like that of published
+        pairs.
+        """
         return tuple(self._parting)
 
     def drawn(self, rng: np.random.Generator, passes: int = _PASSES) -> Iterator[dict[str, CodeArray]]:
-        """One table after the other: by attribute the codes of its rows, shape (rows,). passes: of exchanges, for each."""
+        """Yield one table after the other: by attribute the codes of its rows, shape (rows,). passes: of exchanges, per
+        table.
+        """
         while True:
             rows = self._independent(rng)
             scores = self._interactions(rows, rng)
@@ -100,12 +108,12 @@ class PlausibleTables:
         for child in range(len(below) - 1, 0, -1):
             if (parent := self._tree.parents[child]) >= 0:
                 below[parent] |= below[child]
-        own = {name: self.domain.mask({name: level}) for name, level in self._levels.items()}
+        attribute_bits = {name: self.domain.mask({name: level}) for name, level in self._levels.items()}
         return tuple(
             (
                 separator,
-                tuple(name for name, mask in own.items() if mask & ~beyond),
-                tuple(name for name, mask in own.items() if not mask & ~beyond and mask & ~separator),
+                tuple(name for name, mask in attribute_bits.items() if mask & ~beyond),
+                tuple(name for name, mask in attribute_bits.items() if not mask & ~beyond and mask & ~separator),
             )
             for separator, beyond in list(zip(self._tree.separators, below))[1:]
         )
@@ -115,7 +123,9 @@ class PlausibleTables:
         return {name: level for name, level in self.collection.finest_levels.items() if self.collection.shows(name)}
 
     def _independent(self, rng: np.random.Generator) -> dict[str, CodeArray]:
-        """A table in which nothing goes together but what a margin shows: each way to join the cliques is as likely."""
+        """Return a random table without associations beyond the margins: each way to join the cliques is equally
+        likely.
+        """
         rows: dict[str, CodeArray] = {}
         levels: dict[str, int] = {}
         for clique, separator in zip(self._tree.cliques, self._tree.separators):
@@ -124,9 +134,9 @@ class PlausibleTables:
             shared = self.domain.margin(separator)
             places = np.arange(table.total)
             if rows and shared:
-                known = self._keys(rows, levels, shared)
+                present = self._keys(rows, levels, shared)
                 new = pack(*table.columns(shared), len(table))[0][repeated]
-                places[np.argsort(known, kind="stable")] = np.argsort(new, kind="stable")
+                places[np.argsort(present, kind="stable")] = np.argsort(new, kind="stable")
             for name, level in self.domain.margin(clique).items():
                 if level < levels.get(name, level + 1):
                     rows[name] = table.column(name, level)[repeated][places]
@@ -134,19 +144,19 @@ class PlausibleTables:
         return rows
 
     def _keys(self, rows: Mapping[str, CodeArray], levels: Mapping[str, int], shared: Mapping[str, int]) -> CodeArray:
-        """The cell of a separator in which each row lies, in the order of a table's keys: shape (rows,)."""
-        known = Cells.of(
+        """Return the separator cell of each row, in the order of a table's keys: shape (rows,)."""
+        cells = Cells.of(
             self.domain, {name: levels[name] for name in shared}, rows, np.ones(self.collection.cube.total)
         )
-        keys, space = pack(*known.columns(shared), len(known))
+        keys, space = pack(*cells.columns(shared), len(cells))
         if space > _MOST_CELLS:
             keys = np.unique(keys, return_inverse=True)[1]
             space = len(keys)
-        return keys.astype(smallest_code_dtype(space))  # small numbers are sorted far sooner
+        return keys.astype(smallest_code_dtype(space))  # narrow numbers are sorted far faster
 
     @cached_property
     def _parting(self) -> Mapping[tuple[str, str], tuple[int, ...]]:
-        """For each two attributes that some separator parts the places of those that do."""
+        """Places of the separators that part two attributes, for each pair that is parted."""
         parting: dict[tuple[str, str], list[int]] = {}
         for place, (_, near, beyond) in enumerate(self._edges):
             for one, other in product(near, beyond):
@@ -154,7 +164,7 @@ class PlausibleTables:
         return {pair: tuple(places) for pair, places in sorted(parting.items())}
 
     def _interactions(self, rows: Mapping[str, CodeArray], rng: np.random.Generator) -> _Interactions:
-        """For each parted pair what each value of the first and of the second counts, s in the first."""
+        """Return for each parted pair the scores of the values of both attributes; the first ones are multiplied by s."""
         keys = [self._keys(rows, self._levels, self.domain.margin(separator)) for separator, *_ in self._edges]
         interactions = {}
         for pair, parting in self._parting.items():
@@ -167,9 +177,11 @@ class PlausibleTables:
         return interactions
 
     def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
-        """A random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape (values,).
+        """Return a random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape
+        (values,).
 
-        Of values in an order most of it is their place in it, since dependence on a number is mostly a trend.
+        If the values have an order, most of the score is the place in it, because dependence on a number is mostly a
+        trend.
         """
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = self.collection.cube.table(self.domain.mask({name: level})).dense().astype(np.float64)
@@ -184,7 +196,9 @@ class PlausibleTables:
     def _exchange(
         self, rows: dict[str, CodeArray], edge: _Edge, interactions: _Interactions, rng: np.random.Generator
     ) -> None:
-        """Offer each row an exchange with another one of its separator cell, and make those that the distribution takes."""
+        """Offer each row an exchange with another row of its separator cell; make the exchanges that the distribution
+        accepts.
+        """
         separator, near, beyond = edge
         order = rng.permutation(self.collection.cube.total)
         keys = self._keys(rows, self._levels, self.domain.margin(separator))[order]
@@ -208,7 +222,7 @@ class PlausibleTables:
 
 
 def _within(scores: FloatArray, keys: CodeArray) -> float:
-    """The standard deviation of the scores of rows within the cells that they lie in. scores, keys: shape (rows,)."""
+    """Return the standard deviation of the scores of rows within their cells. scores, keys: shape (rows,)."""
     rows = np.bincount(keys)
     means = np.bincount(keys, scores) / np.maximum(rows, 1)
     return max(_LEAST_SPREAD, float(np.sqrt(np.mean((scores - means[keys]) ** 2))))
@@ -222,9 +236,9 @@ def _standardized(scores: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def canonical_correlation(table: ContingencyTable) -> float:
-    """Return the largest canonical correlation of two attributes, less what chance alone shows of it: from 0 to 1.
+    """Return the largest canonical correlation of two attributes, from 0 to 1, corrected for chance.
 
-    Of n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n for r and c values.
+    For n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n, with r and c values.
 
     >>> from marginals.example import release
     >>> round(canonical_correlation(release.collection.tables[1]), 3)

@@ -44,16 +44,14 @@ shaken from one higher each time. Eleven columns of HealthInsurance take 2 secon
 
 _PATIENCE, _TRIES, _SHAKEN, _LONGEST = 6, 600, 100, 4
 """Sweeps at a temperature, and directed exchanges, that may pass without progress; how often what is stuck is shaken at
-most, and by how many sweeps at a temperature.
-"""
+most, and by how many sweeps at a temperature."""
 
 _FREE, _DROPPED, _ROUNDS = 20, 4, 6
 """One in so many pairings looks at no other attribute, the rest at all but so many at most; how often pairs are weighed."""
 
 _ALIKE, _LIKE, _PARTNERS = 3, 1 << 15, 4_000
 """Attributes in which the rows of a directed exchange may differ, among how many rows partners are sought, and how many are
-weighed at most. Rows stand in random order, so that any of them that stand together are a sample.
-"""
+weighed at most. Rows stand in random order, so that any of them that stand together are a sample."""
 
 _PAIRED, _BEGINS, _ENDS, _MATCHES = 40, 250, 400, 12
 """Counts by which cells are off from which on two exchanges are sought at once, rows that begin one, partners of each, and

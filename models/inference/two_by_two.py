@@ -1,8 +1,9 @@
 """Odds ratios, risk ratios and other comparisons of two groups: of a table of two by two, and their bounds.
 
-The counts are [[a, b], [c, d]]; of them, of their rows, columns and total bounds are given. Each comparison grows with a
-and d and falls with b and c. If the sums of rows and columns are known, a decides the table, and the comparison grows
-with it. Then the ends of a give the range, which is sharp if these ends are. Else each count is at its worst.
+The counts are [[a, b], [c, d]]; bounds of them, of their rows, columns and total are given. Each comparison grows with
+a and d and falls with b and c. If the sums of rows and columns are known, a determines the table, and the comparison
+grows with a. Then the ends of a give the range, which is sharp if these ends are. Otherwise each count is at its
+worst.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ def odds_ratio(a: float, b: float, c: float, d: float) -> float:
 
 
 def risk_ratio(a: float, b: float, c: float, d: float) -> float:
-    """Return the share a / (a + b) over the share c / (c + d); nan if a row is empty, or neither has a risk.
+    """Return the risk a / (a + b) over c / (c + d); nan if a row is empty or both are 0.
 
     >>> risk_ratio(2, 2, 1, 3)
     2.0
@@ -51,7 +52,7 @@ def risk_difference(a: float, b: float, c: float, d: float) -> float:
 
 
 class Comparison(NamedTuple):
-    """A number of four counts that grows with a and d and falls with b and c, or nan. within: its possible values."""
+    """Number of four counts that grows with a and d and falls with b and c, or nan. within: its possible values."""
 
     of: Callable[[float, float, float, float], float]
     within: Range
@@ -63,34 +64,36 @@ RISK_DIFFERENCE = Comparison(risk_difference, Range(-1.0, 1.0))
 
 
 def tighten(ranges: FloatArray) -> FloatArray:
-    """Return the ranges of counts and their sums, each as close as the others make it.
+    """Return the ranges of counts and their sums, each as narrow as the others imply.
 
-    ranges: lower and upper ends of [[a, b, a + b], [c, d, c + d], [a + c, b + d, total]], shape (3, 3, 2). Raises
-    ContradictionError if no counts are within all bounds.
+    ranges: lower and upper ends, shape (3, 3, 2). Those of the counts are [[a, b, a + b], [c, d, c + d], [a + c, b +
+    d, total]]. Raises ContradictionError if no counts are within all bounds.
     """
-    known, before = np.array(ranges, dtype=np.float64), None
-    while before is None or not np.array_equal(known, before):
-        before = known.copy()
-        for line in (*known, *known.transpose(1, 0, 2)):
-            (one, other, whole), (most, most_other, most_whole) = line.T.tolist()
-            lower = [whole - most_other, whole - most, one + other]
-            upper = [most_whole - other, most_whole - one, most + most_other]
+    tight, before = np.array(ranges, dtype=np.float64), None
+    while before is None or not np.array_equal(tight, before):
+        before = tight.copy()
+        for line in (*tight, *tight.transpose(1, 0, 2)):
+            (one, other, least_sum), (most, most_other, most_sum) = line.T.tolist()
+            lower = [least_sum - most_other, least_sum - most, one + other]
+            upper = [most_sum - other, most_sum - one, most + most_other]
             line[:] = np.stack([np.maximum(line[:, 0], lower), np.minimum(line[:, 1], upper)], axis=1)
             if np.any(line[:, 0] > line[:, 1]):
                 raise ContradictionError("no table has these marginals")
-    return known
+    return tight
 
 
 def are_sums_known(ranges: FloatArray) -> bool:
-    """Return whether the sums of the first row, the first column and the total are known, so that a decides the table."""
+    """Return whether the sums of the first row, the first column and the total are known, so that a determines the
+    table.
+    """
     return all(ranges[place][0] == ranges[place][1] for place in ((0, 2), (2, 0), (2, 2)))
 
 
 def extremes(ranges: FloatArray, comparison: Comparison) -> Range:
-    """Return between which values a comparison lies in all tables that have one. ranges: as for `tighten`."""
-    known = tighten(ranges)
-    (a, b, row), (c, d, _), (column, _, total) = known.tolist()
-    if are_sums_known(known):
+    """Return the range of a comparison over all tables for which it is defined. ranges: as for `tighten`."""
+    tight = tighten(ranges)
+    (a, b, row), (c, d, _), (column, _, total) = tight.tolist()
+    if are_sums_known(tight):
         ends = [(x, row[0] - x, column[0] - x, total[0] - row[0] - column[0] + x) for x in a]
     else:
         ends = [(a[0], b[1], c[1], d[0]), (a[1], b[0], c[0], d[1])]
@@ -100,9 +103,9 @@ def extremes(ranges: FloatArray, comparison: Comparison) -> Range:
 
 
 def shares(part: tuple[CountArray, CountArray], rest: tuple[CountArray, CountArray]) -> tuple[FloatArray, FloatArray]:
-    """Return between which values part / (part + rest) lies, for many at once. part, rest: lower and upper bounds.
+    """Return bounds of part / (part + rest), for many at once. part, rest: lower and upper bounds.
 
-    If both can be 0, the share is that of the tables in which one is not; nan if it is undefined in all.
+    If both can be 0, only tables in which one is not 0 count. nan if the share is undefined in all tables.
     """
     (least, most), (fewest, largest) = part, rest
     lower = np.divide(least, least + largest, out=np.ones(np.shape(least)), where=least + largest > 0)

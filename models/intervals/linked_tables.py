@@ -1,4 +1,5 @@
-"""Linked tables: the counts of several published tables as unknowns, each with its range, and the equations between them.
+"""Linked tables: the counts of several published tables as unknowns, each with its range, and the equations between
+them.
 
 A count that two tables show, or add up to, is one unknown. Joint tables are tables of which nothing is published.
 """
@@ -25,16 +26,16 @@ from models.programs.consistent_tables import UNBOUNDED, Equations
 
 
 Members: TypeAlias = int
-"""A set of base values: bit i stands for base value i."""
+"""Set of base values: bit i stands for base value i."""
 
 Interval: TypeAlias = tuple[int, int]
-"""The least and the largest count that is possible."""
+"""Least and largest possible count."""
 
 Family: TypeAlias = tuple[tuple[Members, ...], ...]
-"""The cells of all combinations of one value of each attribute: disjoint sets, for each classification."""
+"""Cells of all combinations of one value of each attribute: disjoint sets, for each classification."""
 
 Attributes: TypeAlias = frozenset[str]
-"""The attributes of a table."""
+"""Attributes of a table."""
 
 _LISTED = 3
 """Values that a name or an error lists one by one."""
@@ -42,10 +43,11 @@ _LISTED = 3
 
 @dataclass(frozen=True)
 class Classification:
-    """An attribute as all tables together show it.
+    """Values of an attribute, as all tables together show them.
 
-    base: labels of values that no table divides further. groups: labels of sets of them, each with its base labels. others:
-    whether there may be people with none of these values. Raises DomainMismatchError for repeated labels and unknown values.
+    name: the attribute. base: labels of values that no table divides further. groups: labels of sets of them, each
+    with its base labels. others: whether there may be people with none of these values. Raises DomainMismatchError if
+    a label is repeated, or if a group has an unknown value.
     """
 
     name: str
@@ -62,17 +64,17 @@ class Classification:
 
     @cached_property
     def everything(self) -> Members:
-        """The set of all base values, and of others where there may be some."""
+        """Set of all base values, including other ones if there may be some."""
         return (1 << (len(self.base) + self.others)) - 1
 
     def members(self, label: str) -> Members:
-        """The set that a label stands for. Raises DomainMismatchError for an unknown one."""
+        """Return the set that a label stands for. Raises DomainMismatchError for an unknown label."""
         if label not in self._members:
             raise DomainMismatchError(f"{self.name!r} has no value {label!r}")
         return self._members[label]
 
     def named(self, members: Members) -> str:
-        """A set in words.
+        """Return a set in words.
 
         >>> age = Classification("age", ("0-17", "18-64", "65+"), {"under 65": frozenset({"0-17", "18-64"})})
         >>> age.named(0b011), age.named(0b101), age.named(0b111)
@@ -100,7 +102,7 @@ class Classification:
 
 
 def parts(sets: Iterable[Members]) -> tuple[Members, ...]:
-    """The coarsest disjoint sets of which each given one is a union, by their first base value.
+    """Return the coarsest disjoint sets of which each given set is a union, by their first base value.
 
     >>> [f"{part:04b}" for part in parts([0b0011, 0b0110, 0b1111])]
     ['0001', '0010', '0100', '1000']
@@ -121,7 +123,7 @@ def _in_order(disjoint: Iterable[Members]) -> tuple[Members, ...]:
 
 
 def _common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Members, ...]:
-    """The finest sets that are unions of the first disjoint sets and of the second ones, too."""
+    """Return the finest sets that are unions of the first disjoint sets and also of the second ones."""
     shared = set(one) & set(other)
     united: list[Members] = []
     for part in chain(one, other):
@@ -133,7 +135,7 @@ def _common_unions(one: Sequence[Members], other: Sequence[Members]) -> tuple[Me
 
 
 def _layers(member_sets: Iterable[Members]) -> list[tuple[Members, ...]]:
-    """Layers of disjoint sets, the finest first, each as far as the table goes, of the values of an attribute."""
+    """Return layers of disjoint sets of values of an attribute, the finest first, each as far as the table goes."""
     finest = parts(member_sets)
     coarser: list[list[Members]] = []
     for members in sorted(set(member_sets) - set(finest), key=int.bit_count):
@@ -149,16 +151,17 @@ def _layers(member_sets: Iterable[Members]) -> list[tuple[Members, ...]]:
 
 
 _MOST = 2**40
-"""Counts are less, so that sums and multiples of them are exact."""
+"""Upper limit of counts, so that sums and multiples of them are exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class IntervalTable:
-    """A published table: cells with a range each.
+    """Published table: cells with a range each. Attributes that it does not have are summed over.
 
-    values: for each attribute the sets of base values that it shows, totals and subtotals among them. codes: of each cell
-    the place of its set among them, shape (cells,) each. lower, upper: the range of its count, both ends possible;
-    UNBOUNDED for no upper end. Other attributes are summed over. Raises DomainMismatchError, also for counts above 2^40.
+    name: name for messages. values: for each attribute the sets of base values that it shows, totals and subtotals
+    among them. codes: for each attribute the place of each cell's set in `values`, shape (cells,). lower, upper: range
+    of each count, both ends possible, shape (cells,); UNBOUNDED if there is no upper end. Raises DomainMismatchError
+    if shapes differ, a range is empty or negative, or a count is above 2^40.
     """
 
     name: str
@@ -182,7 +185,7 @@ class IntervalTable:
 
     @classmethod
     def of(cls, name: str, attributes: Sequence[str], cells: Mapping[tuple[Members, ...], Interval]) -> "IntervalTable":
-        """The table of some cells, each given by a set of base values for each attribute."""
+        """Return the table of some cells, each given by a set of base values for each attribute."""
         values, codes = {}, {}
         for axis, attribute in enumerate(attributes):
             places: dict[Members, int] = {}
@@ -198,14 +201,14 @@ class IntervalTable:
 
 @dataclass(frozen=True, eq=False)
 class LinkedTables:
-    """Unknown counts, the ranges that are published of them, and the equations between them.
+    """Unknown counts, their published ranges, and the equations between them.
 
-    sets: for each classification the sets of base values of cells. keys: the places in `sets` of each cell, shape (cells,
-    attributes). tables: the published ones. published: for each of them the unknown of each of its cells. names: of all
-    tables, joint ones last. sums: for each table its finest cells and then its totals: the unknowns, and the place of the
-    total of each finest cell, -1 for none. equation_tables: the table of each equation. covered: whether any count of each
-    cell in whole numbers that fit all ranges and equations is one of some population, shape (cells,). left_out: attributes
-    of joint tables that have too many cells.
+    sets: for each classification the sets of base values of cells. keys: places of each cell in `sets`, shape (cells,
+    attributes). tables: the published tables. published: for each published table the unknown of each of its cells.
+    names: names of all tables, joint ones last. sums: for each table its finest cells, then its totals. Each has its
+    unknowns, and the place of the total of each finest cell, -1 for none. equation_tables: the table of each equation.
+    covered: whether any count of each cell that fits all ranges and equations in whole numbers is a count of some
+    population, shape (cells,). left_out: attributes of joint tables that have too many cells.
     """
 
     classifications: tuple[Classification, ...]
@@ -230,7 +233,7 @@ class LinkedTables:
         return len(self.tables)
 
     def ranges(self, tables: Iterable[int]) -> tuple[CountArray, CountArray]:
-        """The least and the largest count of each cell that some tables publish: shape (cells,) each."""
+        """Return the least and the largest count of each cell that some tables publish: shape (cells,) each."""
         lower = np.zeros(len(self), dtype=np.int64)
         upper = np.full(len(self), UNBOUNDED, dtype=np.int64)
         for table in tables:
@@ -240,21 +243,21 @@ class LinkedTables:
 
     @cached_property
     def lower(self) -> CountArray:
-        """The least count of each cell that all tables publish: shape (cells,)."""
+        """Least count of each cell that all tables publish: shape (cells,)."""
         return self.ranges(range(self.table_count))[0]
 
     @cached_property
     def upper(self) -> CountArray:
-        """The largest count of each cell that all tables publish: shape (cells,)."""
+        """Largest count of each cell that all tables publish: shape (cells,)."""
         return self.ranges(range(self.table_count))[1]
 
     @cached_property
     def is_published(self) -> BoolArray:
-        """Whether a table shows each cell: shape (cells,)."""
+        """True if a table shows each cell: shape (cells,)."""
         return np.isin(np.arange(len(self)), np.concatenate(self.published))
 
     def named(self, cell: int) -> dict[str, str]:
-        """The values of a cell by attribute; those that it is summed over are left out."""
+        """Return the values of a cell by attribute, without attributes that it is summed over."""
         values = zip(self.classifications, self.sets, self.keys[cell].tolist())
         return {c.name: c.named(sets[code]) for c, sets, code in values if sets[code] != c.everything}
 
@@ -267,16 +270,30 @@ def linked_tables(
     most_cells: int = 2_000_000,
     wide: int = 2_000,
 ) -> LinkedTables:
-    """The unknowns of some tables and, where there are several, of their joint tables.
+    """Return the unknowns of some tables and, if there are several tables, of their joint tables.
 
-    joint_attributes: attributes of each joint table, besides those that all tables have; more only where nothing less shows
-    that counts which fit are those of a population, and with at most `wide` cells for each cell of what all tables have.
-    Raises DomainMismatchError for an attribute without classification, TooManyCellsError for more than `most_cells` cells
-    of published tables; joint tables that would lead beyond it are left out.
+    Parameters
+    ----------
+    tables, classifications
+        Published tables, and the values of their attributes.
+    joint_attributes
+        Attributes of each joint table, besides those that all tables have. Joint tables have more only if nothing
+        smaller proves that counts which fit belong to a population.
+    most_cells
+        Most cells of published tables; joint tables beyond it are left out.
+    wide
+        Most cells of a joint table with more attributes, for each cell of the attributes that all tables have.
+
+    Raises
+    ------
+    DomainMismatchError
+        If an attribute has no classification.
+    TooManyCellsError
+        If the published tables have more than `most_cells` cells.
     """
-    known = {c.name for c in classifications}
+    classified = {c.name for c in classifications}
     for table in tables:
-        if unknown := [name for name in table.values if name not in known]:
+        if unknown := [name for name in table.values if name not in classified]:
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
     families = [_published_families(table, classifications) for table in tables]
     size = sum(map(_size, chain.from_iterable(families)))
@@ -294,7 +311,7 @@ def linked_tables(
     if len(tables) > 1:
         cells = {name: len(values) for name, values in finest.items()}
         joints, left_out = _joint_tables(attributes, complete, cells, (joint_attributes, most_cells - size, wide))
-    # One table alone needs no others; several are covered together, and then each joint one beside them.
+    # A single table needs no joint ones; several are covered together, then each joint table with them.
     are_covered = len(tables) == 1 or _is_covered(attributes, [*complete, *joints])
     covered = [are_covered] * len(tables)
     covered += [are_covered and _is_covered([*attributes, joint], [*complete, *joints]) for joint in joints]
@@ -304,7 +321,7 @@ def linked_tables(
     return _numbered(tables, classifications, names, families, covered, tuple(in_order[len(joints) :]))
 
 
-# Families of a table: its finest cells, then its totals, then what it adds up to that other tables show, too.
+# Families of a table: its finest cells, then its totals, then its sums that other tables show, too.
 
 
 def _size(family: Family) -> int:
@@ -326,13 +343,13 @@ def _published_families(table: IntervalTable, classifications: Sequence[Classifi
         chosen = {numbers for row in chosen for numbers in product(*({0, number} for number in row))}
     rows = sorted({(0,) * len(homes), *chosen})
     axes = ({name: of_name[n] for (name, of_name), n in zip(layers_of.items(), numbers)} for numbers in rows)
-    return list(dict.fromkeys(_family(each, classifications) for each in axes))
+    return list(dict.fromkeys(_family(family_axes, classifications) for family_axes in axes))
 
 
 def _finest_values(
     attributes: Sequence[Attributes], families: Sequence[Sequence[Family]], classifications: Sequence[Classification]
 ) -> dict[str, tuple[Members, ...]]:
-    """For each attribute its values as finely as the tables show them together, others among them."""
+    """Return for each attribute its values as finely as the tables show them together, including others."""
     finest = {}
     for axis, c in enumerate(classifications):
         axes = [of_table[0][axis] for names, of_table in zip(attributes, families) if c.name in names]
@@ -341,7 +358,7 @@ def _finest_values(
 
 
 def _with_shared(published: Sequence[Sequence[Family]], joints: Sequence[Family]) -> list[list[Family]]:
-    """For each table its families, and the finest that it shares with each other one."""
+    """Return for each table its families, and the finest family that it shares with each other table."""
     more: list[list[Family]] = [*map(list, published), *([joint] for joint in joints)]
     for (one, first), (other, second) in combinations(enumerate([families[0] for families in more]), 2):
         shared = tuple(map(_common_unions, first, second))
@@ -355,7 +372,7 @@ def _with_shared(published: Sequence[Sequence[Family]], joints: Sequence[Family]
 
 
 def _places_in(total: Family, fine: Family) -> IndexArray | None:
-    """For each cell of a fine family, in C order, the total that it is part of, -1 for none: shape (cells,).
+    """Return for each cell of a fine family, in C order, the place of its total, -1 for none: shape (cells,).
 
     None unless every total is a union of fine cells.
     """
@@ -370,11 +387,11 @@ def _places_in(total: Family, fine: Family) -> IndexArray | None:
 
 
 def _axis_places(wholes: tuple[Members, ...], values: tuple[Members, ...]) -> IndexArray | None:
-    known = {members: place for place, members in enumerate(wholes)}
+    place_of = {members: place for place, members in enumerate(wholes)}
     result, united = [], [0] * len(wholes)
     for part in values:
-        if (place := known.get(part, -1)) < 0:
-            place = next((number for number, whole in enumerate(wholes) if not part & ~whole), -1)
+        if (place := place_of.get(part, -1)) < 0:
+            place = next((number for number, union in enumerate(wholes) if not part & ~union), -1)
         if place >= 0:
             united[place] |= part
         result.append(place)
@@ -382,9 +399,9 @@ def _axis_places(wholes: tuple[Members, ...], values: tuple[Members, ...]) -> In
 
 
 def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArray]]:
-    """Totals, the families that they are sums of, and for each cell of the latter the total that it is part of.
+    """Yield totals, the families that they are sums of, and for each cell of the latter the place of its total.
 
-    All pairs that differ in one attribute, and for totals without such parts the finest cells.
+    The pairs are all that differ in one attribute, and for totals without such parts the finest cells.
     """
     for total in families:
         near = [fine for fine in families if sum(map(ne, fine, total)) == 1]
@@ -403,15 +420,17 @@ def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArr
 
 
 def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
-    """Whether a junction tree, each of its cliques a part of a complete table, covers the attributes of all shown tables.
+    """Return whether a junction tree covers the attributes of all shown tables, each clique within a complete table.
 
-    complete: tables that show each of their attributes as finely as any table does. False where no tree was found.
+    complete: tables that show each of their attributes as finely as any table does. False if no tree was found.
     """
     return elimination_cliques(attribute_sets, lambda clique: any(clique <= table for table in complete)) is not None
 
 
 def _missing(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> list[Attributes]:
-    """Attributes of tables that would have to be complete for the shown tables to be covered; the fewest that were found."""
+    """Return attributes of tables that would have to be complete for the shown tables to be covered, as few as were
+    found.
+    """
     wanted: list[Attributes] = []
     for clique in sorted(elimination_cliques(attribute_sets) or [], key=lambda clique: (-len(clique), sorted(clique))):
         if not any(map(clique.issubset, (*complete, *wanted))):
@@ -425,10 +444,10 @@ def _joint_tables(
     sizes: Mapping[str, int],
     limits: tuple[int, int, int],
 ) -> tuple[list[Attributes], list[Attributes]]:
-    """The joint tables of all combinations of a few attributes, and wider ones if these leave it open what is possible.
+    """Return the joint tables of all combinations of a few attributes, and wider ones if coverage is still open.
 
-    sizes: values of each attribute. limits: attributes of a joint table, cells for all of them, and cells of a wider one.
-    Tables that would need more cells, for themselves and their totals, come second.
+    sizes: values of each attribute. limits: attributes of a joint table, cells for all of them, and cells of a wider
+    one. The second list has the tables that would need too many cells, for themselves and their totals.
     """
     most_attributes, room, wide = limits
     every: Attributes = frozenset().union(*attributes)
@@ -450,12 +469,12 @@ def _joint_tables(
 
     if most_attributes and every:
         add(common | {*chosen} for chosen in combinations(others, min(most_attributes, len(others))))
-    shown = [*complete, *joints]
-    if not all(_is_covered([*attributes, joint], shown) for joint in (attributes[0], *joints)):
+    complete_tables = [*complete, *joints]
+    if not all(_is_covered([*attributes, joint], complete_tables) for joint in (attributes[0], *joints)):
         largest = wide * cells(common)
         add(
             table
-            for table in ([every] if cells(every) <= largest else _missing(attributes, shown))
+            for table in ([every] if cells(every) <= largest else _missing(attributes, complete_tables))
             if cells(table | common) <= largest
         )
     return joints, left_out
@@ -480,7 +499,7 @@ def _numbered(
     place_of = [{members: place for place, members in enumerate(values)} for values in sets]
 
     def numbers(axis: int, members: Iterable[Members]) -> IndexArray:
-        return np.array([place_of[axis][each] for each in members], dtype=np.intp)
+        return np.array([place_of[axis][value_set] for value_set in members], dtype=np.intp)
 
     codes = [np.ravel_multi_index(np.ix_(*map(numbers, range(len(shape)), family)), shape).ravel() for family in every]
     published = []

@@ -1,4 +1,4 @@
-"""Proven bounds of the counts of linked tables, what explains them, which tables contradict, and what is likely.
+"""Proven bounds of the counts of linked tables, their explanations, contradictions between tables, and estimates.
 
 Every bound is proven in whole numbers, so it holds for certain, sharp or not (`models.programs.extremes`).
 """
@@ -24,22 +24,22 @@ _PROGRAM_SECONDS = 5.0
 """Seconds of one integer program."""
 
 _AT_ONCE = 4_000
-"""Cells, about, of the blocks that one linear program takes together."""
+"""Approximate number of cells of the blocks that one linear program takes together."""
 
 _NEAR = 3_000
-"""Cells around one that its explanation is looked for among."""
+"""Most cells around a cell that its explanation may use."""
 
 _SLACK = 1e-4
-"""By which ranges are widened for the program, so that of all explanations it finds one with few counts."""
+"""Amount by which ranges are widened for the program, so that it finds an explanation with few counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProvenBounds:
-    """Bounds of all counts: lower <= count <= upper in every population that the tables fit, for certain. shape (cells,).
+    """Certain bounds of all counts: lower <= count <= upper in every population that the tables fit; shape (cells,).
 
-    sharp: whether both ends are surely attained, each in some population that fits everything published. False if time was
-    over, or if no junction tree of joint tables covers the cell (`linked_tables`). decided: whether nothing more can
-    follow of what was asked. Others may be determined all the same.
+    sharp: whether both ends are proven to be attained, each in some population that fits everything published. It is
+    False if time was over, or if no junction tree of joint tables covers the cell (`linked_tables`). decided: whether
+    the bounds asked for cannot be improved. Cells that are not decided may still be determined.
     """
 
     lower: CountArray
@@ -49,31 +49,45 @@ class ProvenBounds:
 
     @property
     def exact(self) -> BoolArray:
-        """Whether only one count is possible."""
+        """True if only one count is possible."""
         return np.asarray(self.lower == self.upper)
 
 
 BlockRunner: TypeAlias = Callable[
     [Callable[[Sequence[Unknowns]], Sequence[Unknowns]], Sequence[Sequence[Unknowns]]], Iterable[Sequence[Unknowns]]
 ]
-"""How parts of the work that do not depend on each other are done, such as several at once; results in their order."""
+"""Runs independent parts of the work, for instance in parallel; results come in their order."""
 
 
 def proven_bounds(
     linked: LinkedTables, small: int | None = None, deadline: Deadline = NEVER, run: BlockRunner = map
 ) -> ProvenBounds:
-    """Bounds of all counts of some linked tables. Raises ContradictionError when no table fits.
+    """Return proven bounds of all counts of linked tables.
 
-    small: with a number, programs ask of cells that no table shows only whether they are certainly empty, certainly
-    occupied, certainly 1 to `small`, or known; of published cells all is asked. run: how blocks are worked on.
+    Parameters
+    ----------
+    linked
+        Unknowns, ranges and equations.
+    small
+        If given, programs ask of unpublished cells only whether they are certainly empty, certainly occupied,
+        certainly 1 to `small`, or known. Published cells are always bounded completely.
+    deadline
+        Time at which bounds are taken as they are.
+    run
+        Runs the blocks.
+
+    Raises
+    ------
+    ContradictionError
+        If no table fits.
     """
     lower, upper = propagated(linked.equations, linked.lower, linked.upper)
     if (lower > upper).any():
         raise ContradictionError("the tables contradict each other")
     sharp: BoolArray = lower == upper
     decided = sharp.copy()
-    asked = np.full(len(linked), small is None) | linked.is_published
-    parts, blocks = _blocks(linked.equations, lower, upper, asked)
+    wanted = np.full(len(linked), small is None) | linked.is_published
+    parts, blocks = _blocks(linked.equations, lower, upper, wanted)
     numbers = (total // _AT_ONCE for total in accumulate(map(len, blocks)))
     together: list[Sequence[Unknowns]] = [
         [block for _, block in some] for _, some in groupby(zip(numbers, blocks), itemgetter(0))
@@ -89,9 +103,9 @@ def proven_bounds(
 
 
 def _blocks(
-    equations: Equations, lower: CountArray, upper: CountArray, asked: BoolArray
+    equations: Equations, lower: CountArray, upper: CountArray, wanted: BoolArray
 ) -> tuple[list[IndexArray], list[Unknowns]]:
-    """The connected parts of the cells of which propagation leaves a range, the smallest first."""
+    """Return the connected parts of the cells that propagation leaves open, the smallest first."""
     from scipy.sparse import block_array  # slow to import, and few need it
     from scipy.sparse.csgraph import connected_components
 
@@ -111,13 +125,13 @@ def _blocks(
     for (first, last), (top, bottom) in zip(*(pairwise(of.tolist()) for of in ends)):
         at = cells[first:last]
         equations_of_block, right_of_block = matrix[top:bottom, first:last], right[top:bottom]
-        blocks.append((at, Unknowns(lower[at], upper[at], equations_of_block, right_of_block, asked[at])))
+        blocks.append((at, Unknowns(lower[at], upper[at], equations_of_block, right_of_block, wanted[at])))
     blocks.sort(key=lambda block: len(block[0]))
     return [at for at, _ in blocks], [block for _, block in blocks]
 
 
 def _different(matrix: Equations, right: CountArray) -> IndexArray:
-    # A random number for each cell tells sums apart; an equation that was left out wrongly would only loosen bounds.
+    # A random number for each cell distinguishes sums; an equation dropped by mistake would only loosen bounds.
     rows = np.flatnonzero(np.diff(matrix.indptr))
     sums = matrix[rows] @ np.random.default_rng(0).integers(1, 2**61, size=matrix.shape[1])
     sides = np.where(sums < 0, -1, 1)
@@ -128,19 +142,19 @@ def _different(matrix: Equations, right: CountArray) -> IndexArray:
 def tightened(
     blocks: Sequence[Unknowns], small: int | None, deadline: Deadline, *, only_asked: bool
 ) -> Sequence[Unknowns]:
-    """The blocks with better bounds, as far as time allows. Raises ContradictionError when no table fits."""
+    """Return the blocks with better bounds, as far as time allows. Raises ContradictionError if no table fits."""
 
     def is_open(block: Unknowns) -> BoolArray:
-        return _is_open(block, small) & (block.asked | (not only_asked))
+        return _is_open(block, small) & (block.wanted | (not only_asked))
 
     narrow(blocks, is_open, Effort(deadline=deadline, whole_seconds=_PROGRAM_SECONDS))
     return blocks
 
 
 def _is_open(block: Unknowns, small: int | None) -> BoolArray:
-    """Whether each bound has to be known better: shape (2, cells), lower and upper.
+    """Return whether each bound needs to be improved: shape (2, cells), lower and upper.
 
-    small: of cells that are not asked it is enough to know if they are 0, 1 or more, 1 to `small`, or one number.
+    small: for cells not wanted it is enough to know whether they are 0, 1 or more, 1 to `small`, or one number.
     """
     if small is None:
         return ~block.attained
@@ -152,12 +166,12 @@ def _is_open(block: Unknowns, small: int | None) -> BoolArray:
             varies & (can_be_large | (can_be_empty & (block.seen_high >= 1)) | (block.upper <= small)),
         ]
     )
-    return np.asarray(~block.attained & (block.asked | ~enough))
+    return np.asarray(~block.attained & (block.wanted | ~enough))
 
 
 @dataclass(frozen=True)
 class Term:
-    """A count that is added so many times, or subtracted. Its range: as published, or as worked out before."""
+    """Multiple of a count in an explanation, with the range of the count as published, or as computed before."""
 
     times: Fraction
     cell: int
@@ -168,9 +182,9 @@ class Term:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A count is the sum of the terms, whatever it is, and so at least (or at most) the bound.
+    """Equation of a count with a sum of terms, which implies the bound.
 
-    is_whole: whether the bound follows from the terms; else also from whole numbers, or from more tables.
+    is_whole: whether the bound follows from the terms; else it also needs whole numbers, or more tables.
     """
 
     terms: tuple[Term, ...]
@@ -178,7 +192,7 @@ class Explanation:
 
 
 def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: bool) -> Explanation:
-    """Why a count is at least what its lower bound says, or at most what its upper one says."""
+    """Return the explanation of a count's lower bound, or of its upper bound if `upper`."""
     near, equations = _neighbourhood(linked, cell)
     place = int(np.searchsorted(near, cell))
     published = linked.lower[near], linked.upper[near]
@@ -199,9 +213,9 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
             continue
         reduced, _ = reduced_objective(objective, equations, solution.multipliers)
         used = np.flatnonzero(reduced)
-        times = (Fraction(sign * each, MULTIPLE) for each in reduced[used].tolist())
-        shown = linked.is_published[near[used]].tolist()
-        terms = map(Term, times, near[used].tolist(), low[used].tolist(), high[used].tolist(), shown)
+        times = (Fraction(sign * multiple, MULTIPLE) for multiple in reduced[used].tolist())
+        are_published = linked.is_published[near[used]].tolist()
+        terms = map(Term, times, near[used].tolist(), low[used].tolist(), high[used].tolist(), are_published)
         is_whole = -(-proven_sum(reduced, low, high) // MULTIPLE) == int(goal)
         if is_whole or not best.terms:
             best = Explanation(tuple(terms), is_whole)
@@ -211,7 +225,7 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
 
 
 def _neighbourhood(linked: LinkedTables, cell: int) -> tuple[IndexArray, Equations]:
-    """Cells around a cell, sorted, and the equations that are wholly among them."""
+    """Return cells around a cell, sorted, and the equations among them."""
     touches = abs(linked.equations)
     inside: BoolArray = np.arange(len(linked)) == cell
     while True:
@@ -228,9 +242,9 @@ def _neighbourhood(linked: LinkedTables, cell: int) -> tuple[IndexArray, Equatio
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A count of which two tables say different things, or one table of its own total and parts.
+    """Count for which two tables, or the total and parts of one table, give different ranges.
 
-    tables: their places; the same where one contradicts itself. ranges: the least and the largest count that each leaves.
+    tables: their places; equal if one table contradicts itself. ranges: the least and the largest count of each.
     """
 
     cell: int
@@ -244,7 +258,7 @@ class Disagreement:
 
 
 def _gaps(one: CountArray, other: CountArray) -> CountArray:
-    """Rows between two ranges of each count, each of shape (2, counts); not above 0 where they overlap."""
+    """Return the rows between two ranges of each count, each of shape (2, counts); not above 0 if they overlap."""
     return np.asarray(np.maximum(one[0] - other[1], other[0] - one[1]))
 
 
@@ -253,9 +267,11 @@ def _range(ends: CountArray, cell: int) -> Interval:
 
 
 def disagreements(linked: LinkedTables) -> list[Disagreement]:
-    """The worst disagreement of each table with itself, and of each two tables that do not disagree with themselves.
+    """Return the worst disagreement of each table with itself, and of each pair of tables that are consistent in
+    themselves.
 
-    Found by propagation, which misses contradictions that only several tables together have, or programs only.
+    Disagreements are found by propagation. It misses contradictions that need several tables, or that only programs
+    find.
     """
     disagreeing = []
     ranges: dict[int, CountArray] = {}
@@ -269,7 +285,7 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
         else:
             ranges[table] = ends
     for one, other in combinations(ranges, 2):
-        gap = _gaps(ranges[one], ranges[other])  # not above 0 for a cell that one of the tables tells nothing of
+        gap = _gaps(ranges[one], ranges[other])  # not above 0 for a cell about which one table is silent
         if gap.max(initial=0) > 0:
             cell = int(np.flatnonzero(gap == gap.max())[-1])  # of equals the one with the most attributes
             disagreeing.append(
@@ -281,7 +297,7 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
 def _within_one_table(
     equations: Equations, published: CountArray, finest: IndexArray
 ) -> tuple[int, tuple[Interval, Interval]]:
-    """The total that differs most from its parts as they are published, or from what the finest cells add up to."""
+    """Return the total that differs most from its published parts, or from the sum of the finest cells."""
     lower, upper = published
     if (lower > upper).any():  # a cell that the table gives twice
         cell = int(np.argmax(lower > upper))
@@ -300,14 +316,14 @@ def _within_one_table(
 
 
 _TOLERANCE = 1e-6
-"""Rows below which a program's correction is taken for none."""
+"""Rows below which a program's correction counts as 0."""
 
 
 @dataclass(frozen=True)
 class JointContradiction:
-    """Tables that cannot all be true, though any of them can be left out. tables: their places.
+    """Tables that cannot all be true, although the rest fits if any one of them is left out. tables: their places.
 
-    correction: by how much their counts and ranges must be changed at least, all changes added up.
+    correction: the least sum of changes to their counts and ranges that makes them fit.
     """
 
     tables: tuple[int, ...]
@@ -315,7 +331,7 @@ class JointContradiction:
 
 
 def joint_contradiction(linked: LinkedTables, deadline: Deadline = NEVER) -> JointContradiction | None:
-    """Of tables that contradict each other as few as still do; None where real numbers fit, or time is over.
+    """Return a minimal set of tables that contradict each other; None if real numbers fit, or if time is over.
 
     Tables are left out one by one as long as the others contradict each other (deletion filter: Chinneck 2008, 6.2).
     """
@@ -332,7 +348,7 @@ def joint_contradiction(linked: LinkedTables, deadline: Deadline = NEVER) -> Joi
 
 
 def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline) -> float:
-    """The least sum of changes after which some tables fit together in real numbers; 0 where it is not known."""
+    """Return the least sum of changes after which some tables fit together in real numbers; 0 if it is not known."""
     from scipy.sparse import block_array, csr_array, eye_array  # slow to import, and few need it
 
     ranges = [(linked.tables[table].lower, linked.tables[table].upper) for table in tables]
@@ -341,7 +357,7 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
     number, size = len(cells), len(linked)
     picked = csr_array((np.ones(number), (np.arange(number), cells.astype(np.intp))), shape=(number, size))
     eye = eye_array(number)
-    # The counts, what is added to published ones and what is taken from them, and what these are then.
+    # Columns: the counts, additions to published counts, subtractions from them, and the corrected counts.
     equations = block_array([[linked.equations, None, None, None], [picked, eye, -eye, -eye]], format="csr")
     zeros = np.zeros(size + 2 * number)
     upper[upper >= UNBOUNDED] = np.inf
@@ -353,21 +369,21 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
     return bound if bound > _TOLERANCE else 0.0
 
 
-# Estimates: what is likely where little is certain. Each table by itself: of all real counts of its finest cells whose
-# sums lie within the bounds, those that are most alike (Bregman's method with interval constraints: Censor and Lent 1981).
+# Estimates, where bounds are wide. For each table by itself: of all real counts of its finest cells whose sums lie within
+# the bounds, the most even ones (Bregman's method with interval constraints: Censor and Lent 1981).
 
 
 _SWEEPS = 200
-"""Through all sums of a table."""
+"""Sweeps through all sums of a table."""
 
 _CLOSE = 1e-4
-"""Rows by which counts still change when no more is done."""
+"""Change of counts in rows below which the iteration ends."""
 
 
 def estimated_counts(
     linked: LinkedTables, lower: CountArray, upper: CountArray, deadline: Deadline = NEVER
 ) -> FloatArray:
-    """An estimate of each count within its bounds: shape (cells,); NaN for counts without one when time is over."""
+    """Return an estimate of each count within its bounds: shape (cells,); NaN if time is over before there is one."""
     result = np.full(len(linked), np.nan)
     least, most = lower.astype(np.float64), np.where(upper >= UNBOUNDED, np.inf, upper)
     for sums in linked.sums:
@@ -382,7 +398,7 @@ def estimated_counts(
 def _fitted(
     sums: Sequence[tuple[IndexArray, IndexArray]], least: FloatArray, most: FloatArray
 ) -> list[tuple[IndexArray, FloatArray]]:
-    """The finest cells of a table and its totals, each with their counts."""
+    """Return the finest cells of a table and its totals, each with their counts."""
 
     def summed(cells: IndexArray, places: IndexArray) -> FloatArray:
         totals = np.bincount(places + 1, counts, minlength=len(cells) + 1)[1:]  # finest cells at -1 are part of none

@@ -1,12 +1,12 @@
 """Bounds of a sum of cells over all tables of whole numbers that have given margins.
 
-Asked are a domain, tables over margins of it, and the sum of some cells of the joint table. The answer is a least and a
-largest number that hold in any case, whether tables attain them, and such a table if one was met. The ways, each only
-where those before it leave something open:
+The question is a domain, tables over margins of it, and a sum of cells of the joint table. The answer is a least and a
+largest number that always hold. It says whether they are attained, with a table if one was found. Five methods
+follow each other, each used only if the ones before it leave a gap:
 
-1. known parts: n(a) + n(b) - N <= n(a and b) <= n(a), of all that any margin counts, in closed form;
-2. junction trees: Frechet's bounds at each separator, for all cells of a margin at once (`models.inference.frechet_bounds`,
-   where queries, claims, attacks and audits ask for bounds);
+1. known parts: n(a) + n(b) - N <= n(a and b) <= n(a), for everything that a margin counts, in closed form;
+2. junction trees: Frechet's bounds at each separator, for all cells of a margin at once
+   (`models.inference.frechet_bounds`, which serves queries, claims, attacks and audits);
 3. propagation from one published count to the next (`models.programs.consistent_tables`);
 4. maximum flows: exact for the least number in any junction tree, and for the largest one along a chain;
 5. a linear, then an integer program (HiGHS), within seconds, nodes and a deadline.
@@ -31,14 +31,15 @@ from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 SECONDS = 10.0
-"""Budget of a program."""
+"""Default budget of a program."""
 
 
 @dataclass(frozen=True)
 class CountBounds:
-    """lower <= count <= upper for certain.
+    """Certain bounds: lower <= count <= upper.
 
-    sharp: whether both are attained by tables of whole numbers. lower_sharp: whether it is known that the lower one is.
+    lower, upper: whole numbers. sharp: whether both bounds are attained by tables of whole numbers. lower_sharp:
+    whether the lower bound is known to be attained.
     """
 
     lower: int
@@ -48,39 +49,40 @@ class CountBounds:
 
 
 _MOST_PARTS = 4
-"""Known parts, at most, that are tried in any order where no junction tree says which one to take first."""
+"""Most known parts that are tried in any order if no junction tree says which one comes first."""
 
 _MOST_ORDERS = 64
-"""Parts of what is asked, at most, that are bounded by several orders of known parts; others by one order."""
+"""Most parts of a question that are bounded by several orders of known parts; further ones by one order."""
 
 Count = Callable[[Mask], CountArray]
-"""Rows that have the values asked for of the induced attributes in a published mask, of one shape or broadcast to it."""
+"""Returns the rows with the wanted values of the induced attributes in a published mask, of one shape or broadcast to
+it."""
 
 
 def known_parts_bounds(
-    domain: Domain, masks: Sequence[Mask], asked: Mask, count: Count
+    domain: Domain, masks: Sequence[Mask], wanted: Mask, count: Count
 ) -> tuple[CountArray, CountArray]:
-    """Lower and upper bounds of the rows with all values asked for, from every part of them that a margin counts.
+    """Return lower and upper bounds of the rows with all wanted values, from every part of them that a margin counts.
 
-    With A and B known, n(A and B) is at most n(A) and at least n(A) + n(B) - n(C), where A and B both imply C. Repeated
-    part by part this is sharp where the values fix all separators of a junction tree (Dobra and Fienberg 2000). masks: of
-    the margins. asked: induced attributes of which values are asked.
+    n(A and B) is at most n(A), and at least n(A) + n(B) - n(C) if A and B both imply C. Repeated part by part this is
+    sharp if the values fix all separators of a junction tree (Dobra and Fienberg 2000). masks: of the margins. wanted:
+    induced attributes whose values are asked for.
     """
-    parts = maximal_masks(mask & asked for mask in masks)
+    parts = maximal_masks(mask & wanted for mask in masks)
 
     @cache
     def lower(some: Mask) -> CountArray:
-        shown = maximal_masks(part & some for part in parts)
-        if not shown or shown[0] == some:
+        held = maximal_masks(part & some for part in parts)
+        if not held or held[0] == some:
             return count(some)
-        ear = next((part for part in shown if _partner(part, shown)), 0)
-        tried = shown[: _MOST_PARTS if lower.cache_info().currsize < _MOST_ORDERS else 1]
+        ear = next((part for part in held if _partner(part, held)), 0)
+        tried = held[: _MOST_PARTS if lower.cache_info().currsize < _MOST_ORDERS else 1]
         best: CountArray = np.zeros((), dtype=np.int64)
-        for first, other in combinations(shown, 2):
+        for first, other in combinations(held, 2):
             if first | other == some:
                 best = np.maximum(best, count(first) + count(other) - count(first & other))
         for first in [ear] if ear else tried:
-            for other in (0, *([_partner(ear, shown)] if ear else tried)):
+            for other in (0, *([_partner(ear, held)] if ear else tried)):
                 rest = _with_coarser_steps(domain, some & ~first) | (first & other)
                 if rest != some:
                     best = np.maximum(best, count(first) + lower(rest) - count(first & rest))
@@ -90,7 +92,7 @@ def known_parts_bounds(
 
 
 def _partner(part: Mask, parts: Sequence[Mask]) -> Mask:
-    """The first other part that holds all that a part shares with the others; 0 if there is none."""
+    """Return the first other part that holds all vertices that a part shares with the others; 0 if there is none."""
     shared = reduce(or_, (part & other for other in parts if other != part), 0)
     return next((other for other in parts if other != part and not shared & ~other), 0)
 
@@ -102,9 +104,10 @@ def _with_coarser_steps(domain: Domain, mask: Mask) -> Mask:
 def bounds_of_cells(
     collection: Collection, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
 ) -> tuple[CountArray, CountArray]:
-    """Lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
+    """Return lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
 
-    levels: none finer than published. codes: shape (length,) each. Sharp if they fix all separators of a junction tree.
+    levels: none finer than published. codes: shape (length,) each. Sharp if they fix all separators of a junction
+    tree.
     """
     cells = Cells.of(collection.domain, levels, codes, np.ones(length))
 
@@ -112,19 +115,19 @@ def bounds_of_cells(
     def count(mask: Mask) -> CountArray:
         return collection.cube.table(mask).counts_in(cells) if mask else np.full(length, collection.cube.total)
 
-    asked = collection.domain.mask(levels)
-    return known_parts_bounds(collection.domain, maximal_masks(collection.masks), asked, count)
+    wanted = collection.domain.mask(levels)
+    return known_parts_bounds(collection.domain, maximal_masks(collection.masks), wanted, count)
 
 
 class Extreme(NamedTuple):
-    """The proven bound of a count, and the table of whole numbers that attains it, if one was found."""
+    """Proven bound of a count, and the table of whole numbers that attains it, if one was found."""
 
     bound: int
     table: CountArray | None
 
     @property
     def attained(self) -> bool:
-        """Whether the bound is sharp."""
+        """True if the bound is sharp."""
         return self.table is not None
 
 
@@ -136,10 +139,27 @@ def extreme_count(
     nodes: int = ALL_NODES,
     deadline: Deadline = NEVER,
 ) -> Extreme:
-    """The largest (direction 1) or least (-1) number of rows in some of the cells, over all consistent tables.
+    """Return the largest or least number of rows in some of the cells, over all consistent tables.
 
-    By a linear, then an integer program, each for so many seconds and search nodes; with infinite seconds the answer does
-    not depend on the machine. The bound is proven in any case. Raises ContradictionError when no table is consistent.
+    A linear program runs first, then an integer program. The bound is proven in any case.
+
+    Parameters
+    ----------
+    cells
+        Possible cells with their marginals.
+    inside
+        Whether each cell counts, shape (cells,).
+    direction
+        1 for the largest number, -1 for the least.
+    seconds, nodes
+        Budget of each program. If seconds are infinite, the answer does not depend on the machine.
+    deadline
+        Time at which no further program starts.
+
+    Raises
+    ------
+    ContradictionError
+        If no table is consistent.
     """
     unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
     return _extreme(unknowns, direction, Effort(seconds, nodes, deadline=deadline))
@@ -156,24 +176,24 @@ def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
 
 # Junction trees: the rows that meet a condition in every table of a tree of tables that agree on their separators.
 #
-# Rows are joined freely within a separator cell, so whatever part of the counts agrees on the separators can be glued,
-# and so can what it leaves. The most rows that meet the condition are the largest such part within the cells that meet it:
-# along a chain a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956), else a
-# program over the cells of the tables. For the least number, the rows of the first table that meet it are sent out of the
-# tree, each along one path, to a cell that does not. Such paths are a flow in any tree; rows that find none meet the
-# condition in every table with these counts.
+# Rows are joined freely within a separator cell, so any part of the counts that agrees on the separators can be glued, and
+# so can the rest. The most rows that meet the condition are the largest such part within the cells that meet it. Along a
+# chain it is a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956), else a
+# program over the cells of the tables. For the least number, the rows of the first table that meet the condition are sent
+# along one path each to a cell that does not. Such paths are a flow in any tree; rows without a path meet the condition in
+# every table with these counts.
 
 
 FLOW_LIMIT = 2**31 - 1
-"""Rows that the program for maximum flows can count."""
+"""Most rows that the program for maximum flows can count."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedTable:
-    """One table of a tree, parents before their children.
+    """Table of a tree, parents before their children.
 
     counts: rows of its cells, shape (cells,). parent: place of its parent; -1 for the first table. places, above: the
-    separator cell of each of its own cells and of each of the parent's cells; of the first table all its cells are in 0.
+    separator cell of each of its own cells and of each of the parent's cells. All cells of the first table are in 0.
     """
 
     counts: CountArray
@@ -183,7 +203,8 @@ class LinkedTable:
 
 
 def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int | None:
-    """The most rows that can be in the given cells of every table, shape (cells,) each; None where the tables branch.
+    """Return the most rows that can be in the given cells of every table, shape (cells,) each; None if the tables
+    branch.
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
@@ -210,7 +231,7 @@ def most_in_chain(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
 
 
 def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) -> int:
-    """The least number of rows that are in the given cells of every table. inside: for each table, shape (cells,).
+    """Return the least number of rows in the given cells of every table. inside: for each table, shape (cells,).
 
     Raises DomainMismatchError for more rows than FLOW_LIMIT.
     """
@@ -233,24 +254,26 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
 
 
 def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], deadline: Deadline) -> Extreme:
-    """The most rows that can be in the given cells of every table, as `extreme_count`; the table is that of its program."""
+    """Return the most rows that can be in the given cells of every table, as `extreme_count`, with the table of its
+    program.
+    """
     from scipy.sparse import csr_array  # slow to import, and few need it
 
     chosen = np.flatnonzero(np.concatenate(inside))
     first, begins = np.cumsum([0, *map(len, inside)]).tolist(), _begins(tables)
     cells = [np.arange(*ends) for ends in pairwise(first)]
     rows, columns, signs = [], [], []
-    for begin, own, table in zip(begins[1:], cells[1:], tables[1:]):
+    for begin, table_cells, table in zip(begins[1:], cells[1:], tables[1:]):
         rows += [begin - 1 + table.places, begin - 1 + table.above]
-        columns += [own, cells[table.parent]]
-        signs += [np.ones_like(own), -np.ones_like(cells[table.parent])]
+        columns += [table_cells, cells[table.parent]]
+        signs += [np.ones_like(table_cells), -np.ones_like(cells[table.parent])]
     entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
     equations = csr_array(entries, shape=(begins[-1] - 1, first[-1]))[:, chosen]
     most = np.array([min(int(table.counts[within].sum()) for table, within in zip(tables, inside))])
     upper, right = np.concatenate([table.counts for table in tables])[chosen], np.zeros(begins[-1] - 1, dtype=np.int64)
-    asked = csr_array((chosen < first[1])[None].astype(np.int64))
+    first_table = csr_array((chosen < first[1])[None].astype(np.int64))
     ends = np.zeros_like(upper), upper
-    unknowns = Unknowns(np.zeros_like(most), most, equations, right, most >= 0, asked, ends)
+    unknowns = Unknowns(np.zeros_like(most), most, equations, right, most >= 0, first_table, ends)
     return _extreme(unknowns, 1, Effort(deadline=deadline))
 
 
@@ -259,7 +282,7 @@ def _children(tables: Sequence[LinkedTable]) -> list[list[int]]:
 
 
 def _begins(tables: Sequence[LinkedTable]) -> list[int]:
-    """The number of the first separator cell of each table, and the number after all."""
+    """Return the number of the first separator cell of each table, and the number after all of them."""
     sizes = [int(max(t.places.max(initial=0), t.above.max(initial=0))) + 1 for t in tables[1:]]
     return [0, *np.cumsum([1, *sizes]).tolist()]
 
@@ -269,7 +292,7 @@ _Edges: TypeAlias = list[tuple[IndexArray, IndexArray, CountArray]]
 
 
 def largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
-    """The largest flow from node 0. Raises DomainMismatchError for more rows than FLOW_LIMIT."""
+    """Return the largest flow from node 0. Raises DomainMismatchError for more rows than FLOW_LIMIT."""
     from scipy.sparse import csr_array  # slow to import, and few need it
     from scipy.sparse.csgraph import maximum_flow
 
@@ -283,19 +306,21 @@ def largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
 
 # Occupied cells: the possible cells that some nonnegative table with the given marginals does not leave empty.
 #
-# A cell can be empty in all of them though each marginal leaves room for it. The maximum-entropy distribution has no
-# mass there, and iterative fitting would come near that only slowly, so it is better to leave such cells out.
+# A cell can be empty in all of them although each marginal leaves room for it. The maximum-entropy distribution has no mass
+# there, and iterative fitting approaches 0 only slowly, so such cells are left out.
 
 
 _MASS = 1e-6
-"""Rows from which on a cell counts as occupied: far above what a solver rounds, far below what an optimal vertex has."""
+"""Rows above which a cell counts as occupied: far above a solver's rounding, far below the rows of an optimal vertex.
+"""
 
 
 def occupied_cells(cells: PossibleCells, deadline: Deadline = NEVER) -> BoolArray:
-    """Whether each cell can be occupied, by real numbers: shape (len(cells),). Raises ContradictionError for no table.
+    """Return whether each cell can be occupied, by real numbers: shape (len(cells),). Raises ContradictionError for no
+    table.
 
-    Each program fills as many of the cells as it can that none before it has filled (Fukuda, Lectures on polyhedral
-    computation, 8.3: implicit equalities). Raises TimeOverError when the deadline comes before all is known.
+    Each program fills as many cells as possible that no earlier one has filled (Fukuda, Lectures on polyhedral
+    computation, 8.3: implicit equalities). Raises TimeOverError if the deadline comes before all cells are decided.
     """
     occupied = np.zeros(len(cells), dtype=np.bool_)
     while not occupied.all():
@@ -307,10 +332,10 @@ def occupied_cells(cells: PossibleCells, deadline: Deadline = NEVER) -> BoolArra
 
 
 def _filled(cells: PossibleCells, wanted: BoolArray, deadline: Deadline) -> FloatArray:
-    """A table with rows, of a row each as far as there are any, in as many of the wanted cells as can be."""
+    """Return a table with rows in as many of the wanted cells as possible, one row each as far as there are any."""
     from scipy.sparse import hstack  # slow to import, and few need it
 
-    # The first row of each cell, which alone is wanted, and its others.
+    # Columns: the first row of each cell, which has the weight, and its further rows.
     ends = np.repeat([1.0, np.inf], len(cells))
     program = Program(hstack([cells.constraints] * 2, format="csr"), cells.counts, np.zeros_like(ends), ends)
     table = solve(np.concatenate([-wanted.astype(np.float64), np.zeros(len(cells))]), program, deadline.left).table

@@ -1,7 +1,8 @@
 """Consistent tables: the least of a linear function over all nonnegative tables that have given marginals (HiGHS).
 
-Where bounds say what each count can be by itself, all tables, one by one, say what several counts can be together. HiGHS
-has called programs infeasible that have solutions, where its presolve had changed them. So both ways must say so.
+Bounds say what each count can be by itself. All tables, one by one, say what several counts can be together. HiGHS has
+called solvable programs infeasible after its presolve, so infeasibility counts only if it also follows without
+presolve.
 """
 
 import atexit
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# Programs in a process of their own, which is killed when their time is over.
+# Programs in a separate process, which is killed when their time is over.
 #
-# HiGHS looks at its time limit between steps only, and one round of cuts of an integer program with thousands of cells
-# goes on far beyond it. The process answers the next ones, too, since SciPy loads slowly.
+# HiGHS checks its time limit between steps only, and one round of cuts of an integer program with thousands of cells
+# exceeds it by far. The process answers further programs, because SciPy loads slowly.
 
 
 _PROGRAM = """
@@ -49,7 +50,7 @@ while True:
 
 
 def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> Any:
-    """`scipy.optimize.milp` in a process of its own; None where it did not answer within so many seconds."""
+    """Run `scipy.optimize.milp` in a separate process; None if it did not answer within `seconds`."""
     global _solver
     if not _one_at_a_time.acquire(timeout=min(seconds, TIMEOUT_MAX)):
         return None
@@ -64,13 +65,13 @@ def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> Any:
 
 
 class _Solver:
-    """A process that solves one program after the other."""
+    """Process that solves one program after the other."""
 
     def __init__(self) -> None:
         import subprocess  # loaded here: most programs are never solved
 
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM],  # not what lies in the current folder, which may be of others
+            [sys.executable, "-P", "-c", _PROGRAM],  # -P: no imports from the current folder, which others may write to
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -82,11 +83,11 @@ class _Solver:
         atexit.register(self.end)
 
     def is_ready(self) -> bool:
-        """Whether it waits for a program: it runs, and no fork of this process asks it, too."""
+        """Return whether the process runs and belongs to this process, not to one that forked it."""
         return self._parent == os.getpid() and self._process.poll() is None
 
     def answer(self, program: bytes, seconds: float) -> Any:
-        """None where it did not answer in time, or failed; it has ended then."""
+        """Return the result of a program; None if it did not come in time or failed, and then the process has ended."""
         questions, answers = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         clock = Timer(min(seconds, TIMEOUT_MAX), self._kill)
         clock.start()
@@ -104,7 +105,6 @@ class _Solver:
         return result
 
     def end(self) -> None:
-        """Kill the process and wait for its end."""
         if self._parent == os.getpid():
             atexit.unregister(self.end)
             self._kill()
@@ -142,27 +142,37 @@ class PossibleCells:
         """Bounds on the count of each cell that follow equation by equation: lower and upper, shape (cells,) each."""
         from scipy.sparse import eye_array, hstack  # slow to import, and few need them
 
-        # Counts are unknowns, too, of which both ends are known.
+        # Published counts are unknowns, too, with equal ends.
         equations = hstack([-self.constraints, eye_array(len(self.counts))], format="csr").astype(np.int64)
         size, counts = len(self), self.counts.astype(np.int64)
-        known = np.concatenate([np.zeros(size, dtype=np.int64), counts])
+        least = np.concatenate([np.zeros(size, dtype=np.int64), counts])
         most = np.concatenate([np.full(size, self.total, dtype=np.int64), counts])
-        lower, upper = propagated(equations, known, most)
+        lower, upper = propagated(equations, least, most)
         return lower[:size], upper[:size]
 
     def grouped(self, margin: Mapping[str, int]) -> tuple[IndexArray, IndexArray]:
-        """For each cell of a coarser margin one place, and for each place its cell of the margin: shape (cells,)."""
+        """Return one place of each cell of a coarser margin, and for each place its cell of the margin: shape (cells,)."""
         return group(*pack(*self.cells.columns(margin), len(self)))
 
     def labels(self, place: int, margin: Mapping[str, int]) -> dict[str, str]:
-        """The values of a coarser margin that a cell has, in the domain's order."""
+        """Return the values of a coarser margin that a cell has, in the domain's order."""
         return self.cells[np.array([place])].rolled_up(margin).labels(0)
 
 
 def possible_cells(collection: Collection, limit: int) -> PossibleCells:
-    """The natural join of all marginals and supports.
+    """Return the natural join of all marginals and supports: the cells that can be occupied.
 
-    Raises TooManyCellsError when the join, or a step towards it, exceeds `limit`.
+    Parameters
+    ----------
+    collection
+        The published marginals and supports.
+    limit
+        Most cells of the join, and of each step towards it.
+
+    Raises
+    ------
+    TooManyCellsError
+        If there are more than `limit` cells.
     """
     from scipy.sparse import csr_array  # slow to import, and few need it
 
@@ -171,7 +181,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     waiting = [cells.with_counts(np.ones(len(cells))) for cells in parts]
     joined = Cells(collection.domain, Margin({}), (), np.ones(1))
     while waiting:
-        # The table that shares most with what is joined already keeps the steps small.
+        # Joining the table that shares most with the current join keeps the steps small.
         cells = max(waiting, key=lambda part: (sum(a in joined.margin for a in part.margin), -len(part)))
         waiting.remove(cells)
         joined = joined.join(cells, limit)
@@ -184,7 +194,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
 
 
 ALL_NODES = 2**31 - 1
-"""As many nodes of an integer program as HiGHS can count."""
+"""Largest number of nodes of an integer program that HiGHS can count."""
 
 
 class Program(NamedTuple):
@@ -199,7 +209,7 @@ class Program(NamedTuple):
 class Solution(NamedTuple):
     """Result of a program: no objective is less than `bound`.
 
-    table: the best numbers that were found, None for none. multipliers: of the equations, if it is a linear program.
+    table: the best numbers found, or None. multipliers: of the equations, for a linear program.
     """
 
     bound: float
@@ -214,11 +224,11 @@ _OPTIMAL, _STOPPED, _INFEASIBLE, _OTHER = 0, 1, 2, 4
 """Status codes of scipy."""
 
 _CELLS_IN_TIME = 500
-"""Most numbers of an integer program that HiGHS surely ends in about the time that it has."""
+"""Most numbers of an integer program that HiGHS surely ends within its time."""
 
 
 def solve(objective: FloatArray, program: Program, seconds: float = inf, nodes: int = 0) -> Solution:
-    """Minimize a linear function over a program. Every program about tables is solved here.
+    """Minimize a linear function over a program; every program about tables is solved here.
 
     nodes: of the search for whole numbers, 0 for any numbers. Raises ContradictionError if there is no solution.
     """
@@ -243,7 +253,7 @@ def _solved(
     ends = np.stack([program.lower, program.upper], axis=1)
     options = {"presolve": presolve, **settings}
     answer = minimize(objective, A_eq=program.matrix, b_eq=program.right, bounds=ends, method="highs", options=options)
-    if answer.status != _OPTIMAL or answer.x is None:  # a program that was stopped proves nothing that scipy tells
+    if answer.status != _OPTIMAL or answer.x is None:  # scipy reports no bound of a program that was stopped
         return answer.status, UNSOLVED
     return answer.status, Solution(float(answer.fun), answer.x, answer.eqlin.marginals)
 
@@ -253,7 +263,7 @@ def _solved_in_whole_numbers(
 ) -> tuple[int, Solution]:
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import, and few need them
 
-    # Numbers near 0 are more exact.
+    # Numbers near 0 have smaller rounding errors.
     right = program.right - program.matrix @ program.lower
     # Without the last option, a table within a ten-thousandth of the bound would do.
     options = {"time_limit": seconds, "presolve": presolve, "node_limit": nodes, "mip_rel_gap": 0.0}
@@ -275,31 +285,31 @@ def _solved_in_whole_numbers(
 
 
 UNBOUNDED = 2**60
-"""The upper end of a count of which nothing is known."""
+"""Upper end of a count about which nothing is known."""
 
 
 Equations: TypeAlias = Any
 """A sparse matrix (scipy.sparse.csr_array) of shape (equations, cells): 1 for a total and -1 for its parts.
 
-Any, since the stubs of scipy have no types for products of sparse matrices.
-"""
+The type is Any, because the stubs of scipy have no types for products of sparse matrices."""
 
 
-# Propagation: what each equation leaves for one of its counts, given the ranges of the others.
+# Propagation: the range that each equation leaves for one of its counts, given the ranges of the others.
 #
-# A total is at least the sum of what its parts are at least, and a part at most the total less what the other parts
-# are at least. Repeated until nothing changes, this bounds all counts at once, for certain but not always sharply
+# A total is at least the sum of the lower bounds of its parts. A part is at most the upper bound of the total less the
+# lower bounds of the other parts. Repeated until nothing changes, this bounds all counts at once, not always sharply
 # (Buzzigoli and Giusti 1999, the shuttle algorithm; Davis 1987, constraint propagation with interval labels).
 
 
 _SWEEPS = 200
-"""After which bounds that still change are taken as they are."""
+"""Sweeps after which bounds that still change are taken as they are."""
 
 
 def propagated(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
-    """Bounds of all counts, shape (cells,) each. Where a lower one is above its upper one, no table has these ranges.
+    """Return bounds of all counts, shape (cells,) each; if a lower bound exceeds the upper one, no table has these
+    ranges.
 
-    equations: none is empty. lower, upper: what is known of the counts; UNBOUNDED for no upper end.
+    equations: none is empty. lower, upper: known ranges of the counts; UNBOUNDED for no upper end.
     """
     lower, upper = lower.copy(), upper.copy()
     waiting = equations
@@ -318,13 +328,13 @@ def propagated(equations: Equations, lower: CountArray, upper: CountArray) -> tu
 
 
 def ranges_left(equations: Equations, lower: CountArray, upper: CountArray) -> tuple[CountArray, CountArray]:
-    """The range that its equation leaves for each of its counts: shape (entries,) each, in the order of `indices`."""
+    """Return the range that its equation leaves for each entry: shape (entries,) each, in the order of `indices`."""
     cells, begins = equations.indices, equations.indptr[:-1]
     rows = np.repeat(np.arange(len(begins)), np.diff(equations.indptr))
     is_total: BoolArray = equations.data > 0
     low, high = lower[cells], upper[cells]
     free = high >= UNBOUNDED
-    # Of each entry with its sign: from `least`, unless it has no lower end, to `most`, unless it has no upper end.
+    # Range of each entry with its sign: from `least` to `most`, unless that end is infinite.
     least, most = np.where(is_total, low, -high), np.where(is_total, high, -low)
     no_least, no_most = free & ~is_total, free & is_total
     least[no_least], most[no_most] = 0, 0
@@ -342,19 +352,35 @@ def ranges_left(equations: Equations, lower: CountArray, upper: CountArray) -> t
 # All tables with given marginals, one by one, as long as they are few. The search counts its work and gives up.
 
 MOST_TABLES = 20_000
-"""Tables that are looked for, unless somebody says otherwise."""
+"""Default limit of the number of tables."""
 
 _MOST_NUMBERS = 4_000_000
-"""Counts of all tables that are begun at the same time."""
+"""Most counts of all tables that are in progress at the same time."""
 
 
 def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: int = MOST_TABLES) -> CountArray | None:
-    """Every table of nonnegative whole numbers with some marginals: shape (tables, cells); None where they are too many.
+    """List every table of nonnegative whole numbers with some marginals, ordered by the counts.
 
-    keys: for each marginal the place that each cell of the table counts in, shape (cells,). totals: for each marginal
-    its counts, shape (places,). most: tables, and tables that are begun, at most. Ordered by the counts.
+    Cell after cell is filled with what its marginals and the later cells allow.
 
-    Cell after cell is filled with what its places and the cells to come leave. Raises ValueError without a marginal.
+    Parameters
+    ----------
+    keys
+        For each marginal the place that each cell of the table counts in, shape (cells,).
+    totals
+        For each marginal its counts, shape (places,).
+    most
+        Most tables, finished or in progress.
+
+    Returns
+    -------
+    CountArray or None
+        Shape (tables, cells); None if there are too many tables.
+
+    Raises
+    ------
+    ValueError
+        If there is no marginal.
 
     >>> rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> all_tables([rows, columns], [np.array([2, 1]), np.array([1, 2])]).tolist()
@@ -367,7 +393,7 @@ def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: i
         return None
     caps = np.min([total[key] for key, total in zip(keys, totals)], axis=0).astype(np.int64)
     later = [_held_later(key, caps, len(total)) for key, total in zip(keys, totals)]
-    # Places in which no cell counts must be empty, or no table has the marginals.
+    # If a place without cells has rows, no table has the marginals.
     if any(np.any(total[np.bincount(key, minlength=len(total)) == 0]) for key, total in zip(keys, totals)):
         return np.zeros((0, cells), dtype=np.int64)
     filled: CountArray = np.zeros((1, 0), dtype=np.int64)
@@ -390,7 +416,7 @@ def all_tables(keys: Sequence[IndexArray], totals: Sequence[CountArray], most: i
 
 
 def _held_later(key: IndexArray, caps: CountArray, places: int) -> CountArray:
-    """For each cell how much the cells after it that count in the same place can hold together: shape (cells,)."""
+    """Return for each cell how many rows later cells in the same place can hold together: shape (cells,)."""
     sums = np.zeros(places, dtype=np.int64)
     held = np.zeros(len(key), dtype=np.int64)
     for cell in range(len(key) - 1, -1, -1):

@@ -1,8 +1,8 @@
-"""Extremes of counts: the least and the largest value that unknown whole numbers can have, within a budget of programs.
+"""Extremes of counts: the least and the largest value of unknown whole numbers, within a budget of programs.
 
-One loop serves every question of this kind: `narrow` solves programs until each bound in question is attained by a table
-of whole numbers that was met, or the effort is over. Each table shows many bounds to be attained, and so saves programs.
-Bounds of linear programs are proven by their multipliers in whole numbers, those of integer programs as the solver tells.
+One loop serves every question of this kind. `narrow` solves programs until each open bound is attained by a table of
+whole numbers, or the effort is over. One table can attain many bounds, which saves programs. Bounds of linear programs
+are proven by their multipliers in whole numbers; bounds of integer programs are the solver's.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,38 +19,38 @@ from models.errors import ContradictionError
 from models.programs.consistent_tables import ALL_NODES, UNBOUNDED, Equations, PossibleCells, Program, solve
 
 _WHOLE = 1e-6
-"""Distance within which a program's number is taken for a whole one; whether it fits is then checked in whole numbers."""
+"""Distance within which a program's number counts as whole; its fit is then checked in whole numbers."""
 
 _HUGE = 10**7
-"""Upper end of a count without one in a linear program; a count of half as many may be any number."""
+"""Upper end, in a linear program, of a count without one; a count of half as many may be any number."""
 
 _HARVESTS = 4
-"""Programs that look for tables which attain many bounds at once, before any bound is looked at by itself."""
+"""Programs that look for tables attaining many bounds at once, before bounds are examined one by one."""
 
 _TOGETHER = (maxsize, 60, 12, 3, 1)
-"""Bounds without a common equation that one linear program asks about: as many as there are, then fewer."""
+"""Numbers of bounds without a common equation that one linear program asks about, in turn."""
 
 _MOVED = (maxsize, 15, 3, 1)
-"""Bounds that one move of a table of whole numbers tries to attain."""
+"""Numbers of bounds that one move of a table of whole numbers tries to attain, in turn."""
 
 _MOVE_FROM = 40
-"""Numbers from which on a table is moved; with fewer, integer programs are quick."""
+"""Least numbers of a table for which moves are used; for smaller tables integer programs are quick."""
 
 _MOVE_COST = 0.01
-"""Of each row that a move changes, so that it changes few; a row by which a bound is nearer is worth 1."""
+"""Cost of each row that a move changes, in units of a row by which a bound comes nearer."""
 
 _DRAWS = 3
 """Times that bounds without a common equation are drawn."""
 
 Bound: TypeAlias = tuple[int, int]
-"""The side, 0 for lower and 1 for upper, and the place of a count."""
+"""Side of a bound, 0 for lower and 1 for upper, and place of its count."""
 
 
 @dataclass
 class Effort:
-    """Programs that may be solved, each for so many seconds and search nodes, none after the deadline.
+    """Budget of programs: each for so many seconds and search nodes, none after the deadline.
 
-    whole_seconds: of an integer program, if it may take less than others.
+    whole_seconds: of an integer program, if it gets less time than a linear one.
     """
 
     seconds: float = inf
@@ -61,18 +61,18 @@ class Effort:
 
     @property
     def is_over(self) -> bool:
-        """Whether no program can be solved any more."""
+        """True if no further program can be solved."""
         return self.programs <= 0 or min(self.seconds, self.deadline.left) <= 0
 
     def spend(self) -> float:
-        """Count a program and return the seconds that it may take."""
+        """Count a program and return its seconds."""
         self.programs -= 1
         return min(self.seconds, self.deadline.left)
 
 
 @dataclass(eq=False)
 class Ranges:
-    """Proven bounds of counts, and the least and the largest value of each in the tables that were met: shape (counts,)."""
+    """Proven bounds of counts, and the least and the largest value of each in the tables found: shape (counts,)."""
 
     lower: CountArray
     upper: CountArray
@@ -87,16 +87,16 @@ class Ranges:
 
     @property
     def attained(self) -> BoolArray:
-        """Whether each bound is attained by a table: shape (2, counts), lower and upper."""
+        """True if each bound is attained by a table: shape (2, counts), lower and upper."""
         return np.stack([self.seen_low <= self.lower, self.seen_high >= self.upper])
 
     def see(self, counts: CountArray | FloatArray) -> None:
-        """Take note of the counts of a table."""
+        """Record the counts of a table."""
         np.minimum(self.seen_low, counts, out=self.seen_low)
         np.maximum(self.seen_high, counts, out=self.seen_high)
 
     def bound(self, side: int, place: int, least: int) -> None:
-        """Take note of a proven lower bound, or of the negative of an upper one. Raises ContradictionError for none."""
+        """Record a proven lower bound, or the negative of an upper one. Raises ContradictionError if no count is left."""
         if side == 0:
             self.lower[place] = max(self.lower[place], least)
         else:
@@ -107,18 +107,18 @@ class Ranges:
 
 @dataclass(eq=False)
 class Unknowns(Ranges):
-    """Counts that are sums of whole numbers of which `equations @ numbers` is `right`, or these numbers themselves.
+    """Counts that are sums of whole numbers with `equations @ numbers == right`, or these numbers themselves.
 
-    asked: whether all bounds of a count are wanted. sums: shape (counts, numbers), None for the numbers themselves; ends:
-    the bounds of the numbers then. is_whole: whether integer programs are solved; without them a table of any numbers
-    counts as met. tried: 1 for a bound that is sharp if counts need not be whole, or was asked about by
-    itself, 2 if nothing more is tried; shape (2, counts). passes, moves: in how many sizes of `_TOGETHER` and `_MOVED` it
-    was asked about. table: the numbers of the last table of whole numbers.
+    wanted: whether all bounds of a count are needed. sums: shape (counts, numbers), None for the numbers themselves;
+    ends: then the bounds of the numbers. is_whole: whether integer programs are solved; otherwise any table is
+    accepted. tried: 1 if a bound is sharp over real numbers or was examined by itself, 2 if it is given up; shape (2,
+    counts). passes, moves: how many sizes of `_TOGETHER` and `_MOVED` have asked about a bound. table: the last table
+    of whole numbers.
     """
 
     equations: Equations
     right: CountArray
-    asked: BoolArray
+    wanted: BoolArray
     sums: Equations = None
     ends: tuple[CountArray, CountArray] | None = None
     is_whole: bool = True
@@ -137,7 +137,7 @@ class Unknowns(Ranges):
         return (self.lower, self.upper) if self.ends is None else self.ends
 
     def take(self, table: FloatArray) -> None:
-        """Take note of a table that a program found, if it has whole numbers and fits, or need not be whole."""
+        """Record a table of a program if it is whole and fits, or if it need not be whole."""
         numbers = np.rint(table).astype(np.int64)
         lower, upper = self.number_ends
         is_near = np.abs(table - numbers).max(initial=0.0) <= _WHOLE
@@ -150,11 +150,11 @@ class Unknowns(Ranges):
             self.see(table if self.sums is None else self.sums @ table)
 
     def objective(self, weights: CountArray) -> CountArray:
-        """Weights of the numbers that weigh the counts so. weights: shape (counts,)."""
+        """Return the weights of the numbers that correspond to weights of the counts. weights: shape (counts,)."""
         return weights if self.sums is None else np.asarray(self.sums.T @ weights)
 
     def objective_of(self, chosen: Sequence[Bound]) -> CountArray:
-        """The objective whose least value is the sum of some lower bounds and of negative upper ones."""
+        """Return the objective whose least value is the sum of some lower bounds and of negative upper ones."""
         weights = np.zeros(len(self), dtype=np.int64)
         for side, place in chosen:
             weights[place] = -1 if side else 1
@@ -162,11 +162,11 @@ class Unknowns(Ranges):
 
     @property
     def is_large(self) -> bool:
-        """Whether many bounds are asked about at once, and tables are moved."""
+        """True if many bounds are asked about at once, and tables are moved."""
         return self.sums is None and len(self) >= _MOVE_FROM
 
     def apart(self, waiting: BoolArray, most: int, rng: np.random.Generator) -> list[Bound]:
-        """Some of the bounds that wait, no two of them in one equation (Luby 1986); the first one of few numbers."""
+        """Return some waiting bounds, no two of them in one equation (Luby 1986); for few numbers only the first one."""
         if not self.is_large or most == 1 or not waiting.any():
             return [divmod(int(np.argmax(waiting)), len(self))] if waiting.any() else []
         entries, touches = self.equations.tocoo(), abs(self.equations)
@@ -183,14 +183,14 @@ class Unknowns(Ranges):
 
 
 IsOpen = Callable[[Unknowns], BoolArray]
-"""Whether each bound still has to be better known: shape (2, numbers), lower and upper."""
+"""Returns whether each bound still needs improvement: shape (2, numbers), lower and upper."""
 
 
 def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
-    """Improve bounds of independent blocks, and meet tables, until no bound is open or the effort is over.
+    """Improve bounds of independent blocks, and find tables, until no bound is open or the effort is over.
 
-    Linear programs for many bounds of all blocks, then for fewer of each, then for one; then moves of tables of whole
-    numbers, then integer programs. Raises ContradictionError.
+    Linear programs come first: for many bounds of all blocks, then for fewer of each, then for one. Moves of tables of
+    whole numbers follow, then integer programs. Raises ContradictionError.
     """
     from scipy.sparse import block_diag  # slow to import, and few need it
 
@@ -221,13 +221,13 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
             if not any(chosen):
                 break
             is_solved = _solved_together(blocks, matrix, [*map(Unknowns.objective_of, blocks, chosen)], effort, chosen)
-            for block, asked in zip(blocks, chosen):
-                for bound in asked:
+            for block, chosen_bounds in zip(blocks, chosen):
+                for bound in chosen_bounds:
                     block.passes[bound] = number + 1
                     if most == 1 or not block.is_large:
                         block.tried[bound] = 1 if is_solved or block.is_whole else 2
-                # Any table of whole numbers tells much.
-                if asked and block.table is None and not block.is_large and not (block.tried == 2).any():
+                # A first table of whole numbers attains many bounds.
+                if chosen_bounds and block.table is None and not block.is_large and not (block.tried == 2).any():
                     _try_in_whole_numbers(block, is_open, effort)
     for block in blocks:
         if block.is_large:
@@ -243,12 +243,12 @@ def _solved_together(
     effort: Effort,
     chosen: Sequence[Sequence[Bound]] = (),
 ) -> bool:
-    """Prove the chosen bounds of each block, of which its objective is the sum; False if the solver came to no end.
+    """Prove the chosen bounds of each block, whose sum is the block's objective; False if the solver did not finish.
 
-    One linear program takes all, since their optima are independent of each other.
+    One linear program covers all blocks, because their optima are independent.
     """
     lower, upper = (np.concatenate(ends).astype(np.float64) for ends in zip(*(block.number_ends for block in blocks)))
-    # Without any end, one block could make the program of all unbounded.
+    # Finite ends, because one unbounded block would make the whole program unbounded.
     upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
     right = np.concatenate([block.right for block in blocks])
     program = Program(matrix, right.astype(np.float64), lower, upper)
@@ -268,7 +268,7 @@ def _solved_together(
 
 
 def _prove(block: Unknowns, bounds: Sequence[Bound], multipliers: CountArray) -> None:
-    """Prove each bound by the equations of a program for all of them that are linked with it; multipliers as rounded."""
+    """Prove each bound by the equations linked with it, from the rounded multipliers of a program for all bounds."""
     from scipy.sparse.csgraph import connected_components  # slow to import, and few need it
 
     rows = np.flatnonzero(multipliers)
@@ -279,20 +279,21 @@ def _prove(block: Unknowns, bounds: Sequence[Bound], multipliers: CountArray) ->
         near = np.isin(part, part[abs(used) @ (objective != 0) > 0]) if len(bounds) > 1 else slice(None)
         factors = multipliers[rows][near]
         reduced = objective * MULTIPLE - used[near].T @ factors
-        known = int((factors * block.right[rows][near]).sum(dtype=object))  # c'x = (c - A'y)'x + y'right
-        block.bound(*bound, -(-(proven_sum(reduced, *block.number_ends) + known) // MULTIPLE))
+        constant = int((factors * block.right[rows][near]).sum(dtype=object))  # c'x = (c - A'y)'x + y'right
+        block.bound(*bound, -(-(proven_sum(reduced, *block.number_ends) + constant) // MULTIPLE))
 
 
 def _move(block: Unknowns, is_open: IsOpen, effort: Effort, rng: np.random.Generator) -> None:
     """Change a table of whole numbers by few rows at a time, so that it attains bounds.
 
-    A linear program says which numbers to change; if it would change them by fractions, an integer program of these alone.
+    A linear program chooses the numbers to change; if it changes them by fractions, an integer program of these
+    decides.
     """
     from scipy.sparse import hstack  # slow to import, and few need it
 
     while block.table is None and _try_in_whole_numbers(block, is_open, effort):
         pass
-    both = hstack([block.equations, -block.equations], format="csr").astype(np.float64)  # what is added, and taken away
+    both = hstack([block.equations, -block.equations], format="csr").astype(np.float64)  # additions, then subtractions
     for number, most in enumerate(_MOVED):
         while block.table is not None and not effort.is_over:
             chosen = block.apart(is_open(block) & (block.moves <= number), most, rng)
@@ -316,9 +317,9 @@ def _least_change(objective: FloatArray, both: Equations, room: FloatArray, effo
     equations = both[:, used]
     equations = equations[np.flatnonzero(np.diff(equations.indptr))]
     program = Program(equations, np.zeros(equations.shape[0]), none[used], room[used])
-    whole = solve(objective[used], program, min(effort.spend(), effort.whole_seconds), effort.nodes).table
-    if whole is not None:
-        none[used] = whole
+    whole_change = solve(objective[used], program, min(effort.spend(), effort.whole_seconds), effort.nodes).table
+    if whole_change is not None:
+        none[used] = whole_change
     return none
 
 
@@ -342,13 +343,13 @@ def _try_in_whole_numbers(block: Unknowns, is_open: IsOpen, effort: Effort) -> b
 
 # Certificates: bounds that follow from multiples of equations, in whole numbers, whatever a solver has rounded.
 #
-# All equations say that something is known. So a count c'x equals (c - A'y)'x + y'right for any multiples y of the
-# equations, and is no less than what the ranges of the counts leave of that (weak duality; Neumaier and Shcherbina
-# 2004, safe bounds). A linear program finds the best y; that they are rounded here costs tightness, never truth.
+# A count c'x equals (c - A'y)'x + y'right for any multiples y of the equations A x = right. It is no less than the least
+# value of that over the ranges of the counts (weak duality; Neumaier and Shcherbina 2004, safe bounds). A linear program
+# finds the best y; rounding y costs tightness, never truth.
 
 
 MULTIPLE = 5040
-"""Multipliers are rounded to fractions of this denominator."""
+"""Denominator of the fractions that multipliers are rounded to."""
 
 
 def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> tuple[CountArray, CountArray]:
@@ -358,25 +359,25 @@ def reduced_objective(objective: CountArray, equations: Equations, duals: FloatA
 
 
 def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:
-    """Least sum that the ranges leave, in units of 1 / MULTIPLE; far below 0 if a range that matters has no end."""
+    """Return the least sum over the ranges, in units of 1 / MULTIPLE; far below 0 if a range that matters has no end."""
     if ((upper >= UNBOUNDED) & (reduced < 0)).any():
         return -2 * UNBOUNDED * MULTIPLE
     return int(np.where(reduced >= 0, reduced * lower, reduced * np.minimum(upper, UNBOUNDED >> 16)).sum(dtype=object))
 
 
 def sums_of_cells(cells: PossibleCells, groups: IndexArray, number: int, *, is_whole: bool = True) -> Unknowns:
-    """Sums of possible cells, all asked. groups: the sum that each cell is part of, shape (cells,).
+    """Return the sums of possible cells, all wanted. groups: the sum that each cell is part of, shape (cells,).
 
-    They begin with the bounds that propagation and each marginal by itself prove.
+    Their first bounds come from propagation and from each marginal by itself.
     """
     from scipy.sparse import csr_array  # slow to import, and few need it
 
     ends = cells.propagated
     least, most = (np.bincount(groups, end, number).astype(np.int64) for end in ends)
     for rows in cells.constraints.tocsc().indices.reshape(len(cells), len(cells.tables)).T:  # the cell of each table
-        own, places = np.divmod(np.unique(rows * np.int64(number) + groups), number)
-        counts = cells.counts[own]
-        is_alone = np.bincount(own)[own] == 1
+        row_of, places = np.divmod(np.unique(rows * np.int64(number) + groups), number)
+        counts = cells.counts[row_of]
+        is_alone = np.bincount(row_of)[row_of] == 1
         most = np.minimum(most, np.bincount(places, counts, number).astype(np.int64))
         least = np.maximum(least, np.bincount(places, counts * is_alone, number).astype(np.int64))
     ones = np.ones(len(cells), dtype=np.int64)

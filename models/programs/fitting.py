@@ -1,6 +1,7 @@
 """Iterative proportional fitting: weights are scaled until they add up to published counts, one table after the other.
 
-With these counts the limit has the least KL divergence from the first weights (Deming and Stephan 1940; Csiszar 1975).
+Among weights with these counts the limit has the least KL divergence from the first weights (Deming and Stephan 1940;
+Csiszar 1975).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
 _LEAST = 1e-280
-"""Added to a sum that is divided by, which may be 0: too little to change another sum."""
+"""Added to a divisor that may be 0; too small to change another sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +31,9 @@ class Sums:
     def of(self, weights: FloatArray) -> FloatArray:
         """Return the sums, shape (size,)."""
         axes = ascii_letters[: weights.ndim]
-        kept = "".join(letter for axis, letter in enumerate(axes) if axis not in self.axes)
+        remaining = "".join(letter for axis, letter in enumerate(axes) if axis not in self.axes)
         # `einsum` sums up to seven times as fast as `sum` over the same axes, and in one thread.
-        entries = np.einsum(f"{axes}->{kept}", weights).reshape(-1) if self.axes else weights.reshape(-1)
+        entries = np.einsum(f"{axes}->{remaining}", weights).reshape(-1) if self.axes else weights.reshape(-1)
         sums = entries if self.places is None else np.bincount(self.places, entries, self.size)
         return np.asarray(sums, dtype=np.float64)
 
@@ -43,23 +44,23 @@ class Sums:
         np.multiply(weights, entries.reshape(shape), out=weights)
 
     def bring_to(self, weights: FloatArray, counts: FloatArray) -> None:
-        """Scale the weights so that they have these sums."""
+        """Scale the weights to the sums `counts`."""
         self.scale(weights, counts / (self.of(weights) + _LEAST))
 
 
 def largest_share(sums: FloatArray, counts: FloatArray) -> float:
-    """Largest misfit, as a share of the count, of the counts above 0; infinite if weights overflow."""
+    """Return the largest misfit, as a share of the count, among counts above 0; infinite if weights overflow."""
     share = np.abs(np.divide(sums, counts, out=np.ones_like(sums), where=counts > 0) - 1).max(initial=0.0)
     return float(share) if share < np.inf else np.inf
 
 
 def missed_rows(sums: FloatArray, counts: FloatArray) -> float:
-    """Sum of the absolute misfits."""
+    """Return the sum of the absolute misfits."""
     return float(np.abs(sums - counts).sum())
 
 
 Target = tuple[Sums, FloatArray]
-"""Sums of weights, and the counts that these shall be."""
+"""Sums of weights, and the counts that they must equal."""
 
 
 def fit(
@@ -70,10 +71,10 @@ def fit(
     misfit: Callable[[FloatArray, FloatArray], float] = largest_share,
     deadline: Deadline = NEVER,
 ) -> float:
-    """Scale weights, in their place, to each target in turn; return the largest misfit met in the last sweep.
+    """Scale weights, in place, to each target in turn; return the largest misfit met in the last sweep.
 
-    A weight stays 0 if it is 0. Fitting ends after so many sweeps, or once no misfit is above `enough`. Its parameters are
-    the equations, and when to stop. Raises TimeOverError when the deadline comes.
+    A weight of 0 stays 0. Fitting ends after `sweeps`, or once no misfit is above `enough`. Raises TimeOverError when
+    the deadline comes. Its parameters are the equations and the conditions that end it.
     """
     largest = np.inf
     for _ in range(sweeps):

@@ -1,11 +1,12 @@
-"""The least and the largest sum, or ratio of sums, over counts of groups that nest, each within bounds.
+"""Extremes of a sum, or of a ratio of sums, over counts of groups that nest, each within bounds.
 
-Of whole numbers n_i of cells, and of their sums over groups that nest (values, decades, all), bounds are given. What n
-@ costs is at least is a program whose constraints form a forest: a group hands on to the group around it the least cost
-as a function of its number of rows, which is convex and piecewise linear, so that the functions of several groups add
+Bounds of whole numbers n_i of cells are given, and of their sums over groups that nest (values, decades, all). The
+least of n @ costs is a program whose constraints form a forest. A group passes to the group around it the least cost
+as a function of its number of rows. This function is convex and piecewise linear, so functions of several groups add
 up by sorting their slopes. All ends are whole numbers, so whole numbers attain the least. The least of a ratio (n @
-numerators) / (n @ denominators) comes from a few such programs (Dinkelbach, On nonlinear fractional programming, 1967):
-with the ratio r of a table, the least of n @ (numerators - r * denominators) is 0 or shows a table with a smaller one.
+numerators) / (n @ denominators) comes from a few such programs (Dinkelbach, On nonlinear fractional programming,
+1967). Let r be the ratio of a table. The least of n @ (numerators - r * denominators) is 0, or it shows a table with a
+smaller ratio.
 """
 
 from dataclasses import dataclass
@@ -19,31 +20,31 @@ from models.errors import ContradictionError, DomainMismatchError
 
 
 class Range(NamedTuple):
-    """lower <= value <= upper for certain."""
+    """Certain range: lower <= value <= upper."""
 
     lower: float
     upper: float
 
     @property
     def is_known(self) -> bool:
-        """Whether there is one value only."""
+        """True if there is only one value."""
         return self.lower == self.upper
 
 
 UNBOUNDED = Range(-inf, inf)
-"""Nothing is certain."""
+"""Range of a value about which nothing is certain."""
 
 
 Bounded = tuple[CountArray, CountArray]
-"""The least and the largest count of each group for certain: whole numbers, shape (groups,) each."""
+"""Certain least and largest count of each group: whole numbers, shape (groups,) each."""
 
 
 @dataclass(frozen=True, eq=False)
 class NestedCounts:
     """Bounds of cells and of the groups around them.
 
-    levels: of the cells, then of coarser and coarser groups. parents: for all levels but the last the group of the next
-    level that each is in. Raises DomainMismatchError for numbers that do not fit.
+    levels: of the cells, then of ever coarser groups. parents: for all levels but the last, the group of the next
+    level around each group. Raises DomainMismatchError for numbers that do not fit.
 
     >>> cells, whole = (np.array([0, 2]), np.array([5, 4])), (np.array([6]), np.array([6]))
     >>> tens = NestedCounts((cells, whole), (np.array([0, 0]),))
@@ -62,16 +63,16 @@ class NestedCounts:
                 raise DomainMismatchError("each group is in one of the next level")
 
     def extremes(self, costs: FloatArray) -> Range:
-        """The least and the largest sum of counts times costs. costs: finite, shape (cells,).
+        """Return the least and the largest sum of counts times costs. costs: finite, shape (cells,).
 
-        Raises ContradictionError where no counts are within all bounds.
+        Raises ContradictionError if no counts are within all bounds.
         """
         return Range(float(self._cheapest(costs) @ costs), float(self._cheapest(-costs) @ costs))
 
     def extreme_ratios(self, numerators: FloatArray, denominators: FloatArray) -> Range | None:
-        """The least and the largest ratio of two sums over all tables that have one; None where no table has.
+        """Return the least and the largest ratio of two sums over all tables that have one; None if no table has.
 
-        denominators: nonnegative, and only with numerators of 0 are they 0. Shape (cells,) each. Raises as `extremes`.
+        denominators: nonnegative, and 0 only if the numerator is 0. Shape (cells,) each. Raises as `extremes`.
         """
         largest = self._least_ratio(-numerators, denominators)
         least = self._least_ratio(numerators, denominators)
@@ -111,7 +112,7 @@ class NestedCounts:
 
 
 def _first(groups: IndexArray, room: CountArray, wanted: CountArray) -> CountArray:
-    """How much of each place is used, in their order, until each group has what it wants: shape (places,)."""
+    """Return how much of each place is used, in order, until each group has the rows it needs: shape (places,)."""
     order = np.argsort(groups, kind="stable")
     sorted_groups, sorted_room = groups[order], room[order]
     sums = np.cumsum(sorted_room) - sorted_room

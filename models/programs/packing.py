@@ -1,14 +1,15 @@
 """Packings: the most rows of a table whose margins have limits, a limit for each of their cells.
 
-Given margins b and nonnegative whole numbers u_b over the cells of each, it is the largest sum of a table of nonnegative
-whole numbers over the joint cells whose b-margin is at most u_b for every b. With three margins of one attribute each
-beside the joint one this contains three-dimensional matching (Karp 1972), so it is hard in general.
+Each margin b has nonnegative whole numbers u_b over its cells. A packing is a table of nonnegative whole numbers over
+the joint cells whose b-margin is at most u_b for every b. The result is the largest sum of a packing. Three margins of
+one attribute each, together with the joint one, contain three-dimensional matching (Karp 1972), so the problem is hard
+in general.
 
-Where the margins can be ordered so that what any two share is in all between them, it is a maximum flow: tables of whole
-numbers that agree on what neighbours share can be glued to one of the joint cells (Lauritzen, Graphical Models, 2.1.3), and
-such tables below the limits are a flow through the cells that neighbours share (Ford and Fulkerson 1956). So it is with one
-attribute at any levels, two attributes with their pairs, and pairs along a path. Else rows are put where they fit, then the
-linear program bounds what is left, then the integer program decides.
+Margins form a chain if the common part of any two lies in all margins between them. Then the result is a maximum flow.
+Tables of whole numbers that agree on the common parts of neighbours can be glued together (Lauritzen, Graphical
+Models, 2.1.3). Such tables below the limits are a flow through the cells of these common parts (Ford and Fulkerson
+1956). One attribute at any levels, two attributes with their pairs, and pairs along a path are chains. Otherwise rows
+are placed greedily, then a linear program bounds the rest, then an integer program decides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,24 +30,24 @@ from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
 _WHOLE = 1e-6
-"""How far above a whole number a solver's bound may be and still stand for it."""
+"""Largest distance above a whole number at which a solver's bound is rounded down to it."""
 
 _NUMBERS = 1 << 22
-"""Limits that are looked at together."""
+"""Limits that are processed together."""
 
 _FIRST_CELLS = 400
-"""Joint cells, at most, that rows are put into one after another."""
+"""Most joint cells that are filled one after another."""
 
 _IN_A_CHAIN = 8
-"""Margins, at most, that are put in order."""
+"""Most margins that are put in order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Which cells of some margins the joint cells fall into.
+    """Cells of some margins that each joint cell falls into.
 
-    masks: of the margins. tables: theirs, of which only the cells matter; the limits of a packing are one number for
-    each of these cells, one margin after another. places: of each joint cell its limits, shape (margins, joint cells).
+    masks: of the margins. tables: of the margins; only their cells matter. The limits of a packing are one number for
+    each of these cells, one margin after another. places: the limits of each joint cell, shape (margins, joint cells).
     """
 
     cube: DataCube
@@ -56,7 +57,9 @@ class Packing:
 
     @classmethod
     def of(cls, cube: DataCube, masks: Sequence[Mask], limit: int) -> "Packing":
-        """Over the margins with these masks. Raises TooManyCellsError for more joint cells than `limit`."""
+        """Return the packing over the margins with these masks. Raises TooManyCellsError for more joint cells than
+        `limit`.
+        """
         tables = tuple(map(cube.table, masks))
         joint = possible_cells(Collection.of(cube, masks), limit).cells
         begins = np.cumsum([0, *map(len, tables)])
@@ -65,18 +68,19 @@ class Packing:
 
     @cached_property
     def begins(self) -> tuple[int, ...]:
-        """Where the limits of each margin begin, and where all end."""
+        """Place where the limits of each margin begin, and where all end."""
         return tuple(np.cumsum([0, *map(len, self.tables)]).tolist())
 
     @property
     def width(self) -> int:
-        """How many limits there are."""
+        """Number of limits."""
         return self.begins[-1]
 
     def screened(self, limits: FloatArray, enough: float) -> FloatArray:
-        """Return how many rows surely fit, up to `enough`, by single cells and by rows put into one after another.
+        """Return how many rows surely fit, up to `enough`, by single cells and by filling cells one after another.
 
-        0 only where no row fits. limits: of many packings, shape (n, width). enough: at least 1. Shape (n,).
+        The result is 0 only if no row fits. limits: of many packings, shape (n, width). enough: at least 1. Returns
+        shape (n,).
         """
         at_once = max(_NUMBERS // max(self.width, len(self.places[0])), 1)
         pieces = np.split(limits, range(at_once, len(limits), at_once))
@@ -94,7 +98,7 @@ class Packing:
         return surely
 
     def _put_in(self, limits: FloatArray, cells: IndexArray, enough: float) -> FloatArray:
-        """Rows that fit if each cell takes as many as it can, in this order, up to `enough`: shape (n,)."""
+        """Return the rows that fit if each cell takes as many as it can, in this order, up to `enough`: shape (n,)."""
         remaining = limits.T.copy()
         put = np.zeros(len(limits))
         for cell in cells.tolist():
@@ -108,10 +112,10 @@ class Packing:
         return np.minimum(put, enough)
 
     def rows(self, limits: FloatArray, enough: int, effort: Effort) -> tuple[int, int]:
-        """Bounds of the largest sum, limits of shape (width,): equal, unless the first is `enough` or the second is less,
-        or the effort of programs was over.
+        """Return bounds of the largest sum, for limits of shape (width,).
 
-        Proven below by a flow or a table of whole numbers that was checked.
+        They are equal unless the first reaches `enough`, the second stays below it, or the effort of programs is over.
+        The lower bound is proven by a flow or by a table of whole numbers that was checked.
         """
         if self.takes_flow(limits):
             exactly = self._largest_flow(limits)
@@ -130,11 +134,11 @@ class Packing:
         return best, most
 
     def takes_flow(self, limits: FloatArray) -> bool:
-        """Whether the margins are in a chain, and the rows are few enough for a flow."""
+        """Return whether the margins form a chain, and the rows are few enough for a flow."""
         return self.chain is not None and bool(limits.sum() <= FLOW_LIMIT)
 
     def _solved(self, limits: FloatArray, cells: IndexArray, seconds: float, nodes: int) -> tuple[int, int]:
-        """The rows of the whole table that a program finds, 0 for none, and the bound that it proves."""
+        """Return the rows of the whole-number table that a program finds, 0 for none, and the bound that it proves."""
         from scipy.sparse import csr_array, eye_array, hstack  # slow to import, and few need them
 
         margins = len(self.places)
@@ -153,17 +157,19 @@ class Packing:
 
     @cached_property
     def chain(self) -> tuple[int, ...] | None:
-        """The margins in an order in which what any two share is in all between them; None where there is none."""
+        """Margins in an order in which the common part of any two lies in all margins between them; None if there is
+        none.
+        """
         return next(_chains(self.masks, (), 0), None) if len(self.masks) <= _IN_A_CHAIN else None
 
     def _largest_flow(self, limits: FloatArray) -> int:
-        whole = np.split(limits.astype(np.int64), self.begins[1:-1])
-        tables = [LinkedTable(whole[margin], place - 1, *at) for place, (margin, *at) in enumerate(self._links)]
+        rows = np.split(limits.astype(np.int64), self.begins[1:-1])
+        tables = [LinkedTable(rows[margin], place - 1, *at) for place, (margin, *at) in enumerate(self._links)]
         return most_in_chain(tables, [table.counts > 0 for table in tables]) or 0
 
     @cached_property
     def _links(self) -> list[tuple[int, IndexArray, IndexArray]]:
-        """The margins of the chain, and where its cells and those of the one before fall among what they share."""
+        """Margins of the chain, and where its cells and those of the margin before fall among their common cells."""
         chain = self.chain or ()
         links = [(chain[0], np.zeros(len(self.tables[chain[0]]), dtype=np.intp), np.zeros(0, dtype=np.intp))]
         for before, margin in pairwise(chain):
@@ -173,7 +179,7 @@ class Packing:
 
 
 def _chains(masks: Sequence[Mask], order: tuple[int, ...], seen: Mask) -> Iterator[tuple[int, ...]]:
-    """The orders in which each mask shares with all before it no more than with the last one."""
+    """Yield the orders in which each mask shares with all masks before it no more than with the last one."""
     if len(order) == len(masks):
         yield order
     for place, mask in enumerate(masks):

@@ -1,4 +1,4 @@
-"""Strategies and objectives by name, as objects or functions, and of installed packages."""
+"""Strategies and objectives: looked up by name, passed as objects or functions, or declared by installed packages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -37,28 +37,30 @@ OBJECTIVES: Mapping[str, Callable[[float], Objective]] = {
     "corrected:1": lambda rows: PenalizedDivergence(2 * CHANCE / max(rows, 1)),
     "bdeu": lambda _rows: CliqueScore(BDeu()),
 }
-"""Objectives by name, for a number of rows. With "kl" more is always better: only a limit on the margins ends it."""
+"""Objectives by name, for a number of rows. With "kl" every addition gains, so only a limit on the margins ends the
+search."""
 
 GivenObjective = str | Objective | Score
-"""A name, an object with `gain`, or a function of a clique's counts."""
+"""Name, object with `gain`, or function of a clique's counts."""
 
 GivenStrategy = str | Strategy
-"""A name, or a function."""
+"""Name or function."""
 
 
-def objective_of(given: GivenObjective, rows: float) -> Objective:
-    """Return the objective that a name, an object or a function stands for, of a table with so many rows.
+def objective_of(objective: GivenObjective, rows: float) -> Objective:
+    """Return the objective that a name, an object or a function stands for, for a table with so many rows.
 
-    A name is one of `OBJECTIVES`, or of an installed package (entry points `marginals.objectives`). What is given, or
-    declared there, is an object with `gain` (`Objective`), a class of these, which is called with the number of rows, or a
-    function of a clique's counts (`Score`). Raises SelectionError for an unknown name, ExtensionError for anything else.
+    A name is one of `OBJECTIVES`, or declared by an installed package (entry points `marginals.objectives`). Otherwise
+    the objective is an object with `gain` (`Objective`) or a function of a clique's counts (`Score`). It may also be a
+    class of such objects, which takes the number of rows. Raises SelectionError for an unknown name, ExtensionError
+    for anything else.
 
     >>> objective_of("aic", 100), objective_of(BDeu(2.0), 100)
     (PenalizedDivergence(price=0.01), CliqueScore(BDeu(sample_size=2.0)))
     """
-    thing = named(given, OBJECTIVES, "objective", OBJECTIVE_GROUP)
-    if isinstance(given, str) and given in OBJECTIVES:
-        return OBJECTIVES[given](rows)
+    thing = named(objective, OBJECTIVES, "objective", OBJECTIVE_GROUP)
+    if isinstance(objective, str) and objective in OBJECTIVES:
+        return OBJECTIVES[objective](rows)
     if isinstance(thing, type):
         thing = thing(rows)
     if callable(getattr(thing, "gain", None)):
@@ -66,10 +68,10 @@ def objective_of(given: GivenObjective, rows: float) -> Objective:
     if callable(thing):
         return CliqueScore(thing)
     with_gain = "an object with gain(divergence, parameters)"
-    if isinstance(given, str):
-        raise refusal(OBJECTIVE_GROUP, given, f"{with_gain}, a class of these, or a function of a clique's counts")
+    if isinstance(objective, str):
+        raise refusal(OBJECTIVE_GROUP, objective, f"{with_gain}, a class of these, or a function of a clique's counts")
     raise ExtensionError(
-        f"an objective is a name, {with_gain}, or a function of a clique's counts; not {type(given).__name__}"
+        f"an objective is a name, {with_gain}, or a function of a clique's counts; not {type(objective).__name__}"
     )
 
 
@@ -79,45 +81,49 @@ _RENAMED = {
     "greedy-both": "both",
     **dict.fromkeys(("look-ahead", "rebuild", "anneal", "genetic"), "local"),
 }
-"""Older names of strategies, and the names of what does the same or better."""
+"""Older names of strategies, with the names of strategies that do the same or better."""
 
 
-def strategy_of(given: GivenStrategy, known: Mapping[str, Strategy]) -> Strategy:
-    """Return the strategy that a name or a function stands for. known: those of the program, by name.
+def strategy_of(choice: GivenStrategy, strategies: Mapping[str, Strategy]) -> Strategy:
+    """Return the strategy that a name or a function stands for. strategies: those of the program, by name.
 
-    A name is one of these, or of an installed package (entry points `marginals.strategies`). The result of somebody's
-    own strategy is checked: decomposable, allowed, with what is kept, and its value computed anew; else ExtensionError
-    is raised, or NothingAllowedError. Raises SelectionError for an unknown name, ExtensionError for no function.
+    A name is one of these, or declared by an installed package (entry points `marginals.strategies`). The result of a
+    foreign strategy is checked: it must be decomposable, allowed and show the required margins, and its value is
+    recomputed. Otherwise ExtensionError is raised, or NothingAllowedError. Raises SelectionError for an unknown name,
+    ExtensionError for no function.
     """
-    strategy = named(given, known, "search strategy", STRATEGY_GROUP)
+    strategy = named(choice, strategies, "search strategy", STRATEGY_GROUP)
     expected = "a function (problem, stop) -> SearchResult"
     if callable(strategy):
-        return strategy if strategy in known.values() else partial(_checked_result, strategy, name_of(given))
-    if isinstance(given, str):
-        raise refusal(STRATEGY_GROUP, given, expected)
-    raise ExtensionError(f"a search strategy is a name or {expected}, not {type(given).__name__}")
+        return strategy if strategy in strategies.values() else partial(_checked_result, strategy, name_of(choice))
+    if isinstance(choice, str):
+        raise refusal(STRATEGY_GROUP, choice, expected)
+    raise ExtensionError(f"a search strategy is a name or {expected}, not {type(choice).__name__}")
 
 
-def named(given: object, known: Mapping[str, Any], what: str, group: str = "") -> Any:
-    """Return the entry of a name, or what is installed under it in a group; anything but text as it is.
+def named(entry: object, entries: Mapping[str, Any], what: str, group: str = "") -> Any:
+    """Return the entry of a name, or the installed object of that name in a group; anything but text is returned
+    unchanged.
 
     Raises SelectionError for an unknown name.
     """
-    if not isinstance(given, str):
-        return given
-    if given in known:
-        return known[given]
-    if group and (declared := installed(group, given)) is not None:
+    if not isinstance(entry, str):
+        return entry
+    if entry in entries:
+        return entries[entry]
+    if group and (declared := installed(group, entry)) is not None:
         return declared
-    if (renamed := _RENAMED.get(given)) in known:
-        raise SelectionError(f"the {what} {given!r} is called {renamed!r} now")
-    raise SelectionError(f"there is no {what} {given!r}; there is {', '.join(known)}")
+    if (renamed := _RENAMED.get(entry)) in entries:
+        raise SelectionError(f"the {what} {entry!r} is called {renamed!r} now")
+    raise SelectionError(f"there is no {what} {entry!r}; there is {', '.join(entries)}")
 
 
 def _checked_result(
     strategy: Callable[[Problem, Stop], object], name: str, problem: Problem, stop: Stop
 ) -> SearchResult:
-    """Return the result of somebody's own strategy with its steps; its value is computed anew, and it proves nothing."""
+    """Return the result of a foreign strategy with its steps; its value is recomputed, and its claim to be optimal is
+    dropped.
+    """
     result = strategy(problem, stop)
     if not isinstance(result, SearchResult):
         raise ExtensionError(

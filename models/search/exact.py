@@ -1,13 +1,14 @@
 """Exact search: the best allowed collection, with the proof that none is better.
 
-Best first, by a lower bound (Hart, Nilsson and Raphael 1968). Collections grow in perfect sequence, margin by margin:
-each new margin shares with the collection a part of one of its cliques and adds what the collection does not show yet.
-So every decomposable collection is reached, and what a part of its junction tree is refused for, the whole is.
+Best-first search by a lower bound (Hart, Nilsson and Raphael 1968). Collections grow in perfect sequence, margin by
+margin. Each new margin shares with the collection a part of one of its cliques, and adds attributes or levels that it
+does not show yet. So every decomposable collection is reached, and a collection is refused if a part of its junction
+tree is.
 
 The margins that the constraint judges together come first. Then the bound counts with the other margins only.
 
-A constraint need not keep to what it says of itself, so complete collections, those around the best and those that go on
-from a refused one are put to it once more; where it says something else, all margins are judged together from there on.
+A constraint need not keep to its own description. So complete collections, those around the best, and those that
+extend a refused one are put to it once more. If it contradicts itself, all margins are judged together from there on.
 Wanted analyses make no objective smaller, so the bound holds without them.
 """
 
@@ -29,17 +30,41 @@ from models.search.problem import Problem, RefusalScope, SearchResult, Step, Sto
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
-"""Nats. A collection must be better by more than this to replace another."""
+"""Nats by which a collection must be better to replace another."""
 
 _MOST_WAITING = 500_000
-"""Collections in the queue, at most."""
+"""Most collections in the queue."""
 
 
 def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, most: float = inf) -> SearchResult:
-    """The best collection that the problem allows; `optimal` when that is proven, else with the bound reached.
+    """Search for the best collection that the problem allows, and prove that it is the best.
 
-    initial: never undercut; local search by default. most: collections that are gone on from. Raises SelectionError for
-    an objective that is a stopping rule only, NothingAllowedError for no collection.
+    Parameters
+    ----------
+    problem
+        The search problem.
+    stop
+        Ends the search when it returns True.
+    initial
+        Result to improve, never replaced by a worse one; by default that of local search.
+    most
+        Most collections that are extended.
+
+    Returns
+    -------
+    SearchResult
+        `optimal` if the proof is complete, else with the bound reached.
+
+    Raises
+    ------
+    SelectionError
+        If the objective is only a stopping rule.
+    NothingAllowedError
+        If no allowed collection was found.
+
+    References
+    ----------
+    Hart, Nilsson and Raphael 1968.
     """
     _ = problem.price
     looks = count()
@@ -64,21 +89,21 @@ def exact(problem: Problem, stop: Stop, initial: SearchResult | None = None, mos
 
 
 def keeps_to_its_pivot(problem: Problem, cliques: AnyCollection[Mask]) -> bool:
-    """Whether the constraint says of a collection, and of each one move away, what it says of the parts.
+    """Return whether the verdicts on a collection, and on each one move away, follow from the verdicts on its parts.
 
-    These are the margins with the pivot together, and every other margin by itself.
+    These parts are the margins with the pivot together, and every other margin by itself.
     """
     constraint, pivot = problem.constraint, problem.pivot
     position, domain = problem.position(cliques), problem.cube.domain
     if not any(attribute_mask & ~pivot for attribute_mask in domain.attribute_masks):
         return True
     around = (position.cliques_after(move) for move in allowed_moves(position.graph))
-    for whole in (position.cliques, *around):
-        if not all(problem.may_go_with(clique, whole) for clique in whole):
+    for neighbour in (position.cliques, *around):
+        if not all(problem.may_go_with(clique, neighbour) for clique in neighbour):
             continue
-        joint = frozenset(clique for clique in whole if clique & pivot)
-        alone = all(constraint((clique,), 0) is None for clique in whole - joint)
-        if (constraint(whole, 0) is None) != (alone and constraint(joint, 0) is None):
+        joint = frozenset(clique for clique in neighbour if clique & pivot)
+        others_allowed = all(constraint((clique,), 0) is None for clique in neighbour - joint)
+        if (constraint(neighbour, 0) is None) != (others_allowed and constraint(joint, 0) is None):
             return False
     return True
 
@@ -95,14 +120,15 @@ def _require_some(result: SearchResult) -> None:
 
 
 class _State(NamedTuple):
-    """A collection on the way. cost: of its cliques less its separators, in nats. judged: whether the margins that the
-    constraint judges together are complete, and allowed at first look.
+    """Partial collection. cost: of its cliques less its separators, in nats.
+
+    is_judged: whether the margins that the constraint judges together are complete, and passed its first look.
     """
 
     cost: float
     vertices: Mask
     cliques: frozenset[Mask]
-    judged: bool
+    is_judged: bool
 
 
 class _Search:
@@ -111,7 +137,7 @@ class _Search:
     ) -> None:
         self.problem, self.stop, self.pivot = problem, stop, pivot
         self.depends_on_more = False
-        """Whether the constraint refused margins that it should judge one by one."""
+        """True if the constraint refused margins that it should judge one by one."""
         self.entropy = problem.cube.entropy(sum(problem.cube.domain.attribute_masks))
         self.best = initial.cost
         self.cliques, self.divergence = frozenset(initial.cliques), initial.kl_divergence
@@ -121,14 +147,15 @@ class _Search:
         self._margins = {False: [m for m in allowed if m & pivot], True: [m for m in free if m]}
         self._score = cache(lambda mask: score(problem, mask) if mask else 0.0)
         self._to_go = {
-            judged: cache(lower_bound(problem, margins).to_go) for judged, margins in ((False, allowed), (True, free))
+            is_judged: cache(lower_bound(problem, margins).to_go)
+            for is_judged, margins in ((False, allowed), (True, free))
         }
         self._queue: list[tuple[float, int, _State]] = []
         self._seen: set[tuple[frozenset[Mask], bool]] = set()
         self._order = count()
 
     def run(self) -> SearchResult | None:
-        self._enqueue(_State(0.0, 0, frozenset(), judged=False))
+        self._enqueue(_State(0.0, 0, frozenset(), is_judged=False))
         proven = self.best
         while self._queue:
             proven = self._queue[0][0]
@@ -145,27 +172,27 @@ class _Search:
         return replace(result, optimal=proven >= self.best - _TIE, bound=min(proven, self.best))
 
     def _enqueue(self, state: _State) -> None:
-        if not all(self._may_show(mask_kept, state) for mask_kept in self.problem.kept):
+        if not all(self._may_show(mask_kept, state) for mask_kept in self.problem.required):
             return
-        bound = self._bound_of(state.cost, state.vertices, state.judged)
-        if bound < self.best - _TIE and (state.cliques, state.judged) not in self._seen:
-            self._seen.add((state.cliques, state.judged))
+        bound = self._bound_of(state.cost, state.vertices, state.is_judged)
+        if bound < self.best - _TIE and (state.cliques, state.is_judged) not in self._seen:
+            self._seen.add((state.cliques, state.is_judged))
             heappush(self._queue, (bound, next(self._order), state))
 
-    def _bound_of(self, cost: float, vertices: Mask, judged: bool) -> float:
-        return cost + self._to_go[judged](vertices) - self.entropy
+    def _bound_of(self, cost: float, vertices: Mask, is_judged: bool) -> float:
+        return cost + self._to_go[is_judged](vertices) - self.entropy
 
     def _may_show(self, mask: Mask, state: _State) -> bool:
-        """Whether a margin is shown, or can be: by a new margin, which takes what it shares from a single clique."""
+        """Return whether a margin is or can be shown: a new margin takes its shared part from a single clique."""
         if any(not mask & ~clique for clique in state.cliques):
             return True
         shared = mask & state.vertices
-        if state.judged and mask & self.pivot:
+        if state.is_judged and mask & self.pivot:
             return False
         return not shared or any(not shared & ~clique for clique in state.cliques)
 
     def _go_on_from(self, state: _State) -> None:
-        if state.judged:
+        if state.is_judged:
             if self.problem.constraint(frozenset(clique for clique in state.cliques if clique & self.pivot), 0):
                 return
             self._compare(state)
@@ -173,7 +200,7 @@ class _Search:
             self.evaluated += 1
             refusal = pruning(self.problem.constraint).first_look(state.cliques, 0)
             if refusal is None:
-                self._enqueue(state._replace(judged=True))
+                self._enqueue(state._replace(is_judged=True))
             elif refusal.scope is not RefusalScope.ITSELF:
                 return
             elif not self._margins[False] or self._is_allowed_with_more(state):
@@ -181,12 +208,12 @@ class _Search:
                 return
         for margin, cost in self._extensions(state):
             vertices = state.vertices | margin
-            is_better = self._bound_of(cost, vertices, state.judged) < self.best - _TIE
+            is_better = self._bound_of(cost, vertices, state.is_judged) < self.best - _TIE
             if is_better and self.problem.may_go_with(margin, state.cliques):
-                self._enqueue(_State(cost, vertices, state.cliques | {margin}, state.judged))
+                self._enqueue(_State(cost, vertices, state.cliques | {margin}, state.is_judged))
 
     def _is_allowed_with_more(self, state: _State) -> bool:
-        longer = self._extensions(state._replace(judged=True))
+        longer = self._extensions(state._replace(is_judged=True))
         return any(self.problem.constraint(state.cliques | {margin}, 0) is None for margin, _ in longer)
 
     def _compare(self, state: _State) -> None:
@@ -207,8 +234,8 @@ class _Search:
             self.best, self.divergence, self.cliques = value, divergence, state.cliques
 
     def _extensions(self, state: _State) -> Iterator[tuple[Mask, float]]:
-        cost, vertices, cliques, judged = state
-        for margin in self._margins[judged]:
+        cost, vertices, cliques, is_judged = state
+        for margin in self._margins[is_judged]:
             separator = margin & vertices
             if separator == margin or separator in cliques:
                 continue

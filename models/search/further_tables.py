@@ -102,8 +102,7 @@ def further_tables(
 
 _Waiting = tuple[float, int, Mask, tuple[int, int], FurtherTable | None]
 """A pair that may gain: minus the gain of its best table, or the error of its answer before tables were tried; the cells and
-the mask of the table; the places of its attributes; the table, None before tables were tried.
-"""
+the mask of the table; the places of its attributes; the table, None before tables were tried."""
 
 
 class _Choice:

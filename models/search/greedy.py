@@ -1,11 +1,11 @@
-"""Stepwise search: always the allowed move that gains most.
+"""Stepwise search: repeat the allowed move that gains most.
 
 Forward search adds, backward search removes, `both` alternates. Candidates for additions wait in a priority queue. A
-move changes the gain of those pairs alone whose common neighbours it changes, so only these are valued again; the
-others keep their place. A candidate that is refused for good is dropped; one that is refused for now comes back.
+move changes the gain of those pairs only whose common neighbours it changes, so only these are valued again. A
+candidate that is refused for good is dropped; one that is refused for now comes back.
 
-What an addition does for wanted analyses takes inference, so candidates wait at a likely gain, and are valued when they
-come up. One that would do harm comes back after later moves: adding can make the whole objective worse.
+The gain of an addition for wanted analyses needs inference. So candidates wait with a likely gain, and are valued when
+they come up. A harmful one comes back after later moves, because adding can make the whole objective worse.
 """
 
 from collections.abc import Collection as AnyCollection
@@ -49,22 +49,22 @@ from models.tables.data_cube import DOUBTFUL
 from models.tables.hierarchy import Mask, vertices_of
 
 Candidate = tuple[float, int, "AddVertex | AddEdge", Change]
-"""Negative gain (the heap key), the clique that the move would make, the move, and what it changes."""
+"""Negative gain (the heap key), the clique that the move would make, the move, and its change."""
 
 _LATE = 1e-9
-"""A factor of the gain of a move that comes after all others."""
+"""Factor of the gain of a move that comes after all others."""
 
 
 def result_of(
     strategy: str, problem: Problem, position: Position, evaluated: int, steps: Iterable[Step]
 ) -> SearchResult:
-    """The search result of a position; its value is computed anew from the junction tree.
+    """Return the search result of a position; its value is recomputed from the junction tree.
 
-    Raises NothingAllowedError for a collection that the constraint refuses, as where a search begins at one.
+    Raises NothingAllowedError if the constraint refuses the collection, for instance the one where the search begins.
     """
     if refusal := problem.constraint(position.cliques, 0):
         raise NothingAllowedError(
-            f"the search came to no collection that the constraint allows ({refusal.reason}); let it begin at another one, "
+            f"the search came to no collection that the constraint allows ({refusal.reason}). Let it begin at another one, "
             'or take the strategy "exact", which looks at all of them'
         )
     model = MaximumEntropy(Collection.of(problem.cube, position.cliques))
@@ -81,7 +81,7 @@ def result_of(
 
 
 class Climb:
-    """One stepwise search: the position, and what has been done to get there."""
+    """Stepwise search: the position, and the steps that led there."""
 
     def __init__(self, problem: Problem, position: Position, stop: Stop) -> None:
         self.problem = problem
@@ -94,15 +94,15 @@ class Climb:
         self._removable: dict[RemoveVertex | RemoveEdge, Change | None] = {}
 
     def gain(self, move: Move, change: Change) -> float:
-        """By how many nats a move is for the better, wanted analyses counted."""
+        """Return the nats that a move gains, wanted analyses included."""
         return self.problem.objective.gain(*change[:2]) + self.position.wanted_gain(move)
 
     def likely_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
-        """The gain, as far as it can be told at once."""
+        """Return an estimate of the gain that needs no inference."""
         return self.problem.objective.gain(*change[:2]) + self.position.likely_wanted_gain(move, change)
 
     def refusal(self, move: Move, change: Change) -> Refusal | None:
-        """What the constraint says of the collection after a move; remembered for the trace."""
+        """Return the constraint's refusal of the collection after a move, if any; it is recorded for the trace."""
         self.evaluated += 1
         refusal = self.problem.constraint(self.position.cliques_after(move), change.clique)
         if refusal:
@@ -113,30 +113,34 @@ class Climb:
         self._refused.append(RefusedMove(describe(move, self.position.graph), refusal.reason))
 
     def take(self, move: Move, change: Change) -> None:
-        """Make a move, with a step of the trace."""
+        """Make a move and add a step to the trace."""
         before = self.position
         self.position = before.after(move, change, before.wanted_after(move))
         changed = reduce(or_, before.cliques ^ self.position.cliques, 0)
-        self._removable = {m: known for m, known in self._removable.items() if _parted(m, before.graph) & ~changed}
+        self._removable = {
+            m: old_change for m, old_change in self._removable.items() if _parted(m, before.graph) & ~changed
+        }
         described = describe(move, before.graph)
         refused = tuple(self._refused)
         self.steps.append(Step(described, before.divergence, self.position.divergence, refused, change.parameters))
         self._refused = []
 
     def is_allowed(self) -> bool:
-        """Whether the constraint allows the position itself."""
+        """Return whether the constraint allows the position itself."""
         self.evaluated += 1
         return self.problem.constraint(self.position.cliques, 0) is None
 
     def removals(self) -> list[tuple[float, Move, Change]]:
-        """The allowed removals that keep what must stay, with their gains, best first."""
+        """Return the allowed removals that keep the required margins, with their gains, best first."""
         changes: Iterable[tuple[Move, Change]] = self._allowed_removals()
         if self.problem.wanted:  # inference takes time
             changes = takewhile(lambda _: not self.stop(), changes)
         return self._best_first(changes)
 
     def _allowed_removals(self) -> list[tuple[Move, Change]]:
-        """A removal is judged again only where a move since has changed a clique that holds all its vertices."""
+        """Return the allowed removals; one is judged again only if a move has changed a clique that holds all its
+        vertices.
+        """
         moves = list(_removals(self.position))
         for move in moves:
             if move not in self._removable:
@@ -150,7 +154,7 @@ class Climb:
         return sorted(valued, key=lambda removal: (-removal[0], str(removal[1])))
 
     def remove_all(self) -> None:
-        """Removals while one gains, of those that gain without what is wanted too: with it, each would take inference."""
+        """Remove while a removal gains that also gains without wanted analyses; all others would need inference."""
         while not self.stop():
             changes = self._allowed_removals()
             paying = [change for change in changes if self.problem.objective.gain(*change[1][:2]) > LEAST_GAIN]
@@ -162,9 +166,10 @@ class Climb:
         self._refused = []
 
     def settle(self) -> None:
-        """Additions and removals in turn, until none gains.
+        """Add and remove in turn, until neither gains.
 
-        Where gains do not add up, as those of a test of significance, moves can come back to a collection; it ends there.
+        If gains do not add up, as in tests of significance, moves can return to an earlier collection, which ends the
+        search.
         """
         been_at: set[frozenset[Mask]] = set()
         steps = -1
@@ -175,7 +180,7 @@ class Climb:
             self.remove_all()
 
     def add_all(self, last: Move | None = None) -> None:
-        """Additions while one gains. last: one that is made only after all others."""
+        """Add while an addition gains. last: a move that is made only after all others."""
         queue: list[Candidate] = []
 
         def enqueue(moves: Iterable[AddVertex | AddEdge]) -> None:
@@ -189,7 +194,7 @@ class Climb:
         waiting: list[Candidate] = []
         harmful: list[Candidate] = []
         refused: dict[Mask, Refusal] = {}
-        """By the clique that they would make what candidates are refused for, until the margins judged with it change."""
+        """Refusals by the clique that a candidate would make, valid until the margins judged with it change."""
         steps_before = -1
         while (queue or (harmful and steps_before < len(self.steps))) and not self.stop():
             if not queue:
@@ -264,7 +269,7 @@ def _next_step(position: Position, vertex: int) -> Iterable[int]:
 
 
 def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | AddEdge]:
-    """The additions, with a vertex of the move, whose common neighbours and so gain or admission can have changed."""
+    """Return the additions at a vertex of the move whose common neighbours, and so gain or admission, may have changed."""
     graph = position.graph
     if isinstance(move, AddVertex):
         moves: set[AddVertex | AddEdge] = {AddVertex(v) for v in _next_step(position, move.vertex)}
@@ -283,7 +288,7 @@ def _touched(position: Position, move: AddVertex | AddEdge) -> set[AddVertex | A
 
 
 def _pairs(position: Position, vertex: int, others: Mask) -> Iterator[AddEdge]:
-    """The edges to others that may be allowed: each of the two is of its attribute the coarsest that is not joined yet."""
+    """Yield the edges to `others` that may be allowed: both ends are the coarsest step of their attribute not joined yet."""
     graph = position.graph
     for other in vertices_of(graph.next_apart(vertex) & others):
         if graph.next_apart(other) >> vertex & 1:
@@ -305,16 +310,31 @@ class _EachMargin(PruningConstraint):
 
 
 def forward(problem: Problem, stop: Stop) -> SearchResult:
-    """Add to the initial collection while some allowed move gains."""
+    """Add to the initial collection while an allowed move gains.
+
+    Parameters
+    ----------
+    problem
+        The search problem.
+    stop
+        Ends the search when it returns True.
+    """
     climb = Climb(problem, problem.position(problem.initial), stop)
     climb.add_all()
     return result_of("forward", problem, climb.position, climb.evaluated, climb.steps)
 
 
 def stepwise(problem: Problem, stop: Stop) -> SearchResult:
-    """Forward, then take away while that gains, and again, until neither does.
+    """Add while that gains, then remove while that gains, until neither does.
 
-    By the KL divergence taking away never gains, so this is for objectives that price parameters.
+    By the KL divergence no removal gains, so this is for objectives with a price on parameters.
+
+    Parameters
+    ----------
+    problem
+        The search problem.
+    stop
+        Ends the search when it returns True.
     """
     climb = Climb(problem, problem.position(problem.initial), stop)
     climb.settle()
@@ -322,13 +342,14 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def backward(problem: Problem, stop: Stop) -> SearchResult:
-    """Backward elimination from the largest collection whose margins are each allowed, then forward search.
+    """Search backward from the largest collection whose margins are allowed one by one, then forward.
 
-    The cheapest removal is made until the whole is allowed, and while a removal gains, the best allowed one first.
+    The cheapest removal is made until the whole collection is allowed. While a removal gains, the best allowed one is
+    made first.
     """
     start = problem.position(problem.initial)
-    alone = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
-    climb = Climb(alone, alone.position(problem.initial), stop)
+    by_margin = replace(problem, constraint=_EachMargin(problem.constraint), objective=KL, wanted=None)
+    climb = Climb(by_margin, by_margin.position(problem.initial), stop)
     climb.add_all()
     climb.problem = problem
     climb.position = problem.position(climb.position.cliques) if problem.wanted else climb.position
@@ -350,10 +371,11 @@ def backward(problem: Problem, stop: Stop) -> SearchResult:
 
 
 def both(problem: Problem, stop: Stop) -> SearchResult:
-    """Forward-backward search with single-removal restarts.
+    """Search forward and backward, with restarts after single removals.
 
-    When neither additions nor removals gain, each removal in turn is followed by a forward search without that addition;
-    the first better result is kept, until none is. Right after the removal the collection need not be allowed.
+    If neither additions nor removals gain, each removal in turn is followed by a forward search without that addition.
+    The first better result replaces the best, until there is none. Right after the removal the collection need not be
+    allowed.
     """
     best = Climb(problem, problem.position(problem.initial), stop)
     best.add_all()
@@ -387,17 +409,17 @@ def _reverse(move: Move) -> Move:
     raise ValueError(f"{move} is no removal")
 
 
-# What chance gains: a search by the KL divergence alone pays for noise.
+# Gains by chance: a search by the KL divergence without a price pays for noise.
 #
-# A table of two unrelated attributes still gains about (its free parameters) / 2n nats from n people. What is looked for is
-# the least KL(p || q) + D / 2n, D being the sum of c(E) - 1 over cliques less that over separators, c(E) the cells of a
+# A table of two unrelated attributes still gains about (its free parameters) / 2n nats from n people. So the search
+# minimizes KL(p || q) + D / 2n. D is the sum of c(E) - 1 over cliques less that over separators, with c(E) the cells of a
 # margin that count (`interactions`); the price of a parameter is `Problem.price`.
 
 
 def without_chance_edges(result: SearchResult, problem: Problem, stop: Stop) -> SearchResult:
-    """Remove edges that chance explains: those that do not pay twice the price, nor does their pair by itself.
+    """Remove edges that chance explains: neither they nor their pair by itself pay twice the price.
 
-    The objective can grow by less than the price of these edges. An edge of a wanted analysis counts its gain there.
+    The objective can grow by less than the price of these edges. The gain of an edge for a wanted analysis counts.
     """
     if not problem.price:
         return result

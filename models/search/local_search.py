@@ -1,18 +1,23 @@
-"""Iterated local search: a kick, greedy repair of what it touched, and mostly the better of before and after.
+"""Iterated local search: a kick, a greedy repair around it, and mostly the better of the collections before and after.
 
-One search for every problem: with and without levels, constraints and a price of parameters. A kick takes a few attributes
-that are near each other out of the margins that they share (ruin and recreate: Schrimpf et al., Journal of Computational
-Physics 159, 2000), or joins one with another or two step by step although single steps do not pay (variable depth:
-Kernighan and Lin, Bell System Technical Journal 49, 1970), or both; or it parts two attributes. The repair adds the edges
-that gain, the best first, and removes those that do not pay, among the pairs that the kick concerns. All kicks are needed;
-taking out costs the most time and parting the least for what each finds, so the first is drawn seldom.
+One search serves all problems, with and without levels, constraints and a price of parameters. There are four kicks:
 
-The search goes on from a worse collection if its loss is among the least few percent of all losses so far; the percentage
-falls to 0 in cycles. So no temperature and no scale of the objective is needed. It ends after a number of rounds without a
-better collection, so it ends the same on every machine.
+- take a few nearby attributes out of the margins that they share (ruin and recreate: Schrimpf et al., Journal of
+  Computational Physics 159, 2000);
+- join attributes step by step, even if single steps do not pay (variable depth: Kernighan and Lin, Bell System
+  Technical Journal 49, 1970);
+- do both;
+- part two attributes.
 
-Collections are decomposable throughout: an induced part of a chordal graph is chordal, an edge is added only if the common
-neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
+The repair adds the edges that gain, best first, and removes those that do not pay, among the pairs near the kick. All
+kicks are needed. Taking out costs the most time per improvement, so it is drawn seldom; parting costs the least.
+
+The search sometimes continues from a worse collection: if its loss is among the least few percent of all losses so
+far. The percentage falls to 0 in cycles. So the search needs no temperature and no scale of the objective. It ends
+after a number of rounds without a better collection, so it ends the same on every machine.
+
+Collections are decomposable throughout. An induced part of a chordal graph is chordal. An edge is added only if the
+common neighbours of its ends separate them, and removed only if they are complete (KG06 6.2).
 """
 
 from bisect import insort
@@ -34,49 +39,49 @@ from models.search.wanted import apart
 from models.tables.hierarchy import Mask, vertices_of
 
 PATIENCE = 20
-"""Rounds without a better collection, for each induced attribute, after which a walk ends."""
+"""Rounds without a better collection, per induced attribute, after which a walk ends."""
 
 MOST_WORK = 30_000
-"""Verdicts, and two for each new entropy, after which a search ends; a walk ends after half of it."""
+"""Verdicts, plus two for each new entropy, after which a search ends; a walk ends after half of it."""
 
 _OF_STAIRS = 0.6
 """Share of that work if levels must not cross: edges are stairs of levels, and verdicts are fewer in the same time."""
 
 _MOST_WALKS = 12
-"""Walks of a search, at most."""
+"""Most walks of a search."""
 
 _AGREEING = 3
-"""Ends at the best collection, after which a search ends."""
+"""Number of walks ending at the best collection after which a search ends."""
 
 _CYCLE = 20
-"""Rounds, for each induced attribute, in which the share of worse collections falls to 0."""
+"""Rounds, per induced attribute, in which the share of worse collections falls to 0."""
 
 _WORSE = 0.15
-"""Share of the worse collections from which the search goes on, at the beginning of a cycle."""
+"""Share of worse collections from which the search continues, at the beginning of a cycle."""
 
 _SPREAD = 0.3
 """Standard deviation of the logarithm of the factors by which a round prefers some edges to others."""
 
 _PART, _TAKE, _SECOND, _JOIN, _WHOLLY, _NEAR = 0.6, 0.3, 0.2, 0.5, 0.5, 0.5
-"""Probabilities: that a kick parts two attributes, else that it takes an attribute out, and another one, that it joins two
-as well, that an attribute is taken out with all its steps, and that the second attribute shares a margin with the first.
-"""
+"""Probabilities of a kick, each if the one before did not decide: that it parts two attributes; that it takes one out.
+Then that it takes a second one out; that it also joins two; that all steps are taken out. The last one is that the
+second attribute shares a margin with the first."""
 
 _BLIND = 0.3
-"""Probability that attributes are put in again for the divergence alone, if a coarse step may not pay by itself."""
+"""Probability that attributes are restored by the divergence without a price, if a coarse step may not pay by itself."""
 
 _Candidate = tuple[float, Mask, int, int]
-"""Negative preference (the heap key), the clique that the edge makes, and its ends; of a vertex the same one twice.
+"""Negative preference (the heap key), the clique that the edge makes, and its ends; a vertex has the same end twice.
 
-If levels must not cross, an edge stands for those between its first end and all steps up to its second (`InteractionGraph`).
-"""
+If levels must not cross, an edge stands for the edges between its first end and all steps up to its second
+(`InteractionGraph`)."""
 
 
 def local(problem: Problem, stop: Stop) -> SearchResult:
-    """The best collection of several walks from one start; the same for the same problem unless stopped.
+    """Search by several walks from one start; the result is the same for the same problem unless the search is stopped.
 
-    What single steps come to from the initial collection is an end, too. Twelve walks that end early are better than a
-    long one. Raises SelectionError for a stopping rule, NothingAllowedError where nothing is found that is allowed.
+    The end of single steps from the initial collection is a candidate, too. Twelve walks that end early are better
+    than a long one. Raises SelectionError for a stopping rule, NothingAllowedError if no allowed collection was found.
     """
     _ = problem.price
     judge, ends = _Judge(problem), list[SearchResult]()
@@ -109,7 +114,7 @@ def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
 
 
 class _Preference(NamedTuple):
-    """Preferences of a repair. factors: of gains, by vertex. is_blind: whether the divergence alone counts at first."""
+    """Preferences of a repair. factors: of gains, by vertex. is_blind: whether parameters are free at first."""
 
     factors: Sequence[float] | None = None
     is_blind: bool = False
@@ -120,9 +125,7 @@ _NO_PREFERENCE = _Preference()
 
 @dataclass
 class _Graph:
-    """A collection: the neighbours of each vertex, its vertices, its maximal cliques, and its objective in nats, less what
-    all collections have in common.
-    """
+    """Mutable collection: neighbours of each vertex, vertices, maximal cliques, and objective in nats up to a constant."""
 
     neighbors: list[Mask]
     vertices: Mask
@@ -156,9 +159,10 @@ class _Graph:
 
 
 class _Judge:
-    """Gains of edges and verdicts of the constraint, remembered for all walks. evaluated: verdicts that were asked for.
+    """Gains of edges and verdicts of the constraint, cached for all walks. evaluated: number of verdicts asked for.
 
-    gain: of an edge, by separator and ends. saving: the divergence alone. refused: cliques that no collection may have.
+    gain: of an edge, by separator and ends. saving: of the divergence only. refused: cliques that no collection may
+    have.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -172,7 +176,7 @@ class _Judge:
 
     @property
     def work(self) -> int:
-        """Verdicts, and two for each entropy, which takes longer."""
+        """Verdicts, plus two for each entropy, which takes longer."""
         return self.evaluated + 2 * self.score.cache_info().currsize
 
     def _gain(self, separator: Mask, first: Mask, second: Mask) -> float:
@@ -195,7 +199,7 @@ class _Judge:
 
 
 class _Walk:
-    """A walk from one collection to the next. best: the cliques of the best collection so far."""
+    """Walk from one collection to the next. best: the cliques of the best collection so far."""
 
     def __init__(self, judge: _Judge, start: Iterable[Mask], stop: Stop, seed: int, *, is_blind: bool) -> None:
         problem = judge.problem
@@ -206,16 +210,21 @@ class _Walk:
         self.masks, self.later = domain.attribute_masks, domain.later_steps
         self._coarser = [domain.coarser_steps(v) for v in range(domain.vertex_count)]
         self._finer = [domain.finer_steps(v) for v in range(domain.vertex_count)]
-        self._own = [domain.all_steps(v) for v in range(domain.vertex_count)]
+        self._all_steps = [domain.all_steps(v) for v in range(domain.vertex_count)]
         bits = [1 << v for v in range(domain.vertex_count)]
         self._crossing = problem.crossing
         self._joins = bits if problem.crossing else [low | bit for low, bit in zip(self._coarser, bits)]
-        """The steps that an edge joins with its first end, by its second end."""
+        """Steps that an edge with a vertex as its second end joins with its first end, by vertex."""
         self._coarsest = [(joined & -joined).bit_length() - 1 for joined in self._joins]
         nexts = [finer & -finer for finer in self._finer]
         self._moved_with = bits if problem.crossing else [joined | near for joined, near in zip(self._joins, nexts)]
-        """The vertices whose edges can change with those of a vertex."""
-        shared = [mask & own for own in self.masks for mask in problem.kept if mask & own and mask & ~own]
+        """Vertices whose edges can change with the edges of a vertex, by vertex."""
+        shared = [
+            mask & attribute_mask
+            for attribute_mask in self.masks
+            for mask in problem.required
+            if mask & attribute_mask and mask & ~attribute_mask
+        ]
         self._stay = sum({mask & -mask: mask for mask in sorted(shared)}.values())
         leaves = problem.cube.log_leaves
         self._leaves = [leaves(name, level + 1) - leaves(name, level) for name, level in domain.induced_attributes]
@@ -259,7 +268,7 @@ class _Walk:
         return result_of("local", self.problem, self.problem.position(self.best), 0, (*steps, *self.steps))
 
     def _improve(self, new: _Graph) -> bool:
-        """Settle a better collection as a whole, and let it be the best one if that is allowed."""
+        """Settle a better collection as a whole, and make it the best one if it is allowed."""
         self._settle(new, self._all, 0)
         self._add_wanted(new)
         if not self.judge.allows(new.cliques, 0):
@@ -298,12 +307,12 @@ class _Walk:
             moved, around, preference = 0, removed, _NO_PREFERENCE
 
     def _apart(self, graph: _Graph, vertex: int) -> Mask:
-        """Of each attribute the coarsest step present that a vertex is not adjacent to."""
+        """Return for each attribute the coarsest present step that a vertex is not adjacent to."""
         apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
         return apart & ~(apart << 1 & self.later)
 
     def _add(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference) -> Mask:
-        """Add the best edges that gain, of a moved vertex or between two around; return the vertices touched."""
+        """Add the best edges that gain, at a moved vertex or between two around; return the vertices touched."""
         neighbors, coarser, refused, joins = graph.neighbors, self._coarser, self.judge.refused, self._joins
         factors, is_blind = preference
         gain_of = self.judge.saving if is_blind else self.judge.gain
@@ -382,7 +391,7 @@ class _Walk:
         graph.value -= self.judge.score(steps) - self.judge.score(steps | bit) + self._leaves[vertex]
 
     def _join(self, graph: _Graph, one: int, other: int) -> None:
-        """Add an edge; the cliques are brought up to date by the caller, who has asked whether they are allowed."""
+        """Add an edge; the caller, which has asked whether the new cliques are allowed, updates the cliques."""
         first, second = 1 << one, self._joins[other]
         graph.value -= self.judge.gain(graph.neighbors[one] & graph.neighbors[other], first, second)
         graph.neighbors[one] |= second
@@ -393,7 +402,7 @@ class _Walk:
         if not self._crossing:
             later, first = (one, other) if self._coarser[one] else (other, one)
             if self._coarser[later]:
-                return later, (graph.neighbors[later - 1] & self._own[first]).bit_length() - 1
+                return later, (graph.neighbors[later - 1] & self._all_steps[first]).bit_length() - 1
         return (one, other) if one < other else (other, one)
 
     def _may_add(self, graph: _Graph, clique: Mask, one: int, other: int) -> bool:
@@ -411,16 +420,16 @@ class _Walk:
         )
 
     def _remove(self, graph: _Graph, around: Mask) -> Mask:
-        """Remove the edges that do not pay, the worst first, between vertices around; return their cliques' vertices."""
+        """Remove the edges that do not pay, worst first, between vertices around; return their cliques' vertices."""
         neighbors, touched = graph.neighbors, 0
         doubtful: list[tuple[float, Mask, Mask, int, int]] = []
 
         def offer(around: Mask) -> None:
             for one in vertices_of(around & graph.vertices):
-                near = neighbors[one] & around & ~self._own[one] & -(2 << one)
+                near = neighbors[one] & around & ~self._all_steps[one] & -(2 << one)
                 while near:  # the finest step of each attribute
                     other = near.bit_length() - 1
-                    near &= ~self._own[other]
+                    near &= ~self._all_steps[other]
                     if self._finer[one] & neighbors[other] or self._finer[other] & neighbors[one]:
                         continue
                     offer_parting(one, other)
@@ -484,8 +493,8 @@ class _Walk:
             one = chosen[int(self.rng.integers(len(chosen)))]
             others = set(self.rng.integers(count, size=int(self.rng.integers(1, 3))).tolist()) - {one}
             if others:
-                graph, made = self._joined(graph, self.masks[one], sum(self.masks[other] for other in others))
-                around |= made
+                graph, joined = self._joined(graph, self.masks[one], sum(self.masks[other] for other in others))
+                around |= joined
         preference = _NO_PREFERENCE
         if takes_out:
             factors = np.exp(self.rng.normal(scale=_SPREAD / 2**0.5, size=self.domain.vertex_count)).tolist()
@@ -494,7 +503,7 @@ class _Walk:
         return graph
 
     def _made_anew(self, graph: _Graph, first: Mask, second: Mask) -> _Graph:
-        """Part two attributes and settle anew; half of the time the divergence alone decides first."""
+        """Part two attributes and settle again; half of the time parameters are free at first."""
         around = self._part(graph, first, second)
         if around:
             moved = around if self.rng.random() < 0.5 else 0
@@ -524,19 +533,23 @@ class _Walk:
         others = [i for i, mask in enumerate(self.masks) if i != place and shared & mask]
         return [others[int(self.rng.integers(len(others)))]] if others else []
 
-    def _take_out(self, graph: _Graph, own: Mask) -> Mask:
+    def _take_out(self, graph: _Graph, attribute_mask: Mask) -> Mask:
         """Take the finer steps of an attribute out of the margins that it shares; return the vertices of these margins.
 
         All margins with the coarsest of these steps hold the others too, so they are a part of a junction tree.
         """
-        shown, stay = own & graph.vertices, own & self._stay
-        movable = own & ~stay
+        visible, stay = attribute_mask & graph.vertices, attribute_mask & self._stay
+        movable = attribute_mask & ~stay
         if movable and self.rng.random() >= _WHOLLY:
-            low = (own & -own).bit_length() - 1 + int(self.rng.integers(stay.bit_count(), own.bit_count()))
+            low = (
+                (attribute_mask & -attribute_mask).bit_length()
+                - 1
+                + int(self.rng.integers(stay.bit_count(), attribute_mask.bit_count()))
+            )
             movable = movable >> low << low
-        taken = shown & movable
+        taken = visible & movable
         first = taken & -taken
-        holding = [clique for clique in graph.cliques if clique & first and clique & ~own]
+        holding = [clique for clique in graph.cliques if clique & first and clique & ~attribute_mask]
         if not taken or not holding:
             return 0
         score, around = self.judge.score, 0
@@ -545,19 +558,21 @@ class _Walk:
             graph.value -= score(clique) - score(clique & ~taken)
         for separator in JunctionTree.of(self.domain, holding).separators:
             graph.value += score(separator) - score(separator & ~taken)
-        graph.value += score(shown) - score(shown & ~taken)
+        graph.value += score(visible) - score(visible & ~taken)
         for vertex in vertices_of(taken):
-            graph.neighbors[vertex] = shown ^ 1 << vertex
-        for vertex in vertices_of(around & ~own):
+            graph.neighbors[vertex] = visible ^ 1 << vertex
+        for vertex in vertices_of(around & ~attribute_mask):
             graph.neighbors[vertex] &= ~taken
-        others = [clique for clique in graph.cliques if not (clique & first and clique & ~own)]
-        reduced = maximal_masks([shown, *(clique & ~taken for clique in holding)])
+        others = [clique for clique in graph.cliques if not (clique & first and clique & ~attribute_mask)]
+        reduced = maximal_masks([visible, *(clique & ~taken for clique in holding)])
         graph.cliques = frozenset(others + [c for c in reduced if not any(not c & ~other for other in others)])
         return around
 
     def _joined(self, graph: _Graph, first: Mask, second: Mask) -> tuple[_Graph, Mask]:
-        """Join attributes by a drawn number of steps, the best first; return the last allowed collection, the cliques."""
-        last, made = graph.copy(), 0
+        """Join attributes by a drawn number of steps, the best first; return the last allowed collection, and the
+        cliques made.
+        """
+        last, built = graph.copy(), 0
         for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
             for step in sorted(self._steps(graph, first, second)):
                 _, _, clique, *ends = step
@@ -567,10 +582,10 @@ class _Walk:
             else:
                 break
             self._join(graph, *ends)
-            graph.cliques, made = cliques, made | clique
+            graph.cliques, built = cliques, built | clique
             if is_allowed:
                 last = graph.copy()
-        return last, made
+        return last, built
 
     def _steps(self, graph: _Graph, first: Mask, second: Mask) -> Iterator[tuple[float, Mask, Mask, int, int]]:
         for vertex in vertices_of(first & graph.vertices):

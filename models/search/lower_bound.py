@@ -1,30 +1,31 @@
-"""How good a collection can get at most: a lower bound on the objective, from the margins that are allowed alone.
+"""Lower bound on the objective of all collections, from the margins that are allowed one by one.
 
-A decomposable collection in perfect sequence shows its induced attributes one after another, coarser steps first, each
-together with some of those before it in a single clique. Its objective is therefore
+A decomposable collection in perfect sequence shows its induced attributes one after another, coarser steps first. Each
+is shown together with some earlier ones in a single clique. Its objective is therefore
 
     sum_v [ s(P_v + v) - s(P_v) ] + sum_B E_p[ln leaves_B] - H(p),    s(E) = H(E) + price * (cells(E) - 1),
 
 with P_v + v part of an allowed margin and P_v part of what was shown before. The bound lets each v choose its P_v
-freely and drops all that a constraint says of margins together. Over an order it is a shortest path through the lattice
-of margins, as in the exact search for Bayesian networks of Silander and Myllymaki (UAI 2006).
+freely, and ignores what a constraint says of margins together. Over an order it is a shortest path through the lattice
+of margins, as in exact search for Bayesian networks (Silander and Myllymaki, UAI 2006).
 
-Where that lattice is too large, the attributes are split into blocks. Of a step v of an attribute in a block, P_v has a
-part in the block, which was shown before as well, and a part outside. Whatever that is,
+If that lattice is too large, the attributes are split into blocks. Let v be a step of an attribute in a block. P_v has
+a part in the block, which was shown before as well, and a part outside. Whatever that is,
 
     s(P_v + v) - s(P_v)  >=  min_E [ s(E) - s(E - v) ]
 
-over the allowed margins E of which v is the finest step of its attribute and whose other steps in the block were shown
-before: P_v + v is one. So the sum over the steps and leaves of a block is at least the shortest path through the lattice of
-that block alone with these costs, and the sum over the blocks, less H(p), is a bound. Blocks borrow from each other against
-the order: so blocks hold attributes that tell most of each other. One block of all gives the bound above.
+over the allowed margins E with v as the finest step of its attribute and other steps in the block shown before. P_v +
+v is one of them. So a block costs at least the shortest path, with these costs, through the lattice of the block. Its
+cost is the sum over its steps and leaves. The sum over the blocks, less H(p), is a bound. Blocks borrow from each
+other against the order, so a block holds attributes that tell most of each other. One block of all attributes gives
+the bound above.
 
-Where there are too many margins, only some resolutions of each attribute are told apart. Let up(E) be a margin E with each
-attribute refined to the next of these. Of a decomposable collection of margins E_1, .., E_m the margins up(E_1), .., up(E_m)
-have the same junction tree: where steps are added that come with one that was there before, the cliques of a new step are
-those of the old one and are connected. They show at least as much, so their KL divergence is no larger (KG06 Theorem 6.3).
-And up(E) comes of an allowed margin only if the coarsest margin with the same up is allowed. So the bound over the margins
-up(E) that pass this test, parameters without a price, is one for all allowed collections.
+If there are too many margins, only some resolutions of each attribute are distinguished. Let up(E) be a margin E with
+each attribute refined to the next of these. For a decomposable collection of margins E_1, .., E_m the margins up(E_1),
+.., up(E_m) have the same junction tree. A step is added together with an old step. So its cliques are those of the old
+step, and are connected. They show at least as much, so their KL divergence is no larger (KG06 Theorem 6.3). And up(E)
+comes from an allowed margin only if the coarsest margin with the same up is allowed. So the bound over the margins
+up(E) that pass this test, parameters without a price, holds for all allowed collections.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -41,19 +42,19 @@ from models.search.problem import KL, PenalizedDivergence, Problem, SearchResult
 from models.tables.hierarchy import Mask
 
 LARGEST_LATTICE = 1 << 16
-"""Largest number of margins in the lattice of a block; larger domains are split into blocks."""
+"""Most margins in the lattice of a block; larger domains are split into blocks."""
 
 _MOST_MARGINS = 1 << 17
-"""Margins that are looked at, at most."""
+"""Most margins that are examined."""
 
 _FINER = 4
 """Factor by which the lattice grows from one grid to the next."""
 
 _NEAR = 0.95
-"""Share of the value found from which on a bound is not improved any more."""
+"""Share of the value found above which a bound is not improved further."""
 
 Grid: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each attribute the resolutions that are told apart, ascending from 0."""
+"""Resolutions of each attribute that are distinguished, ascending from 0."""
 
 Block: TypeAlias = tuple[int, ...]
 """Places of attributes in the domain, ascending."""
@@ -65,10 +66,20 @@ def lattice_size(problem: Problem) -> int:
 
 
 def with_bound(result: SearchResult, problem: Problem, deadline: Deadline = NEVER) -> SearchResult:
-    """Return the result with a lower bound on the objective of all allowed collections, if one can be computed in time.
+    """Return a search result with a lower bound on the objective of all allowed collections, if there is time for one.
 
-    In a small lattice it is the bound over all margins. In a large one it is a bound of the KL divergence, over more and
-    more resolutions until the deadline comes, all are told apart, or the bound is near the value of the result.
+    In a small lattice it is the bound over all margins. In a large one it is a bound of the KL divergence, over more
+    and more resolutions. It ends when the deadline comes, all resolutions are distinguished, or the bound is near the
+    value of the result.
+
+    Parameters
+    ----------
+    result
+        Result of any strategy.
+    problem
+        The problem that was searched.
+    deadline
+        Time at which the bound is taken as it is.
     """
     if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
         return result
@@ -104,8 +115,8 @@ def _ladders(problem: Problem, grid: Grid) -> list[list[Mask]]:
 def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> list[Mask] | None:
     """Return the margins that may be published by themselves, or as parts of others, coarser before finer.
 
-    A margin is looked at only if all margins that are one step coarser are allowed. grid: the margins at these resolutions
-    that an allowed margin can be refined to. None if stopped, or if there are too many margins.
+    A margin is examined only if all margins that are one step coarser are allowed. grid: the margins at these
+    resolutions that an allowed margin can be refined to. None if stopped, or if there are too many margins.
     """
     grid = grid or whole_grid(problem)
     ladders, looks = _ladders(problem, grid), count()
@@ -121,7 +132,7 @@ def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> l
             if stop() or next(looks) >= _MOST_MARGINS:
                 return None
             if not problem.refuses(sum(coarsest[part] for part in parts)):
-                _ = problem.cube.entropy(margin)  # remembered, so that the bound itself takes no time
+                _ = problem.cube.entropy(margin)  # fills the cache, so that the bound itself takes no time
                 finer.append(margin)
         allowed.update(dict.fromkeys(finer, ()))
         frontier = finer
@@ -136,12 +147,12 @@ def _one_step_finer(
     coarser = {high: low for ladder in ladders for low, high in pairwise(ladder)}
     for mask in frontier:
         for attribute_mask, next_of in zip(attribute_masks, finer):
-            shown = mask & attribute_mask
-            margin = mask ^ shown ^ next_of.get(shown, shown)
+            steps = mask & attribute_mask
+            margin = mask ^ steps ^ next_of.get(steps, steps)
             if margin == mask or margin in generated:
                 continue
             generated.add(margin)
-            parts = [part for own in attribute_masks if (part := margin & own)]
+            parts = [part for attribute_bits in attribute_masks if (part := margin & attribute_bits)]
             if all(margin ^ part ^ coarser[part] in allowed for part in parts):
                 yield margin, parts
 
@@ -157,7 +168,7 @@ def finest_alone(problem: Problem) -> tuple[int, ...]:
 
 
 def _finer_grids(problem: Problem) -> Iterator[Grid]:
-    """Yield ever finer grids of resolutions; the attribute is divided first whose margins differ most in entropy."""
+    """Yield ever finer grids of resolutions; the next attribute divided is the one whose margins differ most in entropy."""
     grid: Grid = tuple((0, last) if last else (0,) for last in finest_alone(problem))
     entropies = [
         [problem.cube.entropy(_resolved(problem, place, resolution)) for resolution in range(resolutions[-1] + 1)]
@@ -188,8 +199,8 @@ def _finer_grids(problem: Problem) -> Iterator[Grid]:
 class LowerBound:
     """Lower bounds on the nats that are still to come, added over blocks.
 
-    blocks: each attribute is in one. remaining: for each block the nats to be added to the separators and cliques of a
-    collection that shows so much of it; an axis for each of its attributes.
+    blocks: each attribute is in one. remaining: for each block the nats still to be added to the separators and
+    cliques of a collection. Its axes are the attributes of the block, by how finely they are shown.
     """
 
     problem: Problem
@@ -204,9 +215,9 @@ class LowerBound:
 
     def to_go(self, vertices: Mask) -> float:
         """Return the remaining nats of a collection that shows these induced attributes, in the whole grid."""
-        shown = [(vertices & attribute_mask).bit_count() for attribute_mask in self.problem.cube.domain.attribute_masks]
+        steps = [(vertices & attribute_mask).bit_count() for attribute_mask in self.problem.cube.domain.attribute_masks]
         return sum(
-            float(remaining[tuple(shown[place] for place in block)])
+            float(remaining[tuple(steps[place] for place in block)])
             for block, remaining in zip(self.blocks, self.remaining)
         )
 
@@ -220,16 +231,16 @@ def score(problem: Problem, mask: Mask) -> float:
 def lower_bound(
     problem: Problem, allowed: Sequence[Mask], grid: Grid | None = None, blocks: Sequence[Block] | None = None
 ) -> LowerBound:
-    """Return the bound from margins of a grid as `allowed_margins` gives them; by default in as few blocks as possible."""
+    """Return the bound from margins of a grid, as `allowed_margins` gives them; by default in as few blocks as possible."""
     grid = grid or whole_grid(problem)
     ladders, scores = _ladders(problem, grid), {mask: score(problem, mask) for mask in allowed}
     nodes = np.zeros((len(allowed), len(grid)), dtype=np.intp)
     costs = np.full(nodes.shape, inf)
     for place, (attribute_mask, ladder) in enumerate(zip(problem.cube.domain.attribute_masks, ladders)):
         for number, mask in enumerate(allowed):
-            if shown := mask & attribute_mask:
-                nodes[number, place] = at = ladder.index(shown)
-                costs[number, place] = scores[mask] - scores[mask ^ shown ^ ladder[at - 1]]
+            if steps := mask & attribute_mask:
+                nodes[number, place] = at = ladder.index(steps)
+                costs[number, place] = scores[mask] - scores[mask ^ steps ^ ladder[at - 1]]
     if blocks is None:
         blocks = _related_blocks(scores, ladders)
     remaining = []
@@ -271,10 +282,12 @@ def _hidden_leaves(problem: Problem, grid: Grid, block: Block) -> FloatArray:
 
 
 def shortest_paths(hidden: FloatArray, step_costs: Sequence[FloatArray]) -> FloatArray:
-    """Return the least nats that all steps from each margin on can cost, those of what stays hidden at the end included.
+    """Return the least nats of all further steps from each margin, including the leaves of hidden attributes at the
+    end.
 
-    hidden: nats if nothing more is shown, an axis for each attribute. step_costs: for each axis, of the same shape, the
-    least that the next step of that attribute costs beside any part of the margin; infinite if it is not allowed.
+    hidden: nats if nothing more is shown, an axis for each attribute. step_costs: for each axis, of the same shape,
+    the least cost of the attribute's next step beside any part of the margin. It is infinite if the step is not
+    allowed.
     """
     remaining = hidden.copy()
     flat, shape = remaining.reshape(-1), remaining.shape
@@ -291,7 +304,7 @@ def shortest_paths(hidden: FloatArray, step_costs: Sequence[FloatArray]) -> Floa
 
 
 def _beside_any_part(costs: FloatArray, axis: int) -> FloatArray:
-    """Return the least that a step costs beside any part of each margin with as much of the attribute of the step."""
+    """Return the least cost of a step beside any part of each margin that shows the attribute of the step as finely."""
     least = costs.copy()
     for other in range(costs.ndim):
         if other != axis:

@@ -1,4 +1,4 @@
-"""Search problems: the data, the constraint, the objective, where a search is, and what it gives back."""
+"""Search problems: the data, the constraint, the objective, the position of a search, and its result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,15 +30,15 @@ from models.search.wanted import WantedAnalyses, apart
 from models.tables.data_cube import DataCube, Score
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
-# Where a search is: a valid decomposable collection with its value, and what a move makes of it.
+# Position of a search: a valid decomposable collection with its value, and the changes by moves.
 #
-# A move touches the cliques around its vertices alone, so value, graph and cliques are updated.
+# A move touches only the cliques around its vertices, so value, graph and cliques are updated.
 
 
 class Change(NamedTuple):
-    """What a move changes: KL divergence saved in nats, free parameters added, and the clique it makes (0: none).
+    """Changes by a move: KL divergence saved in nats, free parameters added, and the clique it makes (0: none).
 
-    Where cliques are judged by a score, the complexity added stands for the parameters (`DataCube.complexity`).
+    If a score judges cliques, the complexity added replaces the parameters (`DataCube.complexity`).
     """
 
     divergence: float
@@ -48,9 +48,10 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """A collection on the way: its graph, maximal cliques and KL divergence in nats.
+    """Collection during a search: its graph, maximal cliques and KL divergence in nats.
 
-    analyses: what is wanted. known: how far these margins are from the data, where that is known already.
+    cube: holds the base table. graph, cliques, divergence: the collection. analyses: wanted analyses. known_distances:
+    distances of the wanted margins from the data, if they are known.
     """
 
     cube: DataCube
@@ -58,13 +59,13 @@ class Position:
     cliques: frozenset[Mask]
     divergence: float
     analyses: WantedAnalyses | None = None
-    known: tuple[float, ...] | None = None
+    known_distances: tuple[float, ...] | None = None
 
     @classmethod
     def of(
         cls, cube: DataCube, masks: Iterable[Mask], analyses: WantedAnalyses | None = None, *, crossing: bool = True
     ) -> "Position":
-        """The position of a decomposable collection. crossing: as of `InteractionGraph`, whose moves are meant."""
+        """Return the position of a decomposable collection. crossing: as of `InteractionGraph`, for its moves."""
         cliques = frozenset(maximal_masks(masks))
         divergence = MaximumEntropy(Collection.of(cube, cliques)).kl_divergence
         graph = InteractionGraph.of(cube.domain, cliques, crossing=crossing)
@@ -72,9 +73,9 @@ class Position:
 
     @cached_property
     def wanted(self) -> tuple[float, ...]:
-        """For each wanted margin how far it is from the data; worked out when it is first asked for."""
-        if self.known is not None:
-            return self.known
+        """Distance of each wanted margin from the data, computed on first use."""
+        if self.known_distances is not None:
+            return self.known_distances
         return self.analyses.distances(self.cliques) if self.analyses else ()
 
     @cached_property
@@ -84,11 +85,11 @@ class Position:
 
     @property
     def complexity(self) -> float:
-        """What is priced: free parameters, as the cube counts the cells of a margin, or what stands for them."""
+        """The complexity that is priced: free parameters, as the cube counts the cells of a margin, or their replacement."""
         return sum(map(self.cube.complexity, self.tree.cliques)) - sum(map(self.cube.complexity, self.tree.separators))
 
     def change(self, move: Move) -> Change:
-        """What an allowed move changes."""
+        """Return the changes by an allowed move."""
         match move:
             case AddEdge(first, second):
                 return self._joining(move.separator(self.graph), 1 << first, self.graph.joined_steps(second))
@@ -116,9 +117,10 @@ class Position:
         return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
     def _hiding(self, vertex: int) -> Change:
-        """What hiding a vertex changes: a junction tree stays one when the vertex leaves its cliques and separators.
+        """Return the changes if a vertex is hidden: a junction tree stays one when the vertex leaves its cliques and
+        separators.
 
-        The cliques that hold a vertex are those of a junction tree by themselves.
+        The cliques that hold a vertex form a junction tree by themselves.
         """
         bit = 1 << vertex
         tree = JunctionTree.of(self.cube.domain, [clique for clique in self.cliques if clique & bit])
@@ -132,7 +134,7 @@ class Position:
         return Change(divergence, parameters, 0)
 
     def cliques_after(self, move: Move) -> frozenset[Mask]:
-        """The maximal cliques after an allowed move."""
+        """Return the maximal cliques after an allowed move."""
         match move:
             case AddEdge():
                 return self._with_clique(move.clique(self.graph))
@@ -152,17 +154,17 @@ class Position:
         return frozenset({old for old in self.cliques if old & ~clique} | {clique})
 
     def after(self, move: Move, change: Change, wanted: tuple[float, ...] | None = None) -> "Position":
-        """The position after an allowed move. wanted: `wanted_after` it, where that has been asked for."""
+        """Return the position after an allowed move. wanted: the result of `wanted_after`, if it was computed."""
         return replace(
             self,
             graph=move.apply(self.graph),
             cliques=self.cliques_after(move),
             divergence=self.divergence - change.divergence,
-            known=wanted,
+            known_distances=wanted,
         )
 
     def wanted_after(self, move: Move) -> tuple[float, ...]:
-        """How far the wanted margins are from the data after an allowed move; what it cannot change is kept."""
+        """Return the distances of the wanted margins after an allowed move; distances that cannot change are kept."""
         if not self.analyses:
             return ()
         domain = self.cube.domain
@@ -185,13 +187,13 @@ class Position:
         )
 
     def wanted_gain(self, move: Move) -> float:
-        """By how much the wanted margins come nearer to the data by an allowed move, weighted; below 0: farther."""
+        """Return the weighted decrease of the distances of the wanted margins by an allowed move; negative if they grow."""
         if not self.analyses:
             return 0.0
         return self.analyses.weighted(self.wanted) - self.analyses.weighted(self.wanted_after(move))
 
     def likely_wanted_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
-        """About what an addition gains for the wanted margins, without inference."""
+        """Return an estimate of what an addition gains for the wanted margins, without inference."""
         if not self.analyses:
             return 0.0
         if isinstance(move, AddVertex):
@@ -203,10 +205,10 @@ class Position:
 
 
 class RefusalScope(Enum):
-    """Which other collections are refused as well, so that a search may prune them.
+    """Set of further collections that are refused as well, so that a search may prune them.
 
-    FINER: every collection that shows at least as much. LONGER: every collection whose junction tree holds this one's
-    as a part, that is, which goes on from it in perfect sequence; FINER implies it. ITSELF: none.
+    FINER: every collection that shows at least as much. LONGER: every collection that extends this one in perfect
+    sequence, so that its junction tree contains this one's; FINER implies it. ITSELF: none.
     """
 
     FINER = "finer"
@@ -215,14 +217,17 @@ class RefusalScope(Enum):
 
 
 class Refusal(NamedTuple):
-    """Why a collection may not be chosen, and which others are refused with it; if nothing is said of them, none."""
+    """Reason why a collection may not be chosen, and the scope of the refusal; by default only this collection.
+
+    reason: words for the trace. scope: further collections that are refused.
+    """
 
     reason: str
     scope: RefusalScope = RefusalScope.ITSELF
 
 
 class RefusedMove(NamedTuple):
-    """A move in words that a constraint refuses, and why."""
+    """Move, in words, that a constraint refuses, and the reason."""
 
     move: str
     reason: str
@@ -232,59 +237,67 @@ class RefusedMove(NamedTuple):
 
 
 class Constraint(Protocol):
-    """Any function of this shape; what it says of a collection must be the same each time.
+    """Protocol of constraints on collections; the verdict on a collection must be the same each time.
 
-    One that can say more of itself is a `PruningConstraint`, and searched sooner.
+    A `PruningConstraint` tells a search more, and is searched faster.
     """
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """None when the collection with these maximal cliques may be chosen.
+        """Return None if the collection with these maximal cliques may be chosen, else the refusal.
 
-        new: the clique that the last move made; the other cliques were allowed before it. 0 where there is no such
-        clique, so that all must be looked at. A refusal because of a single clique has the scope FINER; with a new clique,
-        FINER means that this clique is the reason, so that a search may never try it again.
+        new: the clique that the last move made; the other cliques were allowed before it. It is 0 if there is no such
+        clique, so that all cliques must be checked. A refusal because of a single clique has the scope FINER. If there
+        is a new clique, FINER means that this clique is the reason, so that a search may never try it again.
         """
 
 
 class PruningConstraint(ABC):
-    """A constraint, and what a search asks it so as to look at fewer collections. What is not overridden is always right.
+    """Constraint with further questions that let a search examine fewer collections; the default answers are always
+    right.
 
-    pivot: for exact search, which judges other margins one by one. of_margin: for margins that are tried by themselves.
+    pivot: for exact search, which judges other margins one by one. of_margin: for margins that are tried by
+    themselves.
     """
 
     @abstractmethod
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """As of every constraint."""
+        """Return the verdict on a collection, as every constraint does."""
 
     @property
     def pivot(self) -> Mask:
-        """The vertices of which the margins are judged jointly, which are connected in any junction tree; all others are
-        judged one by one. All vertices, or one attribute's first step, or none.
+        """Vertices whose margins are judged jointly; they are connected in any junction tree, and other margins are
+        judged singly.
 
-        An exact search looks whether that is true of the collections that it meets; no search can look at all.
+        They are all vertices, or one attribute's first step, or none. An exact search checks this for the collections
+        that it meets; no search can check all.
         """
         return ALL_VERTICES
 
     @property
     def jointly_judged(self) -> Mask:
-        """Vertices: whatever margins are judged for together is a function of those with one of these, wherever they lie."""
+        """Vertices such that joint verdicts depend only on the margins with one of them, wherever these lie."""
         return self.pivot
 
     crossing_levels: bool = True
-    """Whether two margins may show two attributes at levels that cross, and none both as finely (`Domain.crossings`)."""
+    """True if two margins may show two attributes at levels that cross, without a margin as fine in both
+    (`Domain.crossings`)."""
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """A refusal that is quick to find; whoever gets none asks the whole constraint before a collection is chosen."""
+        """Return a refusal that is quick to find; if there is none, the full constraint decides before a collection is
+        chosen.
+        """
         return self(cliques, new)
 
     def of_margin(self, margin: Mask) -> Refusal | None:
-        """The refusal of every collection that shows a margin, where that is refused by itself and for good; or None."""
+        """Return the refusal of every collection that shows a margin, if the margin is refused by itself and for good;
+        or None.
+        """
         refusal = self((margin,), margin)
         return refusal if refusal is not None and refusal.scope is RefusalScope.FINER else None
 
 
 ALL_VERTICES: Mask = -1
-"""Of any domain."""
+"""Mask of all vertices of any domain."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +309,7 @@ class _OfFunction(PruningConstraint):
 
 
 def pruning(constraint: Constraint) -> PruningConstraint:
-    """A constraint of which a search can ask more: the same, or a plain function with what is always right.
+    """Return a constraint as a `PruningConstraint`; a plain function gets the default answers.
 
     >>> pruning(lambda cliques, new: None).pivot == ALL_VERTICES
     True
@@ -305,29 +318,30 @@ def pruning(constraint: Constraint) -> PruningConstraint:
 
 
 class Unconstrained(PruningConstraint):
-    """Allows everything: plain model selection."""
+    """Constraint that allows everything: plain model selection."""
 
     pivot: Mask = 0
 
     def __call__(self, _cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
-        """None."""
+        """Return None."""
         return None
 
 
 def too_many_attributes(limit: int) -> str:
-    """Why a margin of more attributes is refused."""
+    """Return the reason for refusing a margin of more attributes."""
     return f"a margin of more than {limit} attributes"
 
 
 @dataclass(frozen=True)
 class MarginLimits(PruningConstraint):
-    """Bounds on each margin, looked at before another constraint.
+    """Limits of each margin, checked before another constraint.
 
-    max_cells: cells of a margin, empty ones included. max_attributes: attributes of a margin. withheld: margins that
-    nothing published may show. envelope: margins of which one must show whatever is published; None where anything may be.
-    common: what every margin must show. alone: attributes that no margin shows with others. crossing_levels: whether two
-    margins may show two attributes at crossing levels, and none both as finely; whoever knows impossible combinations can
-    subtract such margins.
+    domain: attributes with their hierarchies. max_cells, max_attributes: most cells of a margin, empty ones included,
+    and most attributes. withheld: margins that nothing published may show. then: the other constraint. envelope:
+    margins, one of which must show each published margin; None if anything may be published. common: induced
+    attributes that every margin must show. isolated: attributes that no margin shows with others. crossing_levels:
+    whether two margins may show two attributes at crossing levels, without a margin as fine in both. A reader who
+    knows impossible combinations can subtract such margins.
     """
 
     domain: Domain
@@ -337,17 +351,17 @@ class MarginLimits(PruningConstraint):
     then: Constraint = field(default_factory=Unconstrained)
     envelope: tuple[Mask, ...] | None = None
     common: Mask = 0
-    alone: tuple[Mask, ...] = ()
+    isolated: tuple[Mask, ...] = ()
     crossing_levels: bool = True
 
     @property
     def pivot(self) -> Mask:
-        """That of the other constraint: limits hold for each margin by itself, and crossing levels for each two."""
+        """The other constraint's pivot: limits hold for each margin by itself, and crossing levels for each pair."""
         return self._then.pivot
 
     @property
     def jointly_judged(self) -> Mask:
-        """Those of the other constraint; no move of a search makes levels cross where they did not."""
+        """The other constraint's vertices; no move of a search makes levels cross that did not cross before."""
         return self._then.jointly_judged
 
     @cached_property
@@ -355,11 +369,13 @@ class MarginLimits(PruningConstraint):
         return pruning(self.then)
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """The refusal of a clique beyond the limits, of crossing levels, or what the other constraint says."""
+        """Return the refusal of a clique beyond the limits or of crossing levels, or the other constraint's verdict."""
         return self._beyond(cliques, new) or self._crossing(cliques, new) or self.then(cliques, new)
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """The refusal of a clique beyond the limits, or what the other constraint says at first; not crossing levels."""
+        """Return the refusal of a clique beyond the limits, or the other constraint's first look; crossing levels come
+        later.
+        """
         return self._beyond(cliques, new) or self._then.first_look(cliques, new)
 
     def _beyond(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
@@ -379,7 +395,7 @@ class MarginLimits(PruningConstraint):
         return None
 
     def of_margin(self, margin: Mask) -> Refusal | None:
-        """The refusal of everything that shows a margin."""
+        """Return the refusal of everything that shows a margin, or None."""
         if reason := self._excess(margin):
             return Refusal(reason, RefusalScope.FINER)
         return self._then.of_margin(margin)
@@ -392,7 +408,7 @@ class MarginLimits(PruningConstraint):
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
-        for attribute_mask in self.alone:
+        for attribute_mask in self.isolated:
             if clique & attribute_mask and clique & ~attribute_mask:
                 name = next(iter(self.domain.margin(attribute_mask)))
                 return f"a margin of {name} and others, and it is to be published by itself alone"
@@ -401,35 +417,37 @@ class MarginLimits(PruningConstraint):
         return None
 
 
-# What a search minimizes: the KL divergence, with or without a price on parameters.
+# Objectives: the KL divergence, with or without a price on parameters.
 #
 # With N rows, deviance = 2 N KL up to a constant, so AIC / 2N and BIC / 2N are the KL divergence plus 1 / N and ln N /
 # 2N nats for each parameter. Values are nats a row throughout.
 
 
 LEAST_GAIN = 1e-12
-"""Nats. Smaller gains are rounding, or a margin that says nothing new."""
+"""Nats below which a gain is rounding, or a margin that says nothing new."""
 
 
 class Objective(Protocol):
-    """Whether, and by how much, a change of the model is for the better.
+    """Protocol of objectives: the gain of a change of the model.
 
-    A gain may depend on the two numbers alone. If gains add up over moves, they are a multiple of the divergence less one
-    of the parameters, and the objective is taken for that `PenalizedDivergence`. Another one is a rule for stopping.
+    A gain may depend on the two numbers only. Gains that add up over moves are a multiple of the divergence less one
+    of the parameters. Such an objective is treated as that `PenalizedDivergence`. Any other objective is a rule for
+    stopping.
     """
 
     def gain(self, divergence: float, parameters: float) -> float:
-        """What is gained, in nats, by a change that lowers the KL divergence and takes so many more parameters.
+        """Return the gain, in nats, of a change that lowers the KL divergence and takes so many more parameters.
 
-        Positive when the change is for the better; a change and its reverse have opposite gains.
+        It is positive if the change is for the better; a change and its reverse have opposite gains.
         """
 
 
 @dataclass(frozen=True)
 class PenalizedDivergence:
-    """KL divergence plus a price in nats for each free parameter; price 0 is the KL divergence itself.
+    """Objective: KL divergence plus a price in nats for each free parameter.
 
-    Raises SelectionError for a price that is negative or no number.
+    price: nats; with 0 the objective is the KL divergence itself. Raises SelectionError if the price is negative or no
+    number.
     """
 
     price: float = 0.0
@@ -439,16 +457,16 @@ class PenalizedDivergence:
             raise SelectionError(f"the price of a parameter is a number of nats of at least 0, not {self.price!r}")
 
     def gain(self, divergence: float, parameters: float) -> float:
-        """The divergence saved less the price of the parameters."""
+        """Return the divergence saved less the price of the parameters."""
         return divergence - self.price * parameters if self.price else divergence
 
 
 @dataclass(frozen=True, repr=False)
 class CliqueScore(PenalizedDivergence):
-    """A score of models that is a sum over their cliques less that over their separators (Dawid and Lauritzen 1993).
+    """Score of models that is a sum over their cliques less that over their separators (Dawid and Lauritzen 1993).
 
-    score: of a clique, from its counts. A search minimizes the same as a divergence: the score divided by the rows,
-    negated, up to a constant. price: of the complexity that a scored cube makes of it, always 1.
+    score: of a clique, from its counts. A search minimizes an equivalent divergence: the score divided by the rows,
+    negated, up to a constant. price: of the complexity that a scored cube computes from it, always 1.
 
     >>> CliqueScore(BDeu(1.0))
     CliqueScore(BDeu(sample_size=1.0))
@@ -463,10 +481,10 @@ class CliqueScore(PenalizedDivergence):
 
 @dataclass(frozen=True)
 class BDeu:
-    """The logarithm of the marginal likelihood of a clique, its probabilities being Dirichlet (Dawid and Lauritzen 1993).
+    """Logarithm of the marginal likelihood of a clique with Dirichlet probabilities (Dawid and Lauritzen 1993).
 
-    sample_size: rows that the prior is worth, spread evenly over the cells, so that the prior of a margin is that of every
-    clique that holds it. Raises SelectionError for one that is not above 0.
+    sample_size: rows that the prior is worth, spread evenly over the cells. So the prior of a margin is that of every
+    clique that holds it. Raises SelectionError if it is not above 0.
 
     >>> import numpy as np
     >>> round(BDeu(2.0)(np.array([1]), 2), 4)  # one row of two cells that are as likely
@@ -480,7 +498,7 @@ class BDeu:
             raise SelectionError(f"the sample size of a prior is a number above 0, not {self.sample_size!r}")
 
     def __call__(self, counts: CountArray, cells: int, /) -> float:
-        """The score of a margin, nats."""
+        """Return the score of a margin, in nats."""
         from scipy.special import gammaln  # slow to import, and few need it
 
         prior, rows = self.sample_size / cells, counts.sum()
@@ -489,11 +507,12 @@ class BDeu:
 
 
 _PROBES = ((1.0, 0), (0.0, 1), (0.3, 7), (-2.0, 5), (1e-6, 1), (0.25, -12), (0.0, 1000))
-"""Changes by which it is seen whether the gains of an objective add up."""
+"""Changes that test whether the gains of an objective add up."""
 
 
 def additive(objective: Objective) -> Objective:
-    """An objective whose gains add up as the penalized divergence that it is a multiple of; another one as it is.
+    """Return the penalized divergence that an objective is a multiple of, if its gains add up; else the objective
+    itself.
 
     >>> class Twice:
     ...     def gain(self, divergence, parameters):
@@ -512,32 +531,39 @@ def additive(objective: Objective) -> Objective:
 
 
 KL = PenalizedDivergence()
-"""The KL divergence from the data to the maxent distribution."""
+"""KL divergence from the data to the maximum-entropy distribution."""
 
 
 def aic(rows: float) -> PenalizedDivergence:
-    """Akaike's criterion, divided by twice the number of rows."""
+    """Return Akaike's criterion, divided by twice the number of rows."""
     return PenalizedDivergence(1 / max(rows, 1))
 
 
 def bic(rows: float) -> PenalizedDivergence:
-    """Schwarz's criterion, divided by twice the number of rows."""
+    """Return Schwarz's criterion, divided by twice the number of rows.
+
+    Parameters
+    ----------
+    rows
+        Number of rows.
+    """
     return PenalizedDivergence(log(max(rows, 1)) / (2 * max(rows, 1)))
 
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """A change must be significant by the likelihood-ratio test (Lauritzen, Graphical Models, 4.3.2).
+    """Stopping rule: a change must be significant by the likelihood-ratio test (Lauritzen, Graphical Models, 4.3.2).
 
-    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of freedom
-    at level `alpha`; the gain is the excess. A stopping rule: gains do not add up, so no model is best.
+    The deviance it saves, 2 N times the divergence, is compared with the chi-squared quantile of its degrees of
+    freedom. The gain is the excess. Gains do not add up, so there is no best model. rows: number of rows N. alpha:
+    level of the test.
     """
 
     rows: float
     alpha: float = 0.05
 
     def gain(self, divergence: float, parameters: float) -> float:
-        """The divergence saved beyond what chance explains."""
+        """Return the divergence saved beyond what chance explains."""
         threshold = _quantile(abs(parameters), self.alpha) / (2 * max(self.rows, 1))
         return divergence - (threshold if parameters >= 0 else -threshold)
 
@@ -550,24 +576,25 @@ def _quantile(degrees_of_freedom: float, alpha: float) -> float:
 
 
 Stop = Callable[[], bool]
-"""Asked between two evaluations; True ends the search with the best collection so far."""
+"""Called between two evaluations; True ends the search with the best collection so far."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A model search.
+    """Model search: the data, the objective and the allowed collections.
 
-    cube: holds the base table; with a score of cliques it becomes one that counts these. kept: decomposable margins that
-    every collection shows, which the constraint allows. start: where a stepwise search begins, with what is kept and
-    allowed too; by default `kept`. seed: of searches that draw at random. wanted: analyses whose weighted distances the
-    objective counts. Raises NotDecomposableError for kept or start, SelectionError for a start without what is
-    kept.
+    cube: holds the base table; with a score of cliques it becomes a cube that counts with this score. constraint,
+    objective: what is allowed, and what is minimized. required: decomposable margins that every collection shows,
+    which the constraint allows. start: collection where a stepwise search begins, allowed and with the required
+    margins; by default `required`. seed: seed of searches that draw at random. wanted: analyses whose weighted
+    distances the objective counts. Raises NotDecomposableError if `required` or `start` is not decomposable. Raises
+    SelectionError if the start lacks a required margin.
     """
 
     cube: DataCube
     constraint: Constraint = field(default_factory=Unconstrained)
     objective: Objective = KL
-    kept: tuple[Mask, ...] = ()
+    required: tuple[Mask, ...] = ()
     start: tuple[Mask, ...] | None = None
     seed: int = 0
     wanted: WantedAnalyses | None = None
@@ -577,37 +604,37 @@ class Problem:
         object.__setattr__(self, "objective", objective)
         if isinstance(objective, CliqueScore) and self.cube.score is None:
             object.__setattr__(self, "cube", self.cube.scored(objective.score))
-        for masks in {self.kept, self.initial}:
+        for masks in {self.required, self.initial}:
             _ = Collection.of(self.cube, masks).junction_tree
         if not self.is_kept(self.initial):
             raise SelectionError("the start must show every margin that is to be kept")
 
     @property
     def initial(self) -> tuple[Mask, ...]:
-        """The collection that a stepwise search starts from."""
-        return self.kept if self.start is None else self.start
+        """Collection that a stepwise search starts from."""
+        return self.required if self.start is None else self.start
 
     @property
     def pivot(self) -> Mask:
-        """The vertices whose margins the constraint judges jointly."""
+        """Vertices whose margins the constraint judges jointly."""
         return self._pruning.pivot
 
     @property
     def jointly_judged(self) -> Mask:
-        """The vertices of the margins that the constraint judges together, wherever these lie."""
+        """Vertices of the margins that the constraint judges together, wherever these lie."""
         return self._pruning.jointly_judged
 
     @property
     def crossing(self) -> bool:
-        """Whether two margins may show two attributes at crossing levels."""
+        """True if two margins may show two attributes at crossing levels."""
         return self._pruning.crossing_levels
 
     def may_go_with(self, margin: Mask, cliques: AnyCollection[Mask]) -> bool:
-        """Whether levels of a margin cross those of no other one, as `Domain.crossings` says, or may."""
+        """Return whether levels may cross, or no levels of a margin cross those of another one (`Domain.crossings`)."""
         return self.crossing or not any(self.cube.domain.crossings(margin, cliques))
 
     def refuses(self, margin: Mask) -> bool:
-        """Whether the constraint refuses every collection that shows a margin."""
+        """Return whether the constraint refuses every collection that shows a margin."""
         return self._pruning.of_margin(margin) is not None
 
     @cached_property
@@ -616,12 +643,12 @@ class Problem:
 
     @property
     def has_levels(self) -> bool:
-        """Whether some attribute can be shown at several levels."""
+        """True if some attribute can be shown at several levels."""
         return len(self.cube.domain.attributes) < self.cube.domain.vertex_count
 
     @property
     def priced(self) -> PenalizedDivergence:
-        """The objective. Raises SelectionError for one that does not add up over the margins."""
+        """The objective. Raises SelectionError if it does not add up over the margins."""
         if not isinstance(self.objective, PenalizedDivergence):
             raise SelectionError(
                 "this objective is a rule for stopping stepwise searches: its gains do not add up, there is no best model"
@@ -630,29 +657,29 @@ class Problem:
 
     @property
     def price(self) -> float:
-        """Nats for each parameter. Raises SelectionError for an objective that does not add up over the margins."""
+        """Nats for each parameter. Raises SelectionError if the objective does not add up over the margins."""
         return self.priced.price
 
     def position(self, masks: Iterable[Mask]) -> Position:
-        """Where a search is that has come to a decomposable collection."""
+        """Return the position of a search at a decomposable collection."""
         return Position.of(self.cube, masks, self.wanted, crossing=self.crossing)
 
     def value(self, position: Position) -> float:
-        """The objective in nats, wanted analyses counted. Raises SelectionError for one that is a stopping rule only."""
+        """Return the objective in nats, wanted analyses included. Raises SelectionError for a stopping rule."""
         value = position.divergence
         if self.price:
             value += self.price * position.complexity
         return value + (self.wanted.weighted(position.wanted) if self.wanted else 0.0)
 
     def pair_gain(self, first: Mask, second: Mask) -> float:
-        """What a margin gains over two parts of it that have no attribute in common, in nats."""
+        """Return the gain of a margin over two parts of it without a common attribute, in nats."""
         saved, parameters = (apart(of, 0, first, second) for of in (self.cube.entropy, self.cube.complexity))
         return self.objective.gain(saved, -parameters)
 
     def binding(self, cliques: AnyCollection[Mask], stop: Stop) -> tuple[RefusedMove, ...] | None:
-        """What binds at a collection: the moves that would gain, and that the constraint refuses, the largest gain first.
+        """Return the binding refusals at a collection: the refused moves that would gain, largest gain first.
 
-        Every move from the collection is put to the constraint, whatever search came there. None where `stop` ended that.
+        Every move from the collection is put to the constraint, whatever search led there. None if `stop` ended it.
         """
         position = self.position(cliques)
         gaining: list[tuple[float, str, frozenset[Mask], Mask]] = []
@@ -672,22 +699,29 @@ class Problem:
         return tuple(refused)
 
     def is_kept(self, cliques: AnyCollection[Mask]) -> bool:
-        """Whether a collection shows all that must be shown."""
-        return all(any(not mask & ~clique for clique in cliques) for mask in self.kept)
+        """Return whether a collection shows all required margins."""
+        return all(any(not mask & ~clique for clique in cliques) for mask in self.required)
 
     def may_part(self, together: Mask) -> bool:
-        """Whether a collection that shows all that must be shown still does once no margin shows these vertices together."""
-        return all(together & ~mask for mask in self.kept)
+        """Return whether the required margins stay shown if no margin shows these vertices together any more."""
+        return all(together & ~mask for mask in self.required)
 
 
 def from_independence(problem: Problem, common: Mask = 0) -> Problem:
-    """The problem begun at the independence model: besides what is kept, every attribute by itself.
+    """Return the problem with the independence model as its start: the required margins, and every attribute by itself.
 
-    Each is shown as finely as the constraint allows it by itself, attribute by attribute; one that is refused beside
-    those before it is left out. common: what every margin shows, given which all attributes are independent.
+    Each attribute is shown as finely as the constraint allows, one after another. An attribute that is refused beside
+    the ones before it is left out.
+
+    Parameters
+    ----------
+    problem
+        The search problem.
+    common
+        Induced attributes that every margin shows; all attributes are independent given these.
     """
     domain = problem.cube.domain
-    start = tuple(maximal_masks(problem.kept))
+    start = tuple(maximal_masks(problem.required))
     for attribute_mask in domain.attribute_masks:
         for step in reversed(list(vertices_of(attribute_mask))):
             margin = attribute_mask & ((2 << step) - 1) | common
@@ -700,9 +734,9 @@ def from_independence(problem: Problem, common: Mask = 0) -> Problem:
 
 @dataclass(frozen=True)
 class Step:
-    """One accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over.
+    """Accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over.
 
-    parameters: how many more free parameters the model has by it; None where that is not noted.
+    parameters: the number of free parameters that it adds; None if it is not recorded.
     """
 
     move: str
@@ -714,12 +748,13 @@ class Step:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The best collection found.
+    """Best collection that a search found.
 
-    cliques: its maximal margins as masks, ascending. kl_divergence in nats. evaluated: how often a collection was put to
-    the constraint. optimal: whether no allowed collection is better, proven. steps: the accepted moves in order. bound:
-    nats; no allowed collection has a smaller objective (None: not known). value: the objective (None for a stopping
-    rule). wanted: for each wanted margin how far it is from the data. stopped: whether time ended the search.
+    strategy: name of the strategy. cliques: maximal margins as masks, ascending. kl_divergence: nats. evaluated:
+    number of collections put to the constraint. optimal: whether it is proven that no allowed collection is better.
+    steps: accepted moves, in order. value: the objective; None for a stopping rule. bound: nats; no allowed collection
+    has a smaller objective. None if no bound is known. wanted: distance of each wanted margin from the data. stopped:
+    whether time ended the search.
     """
 
     strategy: str
@@ -735,32 +770,32 @@ class SearchResult:
 
     @property
     def cost(self) -> float:
-        """The value; infinite where there is none."""
+        """The value; infinite if there is none."""
         return inf if self.value is None else self.value
 
     @property
     def gap(self) -> float | None:
-        """By how many nats at most some allowed collection is better; None when no bound is known."""
+        """Most nats by which an allowed collection can be better; None if no bound is known."""
         if self.optimal:
             return 0.0
         return None if self.value is None or self.bound is None else max(self.value - self.bound, 0.0)
 
 
 class Strategy(Protocol):
-    """Any search of this shape."""
+    """Protocol of search strategies."""
 
     def __call__(self, problem: Problem, stop: Stop) -> SearchResult:
-        """The best collection found that the problem allows; the same for the same problem unless stopped early."""
+        """Return the best allowed collection found; the same for the same problem unless stopped early."""
 
 
 def staircase(
     ones: Sequence[Mask], others: Sequence[Mask], is_allowed: Callable[[Mask], bool]
 ) -> Iterator[tuple[Mask, Mask]]:
-    """For margins of one attribute, the coarsest first, the finest of another attribute that is allowed beside each.
+    """Yield margins of one attribute, coarsest first, each with the finest margin of another that is allowed beside it.
 
-    others: of the other attribute, the coarsest first. Whatever is coarser than an allowed margin is taken to be allowed. A
-    margin is looked at only where the next coarser one is allowed, since others may have too many cells to be counted. It
-    ends where nothing is allowed beside one.
+    others: margins of the other attribute, coarsest first. Everything coarser than an allowed margin is taken to be
+    allowed. A margin is examined only if the next coarser one is allowed, because others may have too many cells to
+    count. It ends once nothing is allowed beside a margin.
 
     >>> list(staircase([0b1, 0b11], [0b100, 0b1100], lambda margin: margin != 0b1111))
     [(1, 12), (3, 4)]

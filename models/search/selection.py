@@ -1,6 +1,6 @@
 """Model selection: the decomposable graphical model of a table that an information criterion prefers.
 
-The same search as for a release, with no privacy constraint and every attribute at its base values.
+The search is that for a release, without a privacy constraint and with every attribute at its base values.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,14 +45,15 @@ if TYPE_CHECKING:
 
 
 PARAMETERS: Mapping[str, Parameters] = {"nominal": nominal, "adjusted": occupied}
-"""What counts as a parameter: every cell, or those that have rows."""
+"""Counts of parameters by name: every cell, or the cells that have rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class SelectedModel:
-    """A model of a table's attributes and how it was found.
+    """Model of a table's attributes, with the search that found it.
 
-    collection: decomposable, of a cube that counts every cell. search, problem: how it was found, and among what.
+    collection: decomposable, of a cube that counts every cell. search, problem: the result and the problem of the
+    search.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "ab"})
@@ -77,12 +78,12 @@ class SelectedModel:
 
     @cached_property
     def model(self) -> MarginalModel:
-        """The distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
+        """Distribution: expected counts of any margin, bounds, samples; as `Release.model`."""
         return MarginalModel(self.collection)
 
     @cached_property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of each maximal clique, in the table's order."""
+        """Attributes of each maximal clique, in the table's order."""
         order = self.collection.domain.attributes
         return tuple(sorted(tuple(sorted(margin, key=order.index)) for margin in self.tree.margins))
 
@@ -108,17 +109,17 @@ class SelectedModel:
 
     @cached_property
     def adjusted_degrees_of_freedom(self) -> int:
-        """Residual degrees of freedom of the cells that the model can fill, of parameters that can be estimated."""
+        """Residual degrees of freedom, counting cells that the model can fill and parameters that can be estimated."""
         return adjusted_degrees_of_freedom(self.collection.cube, self.tree)
 
     @property
     def p_value(self) -> float:
-        """Of the deviance against the saturated model by the chi-squared distribution; 1 for the saturated one itself."""
+        """Chi-squared p-value of the deviance against the saturated model; 1 for the saturated model itself."""
         return p_value(self.deviance, self.degrees_of_freedom)
 
     @property
     def adjusted_p_value(self) -> float:
-        """The same with the adjusted degrees of freedom."""
+        """Chi-squared p-value with the adjusted degrees of freedom."""
         return p_value(self.deviance, self.adjusted_degrees_of_freedom)
 
     @property
@@ -138,21 +139,23 @@ class SelectedModel:
 
     @property
     def gap(self) -> float | None:
-        """By how much at most another model is better, on the scale of the criterion: 2 N times that in nats.
+        """Largest possible improvement by another model, on the scale of the criterion: 2 N times that in nats.
 
-        0 where it is proven that none is; None where nothing is known: a test of significance has no best model.
+        0 if it is proven that no model is better. None if nothing is known; a test of significance has no best model.
         """
         gap = self.search.gap
         return None if gap is None else 2 * self.model.total * gap
 
     @cached_property
     def refused_moves(self) -> tuple[RefusedMove, ...]:
-        """What binds at the model: the moves that would gain and that the limits or the constraint refuse, most first."""
+        """Binding refusals at the model: moves that would gain and that the limits or the constraint refuse, largest
+        gain first.
+        """
         return self.problem.binding(self.collection.masks, lambda: False) or ()
 
     @property
     def graph(self) -> "nx.Graph[str]":
-        """The graph of the model on the attributes: not adjacent means independent given the others."""
+        """Graph of the model on the attributes; attributes that are not adjacent are independent given the others."""
         import networkx as nx
 
         graph: nx.Graph[str] = nx.Graph()
@@ -163,7 +166,7 @@ class SelectedModel:
 
 
 def p_value(deviance: float, degrees_of_freedom: int) -> float:
-    """The probability that chi-squared is at least the deviance; 1 without degrees of freedom.
+    """Return the probability that chi-squared is at least the deviance; 1 without degrees of freedom.
 
     >>> round(p_value(3.841459, 1), 4)
     0.05
@@ -175,10 +178,11 @@ def p_value(deviance: float, degrees_of_freedom: int) -> float:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a selected model must and must not have.
+    """Requirements on a selected model.
 
-    required: attributes that stay adjacent to each other, together a decomposable collection. forbidden: attributes that no
-    clique may hold together. max_attributes: of a clique. constraint: of the collection, besides.
+    required: groups of attributes that stay adjacent to each other, together a decomposable collection. forbidden:
+    groups of attributes that no clique may hold together. max_attributes: most attributes of a clique. constraint:
+    further constraint on the collection. Raises SelectionError if the limits are malformed or contradict each other.
     """
 
     required: tuple[tuple[str, ...], ...] = ()
@@ -201,12 +205,12 @@ class Limits:
                     raise SelectionError(f"{' and '.join(forbidden)} are both required together and forbidden")
 
     def of(self, domain: Domain) -> MarginLimits:
-        """The same as a constraint on collections."""
+        """Return the limits as a constraint on collections."""
         withheld = tuple(_mask(domain, names) for names in self.forbidden)
         return MarginLimits(domain, max_attributes=self.max_attributes, withheld=withheld, then=self.constraint)
 
-    def kept(self, domain: Domain) -> tuple[Mask, ...]:
-        """The margins that every collection shows. Raises SelectionError where they have a cycle without a chord."""
+    def required_margins(self, domain: Domain) -> tuple[Mask, ...]:
+        """Return the margins that every collection shows. Raises SelectionError if they have a cycle without a chord."""
         required = tuple(maximal_masks([*domain.attribute_masks, *(_mask(domain, names) for names in self.required)]))
         try:
             _ = JunctionTree.of(domain, required)
@@ -233,14 +237,33 @@ def select(
     deadline: Deadline = NEVER,
     seed: int = 0,
 ) -> SelectedModel:
-    """The decomposable model of a table's attributes that a search from the independence model arrives at.
+    """Select a decomposable model of a table's attributes, by a search from the independence model.
 
-    Every attribute stays in the model, at least by itself. criterion: what `objective_of` takes, such as "bic", "bdeu",
-    `LikelihoodRatio(rows, alpha)` or a function of a clique's counts. strategy: what `strategy_of` takes, "auto" or one of
-    `STRATEGIES`, or a function. parameters: those that the criterion counts, "nominal" or "adjusted": what the
-    rows can estimate. deadline: when the search ends with the best so far. seed: of strategies that draw at random. A
-    parameter for each thing that a search can vary. Raises SelectionError for an unknown name, limits that contradict, or
-    parameters that the criterion does not count, ExtensionError for what is no criterion or strategy.
+    Every attribute stays in the model, at least by itself.
+
+    Parameters
+    ----------
+    table
+        Counts; values are not generalized.
+    criterion
+        What `objective_of` takes: "bic", "bdeu", `LikelihoodRatio(rows, alpha)` or a function of a clique's counts.
+    strategy
+        What `strategy_of` takes: "auto", one of `STRATEGIES`, or a function.
+    limits
+        Requirements on the model.
+    parameters
+        Parameters that the criterion counts: "nominal", or "adjusted" for those that the rows can estimate.
+    deadline
+        Time at which the search ends with the best model so far.
+    seed
+        Seed of strategies that draw at random.
+
+    Raises
+    ------
+    SelectionError
+        For an unknown name, contradicting limits, or parameters that the criterion does not count.
+    ExtensionError
+        If the criterion or the strategy does not have the expected form.
 
     >>> import numpy as np
     >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abc"})
@@ -261,7 +284,7 @@ def select(
         raise SelectionError("a score of cliques counts no parameters; adjusted ones are for bic and aic")
     cube.learn_pairs()
     domain = cube.domain
-    problem = Problem(cube, limits.of(domain), objective, kept=limits.kept(domain), seed=seed)
+    problem = Problem(cube, limits.of(domain), objective, required=limits.required_margins(domain), seed=seed)
     result = search(problem, deadline)
     if strategy == "auto":
         result = _with_proof(result, problem, deadline)
@@ -269,7 +292,7 @@ def select(
 
 
 _FOR_THE_BOUND = 0.5
-"""Seconds for the bound of a large lattice at most; there it is seldom near the value."""
+"""Most seconds for the bound of a large lattice, which is seldom near the value."""
 
 
 def _with_proof(result: SearchResult, problem: Problem, deadline: Deadline) -> SearchResult:
@@ -281,7 +304,7 @@ def _with_proof(result: SearchResult, problem: Problem, deadline: Deadline) -> S
 
 
 def at_one_level(table: ContingencyTable) -> ContingencyTable:
-    """The same counts over a domain whose values are not generalized."""
+    """Return the counts over a domain whose values are not generalized."""
     hierarchies = {attribute: table.domain.hierarchy(attribute) for attribute in table.attributes}
     flat = {a: Hierarchy.flat(hierarchy.labels[table.margin[a]]) for a, hierarchy in hierarchies.items()}
     codes = dict(zip(table.attributes, table.codes))
@@ -289,16 +312,16 @@ def at_one_level(table: ContingencyTable) -> ContingencyTable:
 
 
 def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> SelectedModel:
-    """A model that is given, not searched for; attributes in no clique stand by themselves.
+    """Return the model with given cliques; attributes in no clique stand by themselves.
 
-    Raises NotDecomposableError for one that is not decomposable, DomainMismatchError for an unknown attribute.
+    Raises NotDecomposableError if it is not decomposable, DomainMismatchError for an unknown attribute.
     """
     flat = at_one_level(table)
     domain = flat.domain
     masks = tuple(maximal_masks([*domain.attribute_masks, *(_mask(domain, names) for names in cliques)]))
     collection = Collection.of(DataCube([flat]), masks)
     _ = collection.junction_tree
-    problem = Problem(collection.cube, objective=bic(table.total), kept=domain.attribute_masks)
+    problem = Problem(collection.cube, objective=bic(table.total), required=domain.attribute_masks)
     divergence = problem.position(masks).divergence
     return SelectedModel(collection, SearchResult("given", collection.masks, divergence, 0, False, ()), problem)
 
@@ -307,16 +330,16 @@ def fitted(table: ContingencyTable, cliques: Iterable[Iterable[str]]) -> Selecte
 
 
 _WORK = 800_000
-"""Extensions of collections that exact search may look at after local search."""
+"""Extensions of collections that exact search may examine after local search."""
 
 
 def auto(problem: Problem, stop: Stop) -> SearchResult:
-    """The best collection that local search finds; the same for the same problem unless stopped.
+    """Return the best collection that local search finds; the same for the same problem unless stopped.
 
-    In a small lattice exact search goes on from it for a while; the result is `optimal` if that proves it. How much each may
-    do follows from the problem, not from a clock. By a test of significance, which has no best model, the better of two
-    stepwise searches, from the initial collection and from the largest, goes on in both directions. Raises
-    NothingAllowedError if no search finds anything that is allowed.
+    In a small lattice exact search continues from it for a while, and the result is `optimal` if that proves it. The
+    work of each follows from the problem, not from a clock. A test of significance has no best model. For it, two
+    stepwise searches run, from the initial collection and from the largest, and the better one goes on in both
+    directions. Raises NothingAllowedError if no search finds an allowed collection.
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(_by_tests(problem, stop), strategy="auto")
@@ -359,4 +382,4 @@ STRATEGIES: Mapping[str, Strategy] = {
     "both": both,
     "exact": exact,
 }
-"""The strategies by the names that a policy uses."""
+"""Strategies by the names that a policy uses."""

@@ -1,11 +1,14 @@
-"""Starts for local search: a greedy directed model, made chordal by min-fill; with levels, a forest of pairs of attributes.
+"""Starts for local search: a greedy directed model made chordal by min-fill, or a forest of pairs of attributes with
+levels.
 
-Directed models reach dependences that no single edge of a decomposable model pays for. A hill climb over directed acyclic
-graphs adds, removes or turns the arc that gains most until none gains (Heckerman, Geiger and Chickering, Machine Learning
-20, 1995). Its moral graph is filled in by min-fill elimination; the search that begins there removes edges that do not pay.
+Directed models reach dependences that no single edge of a decomposable model pays for. A hill climb over directed
+acyclic graphs adds, removes or turns the arc that gains most (Heckerman, Geiger and Chickering, Machine Learning 20,
+1995). It ends if no arc gains. Its moral graph is filled in by min-fill elimination. The search that begins there
+removes edges that do not pay.
 
-With levels, Chow and Liu (IEEE Transactions on Information Theory 14, 1968): of each pair of attributes the margin that is
-allowed and tells most, the pairs that tell most first, each where it joins two parts that were apart.
+With levels, the start is a forest (Chow and Liu, IEEE Transactions on Information Theory 14, 1968). Each pair of
+attributes is represented by the allowed margin that tells most. The pairs that tell most are added first, each if it
+joins two parts that were apart.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,19 +25,19 @@ from models.search.problem import LEAST_GAIN, Problem, Stop, from_independence, 
 from models.tables.hierarchy import Mask, vertices_of
 
 _WORK = 1 << 28
-"""Pairs of attributes times the cells of the table that they are counted from, at most."""
+"""Limit of the pairs of attributes times the cells of the table that they are counted from."""
 
 
 def chordal_start(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
     """Return the cliques of the filled-in moral graph of a greedy directed model; attributes must have one level each.
 
-    The constraint is not asked. Cost: about attributes**2 entropies, and attributes for each arc.
+    The constraint is not asked. The cost is about attributes**2 entropies, and another `attributes` for each arc.
     """
     return tuple(maximal_masks(eliminated(_DirectedClimb(problem, stop).families()) or ()))
 
 
 class _DirectedClimb:
-    """A hill climb over directed acyclic graphs. parents, ancestors: of each vertex, as masks."""
+    """Hill climb over directed acyclic graphs. parents, ancestors: of each vertex, as masks."""
 
     def __init__(self, problem: Problem, stop: Stop) -> None:
         count = problem.cube.domain.vertex_count
@@ -64,7 +67,7 @@ class _DirectedClimb:
         return self._score(parents | 1 << child) - self._score(parents)
 
     def _offer(self, child: int) -> None:
-        """Put every change of an arc into a vertex, or of one out of it that would be turned, into the queue."""
+        """Enqueue every change of an arc into a vertex, and every turn of an arc at it."""
         parents = self.parents[child]
         before = self._family(child, parents)
         for other in range(len(self.parents)):
@@ -87,7 +90,7 @@ class _DirectedClimb:
             heappush(self._queue, (-gain, parent, child, of_child, of_parent))
 
     def _may_change(self, parent: int, child: int, turned: int) -> bool:
-        if turned >= 0:  # no other way from the parent to the child
+        if turned >= 0:  # no other path from the parent to the child
             others = self.parents[child] ^ 1 << parent
             return not any(self.ancestors[v] >> parent & 1 for v in vertices_of(others))
         return bool(self.parents[child] >> parent & 1) or not self.ancestors[parent] >> child & 1
@@ -101,7 +104,7 @@ class _DirectedClimb:
         self._update_ancestors()
         for vertex in changed:
             self._offer(vertex)
-        if len(changed) > 1 or not self.parents[child] >> parent & 1:  # a way is gone
+        if len(changed) > 1 or not self.parents[child] >> parent & 1:  # a path is gone
             for item in self._blocked:
                 heappush(self._queue, item)
             self._blocked = []
@@ -116,8 +119,8 @@ class _DirectedClimb:
 def forest_start(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
     """Return the initial collection, pairs of attributes that were apart in it, and attributes by themselves.
 
-    Nothing where it takes too long to be made. Decomposable, since two parts that are apart are joined by one attribute of
-    each, which some clique of its part shows as finely as the part shows it at all.
+    Empty if it would take too long. It is decomposable, because two separate parts are joined by one attribute of
+    each. Some clique of its part shows that attribute as finely as the part does.
     """
     cube = problem.cube
     attributes, base = len(cube.domain.attributes), sum(cube.domain.attribute_masks)
@@ -130,7 +133,7 @@ def forest_start(problem: Problem, stop: Stop) -> tuple[Mask, ...]:
         joined, extended = _joined(parts, margin), tuple(maximal_masks((*cliques, margin)))
         if len(joined) < len(parts) and not stop() and problem.constraint(extended, margin) is None:
             cliques, parts = extended, joined
-    return from_independence(replace(problem, kept=cliques, start=None)).initial
+    return from_independence(replace(problem, required=cliques, start=None)).initial
 
 
 def _joined(parts: Iterable[Mask], margin: Mask) -> list[Mask]:
@@ -139,8 +142,11 @@ def _joined(parts: Iterable[Mask], margin: Mask) -> list[Mask]:
 
 def _gainful_pairs(problem: Problem, stop: Stop) -> Iterator[tuple[float, Mask]]:
     domain = problem.cube.domain
-    shown = [[domain.coarser_steps(v) | 1 << v for v in vertices_of(own)] for own in domain.attribute_masks]
-    for ones, others in combinations(shown, 2):
+    steps_of = [
+        [domain.coarser_steps(v) | 1 << v for v in vertices_of(attribute_mask)]
+        for attribute_mask in domain.attribute_masks
+    ]
+    for ones, others in combinations(steps_of, 2):
         margins = takewhile(lambda _: not stop(), staircase(ones, others, lambda margin: not problem.refuses(margin)))
         gain, margin = max(((problem.pair_gain(*pair), sum(pair)) for pair in margins), default=(0.0, 0))
         if gain > LEAST_GAIN:

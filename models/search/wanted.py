@@ -1,8 +1,8 @@
-"""Analyses that a model is wanted for: how far its distribution of some attributes is from that of the data.
+"""Wanted analyses: the distance of a model's distribution of some attributes from that of the data.
 
-For a wanted set w of attributes that is KL(p_w || q_w) in nats, or the total variation between p_w and q_w, both at base
-values; an objective adds it with a weight to the divergence of the whole. q_w is that of the smallest part of the collection
-onto which it can be collapsed, so a number is remembered by that part, and asked again for no collection that has it too.
+The distance of a wanted set w of attributes is KL(p_w || q_w) in nats, or the total variation, both at base values. An
+objective adds it with a weight to the divergence of the whole. q_w belongs to the smallest part of the collection onto
+which it can be collapsed. So a distance is cached by that part, and reused for every collection that has the part.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ from models.tables.hierarchy import Mask
 
 
 class Measure(Enum):
-    """How far a table of the model is from that of the data.
+    """Distance measure between a table of the model and that of the data.
 
     DIVERGENCE: KL(p || q) in nats. TOTAL_VARIATION: half the sum of abs(p - q) over the cells, from 0 to 1.
     """
@@ -34,10 +34,10 @@ class Measure(Enum):
 
 @dataclass(frozen=True)
 class WantedMargin:
-    """Attributes that are looked at together, as all their induced attributes, the weight of how far they are from the
-    data, and by which measure that is told.
+    """Attributes that an analysis needs together, with a weight and a measure of their distance from the data.
 
-    Raises SelectionError for no attribute, or a weight that is not above 0.
+    mask: all induced attributes of the attributes. weight: weight of the distance in an objective, above 0. measure:
+    measure of the distance. Raises SelectionError if there is no attribute, or if the weight is not above 0.
     """
 
     mask: Mask
@@ -55,13 +55,17 @@ def apart(score: Callable[[Mask], float], separator: Mask, first: Mask, second: 
 
 
 class WantedAnalyses:
-    """The divergences of wanted margins over one cube. Raises SelectionError for a margin that is not at base values."""
+    """Distances of wanted margins over one cube.
+
+    cube: holds the base table. margins: the wanted margins, at base values. Raises SelectionError if a margin is not
+    at base values.
+    """
 
     def __init__(self, cube: DataCube, margins: Iterable[WantedMargin] = ()) -> None:
         self.cube = cube
         self.margins = tuple(margins)
-        self._known: dict[tuple[Mask, Measure, frozenset[Mask]], float] = {}
-        self._alone: dict[tuple[Mask, Mask, Mask], float] = {}
+        self._distances: dict[tuple[Mask, Measure, frozenset[Mask]], float] = {}
+        self._single_variations: dict[tuple[Mask, Mask, Mask], float] = {}
         attribute_masks = cube.domain.attribute_masks
         for margin in self.margins:
             if sum(mask for mask in attribute_masks if mask & margin.mask) != margin.mask:
@@ -71,64 +75,67 @@ class WantedAnalyses:
         return len(self.margins)
 
     def distances(self, cliques: Iterable[Mask]) -> tuple[float, ...]:
-        """How far each wanted margin of the maxent distribution of a decomposable collection is from the data."""
+        """Return the distance of each wanted margin of a decomposable collection's distribution from the data."""
         if not self.margins:
             return ()
         tree = JunctionTree.of(self.cube.domain, cliques)
         return tuple(self.distance(margin, tree) for margin in self.margins)
 
     def distance(self, margin: WantedMargin, tree: JunctionTree) -> float:
-        """How far one margin is from the data, by its measure."""
+        """Return the distance of one margin from the data, by its measure."""
         part = collapsed(tree, margin.mask)
         key = margin.mask, margin.measure, part
-        if key not in self._known:
+        if key not in self._distances:
             measured = self._divergence if margin.measure is Measure.DIVERGENCE else self._variation
-            self._known[key] = measured(margin.mask, part)
-        return self._known[key]
+            self._distances[key] = measured(margin.mask, part)
+        return self._distances[key]
 
     def weighted(self, distances: Iterable[float]) -> float:
-        """Their sum, each times its weight."""
+        """Return the weighted sum of distances."""
         return sum(margin.weight * far for margin, far in zip(self.margins, distances))
 
     def value(self, cliques: Iterable[Mask]) -> float:
-        """What an objective adds for a collection; never negative."""
+        """Return the term of a collection in an objective; never negative."""
         return self.weighted(self.distances(cliques))
 
     def likely_gain(self, separator: Mask, first: Mask, second: Mask, divergence: float = 0.0) -> float:
-        """About what it gains, weighted, to show two vertices together beside a separator, each wanted margin being alone.
+        """Estimate the weighted gain of showing two vertices together beside a separator, with each wanted margin by
+        itself.
 
-        second: 0 if the first is shown a step finer by itself, which saves so much divergence.
+        second: 0 if the first is shown a step finer by itself, which saves `divergence`.
         """
         gained = 0.0
         for margin in self.margins:
             if (first | second) & ~margin.mask:
                 continue
-            given, gain = separator & margin.mask, divergence
+            condition, gain = separator & margin.mask, divergence
             if margin.measure is Measure.TOTAL_VARIATION:
-                gain = self._variation_alone(given, first, second)
+                gain = self._variation_alone(condition, first, second)
             elif second:
-                gain = apart(self.cube.entropy, given, first, second)
+                gain = apart(self.cube.entropy, condition, first, second)
             gained += margin.weight * gain
         return gained
 
-    def _variation_alone(self, given: Mask, first: Mask, second: Mask) -> float:
-        """The total variation between the table of two vertices, with others, and what these make of either by itself."""
-        key = given, first, second
-        if key not in self._alone:
-            domain, table = self.cube.domain, self.cube.table(given | first | second)
-            sides = (given | first, given | second) if second else (given,)
+    def _variation_alone(self, condition: Mask, first: Mask, second: Mask) -> float:
+        """Return the total variation between the table of two vertices, with others, and its estimate from two smaller
+        tables.
+        """
+        key = condition, first, second
+        if key not in self._single_variations:
+            domain, table = self.cube.domain, self.cube.table(condition | first | second)
+            sides = (condition | first, condition | second) if second else (condition,)
             expected = reduce(np.multiply, [self.cube.table(side).counts_in(table) for side in sides])
             if second:
-                expected = expected / self.cube.table(given).counts_in(table)
+                expected = expected / self.cube.table(condition).counts_in(table)
             else:
                 name, level = domain.induced_attributes[first.bit_length() - 1]
                 expected = expected * leaf_shares(domain, name, level, level + 1)[table.column(name)]
             missing = np.maximum(table.counts - expected, 0.0)
-            self._alone[key] = float(missing.sum() / max(self.cube.total, 1))
-        return self._alone[key]
+            self._single_variations[key] = float(missing.sum() / max(self.cube.total, 1))
+        return self._single_variations[key]
 
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
-        """-sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
+        """Return -sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
         domain, entropy = self.cube.domain, self.cube.entropy
         shown_part = reduce(or_, part, 0)
         levels = domain.levels(shown_part & wanted)

@@ -25,17 +25,17 @@ from models.errors import ContradictionError, DomainMismatchError, TooManyCellsE
 from models.tables.hierarchy import Domain, Margin, Mask
 
 _MAX_SPACE = 2**62
-"""Packed keys stay below this, so that int64 never overflows."""
+"""Upper limit of packed keys, so that int64 never overflows."""
 
 _NARROW = 2**31
-"""Keys below this have the narrowest dtype, since narrow ones are made and counted faster."""
+"""Limit below which keys have the narrowest dtype, because narrow keys are made and counted faster."""
 
 
 def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CodeArray, int]:
     """Return one integer for each row that orders and separates rows as their codes do, and a bound above all of them.
 
     columns: codes below each radix, shape (length,). If the product of the radices would overflow, the keys so far are
-    replaced by their ranks. The keys are to be compared and counted, not to be calculated with: their dtype is narrow.
+    replaced by their ranks. Keys are for comparing and counting, not for arithmetic, because their dtype is narrow.
     """
     keys: CodeArray = np.zeros(length, dtype=np.uint8)
     space = 1
@@ -58,7 +58,8 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
 def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
     """Return keys without their last digit, and that digit in the smallest dtype that holds it.
 
-    Five times as fast as `divmod`. The digit is calculated modulo the range of that dtype, so overflow does not matter.
+    It is five times as fast as `divmod`. The digit is computed modulo the range of its dtype, so overflow does not
+    matter.
     """
     higher, dtype = keys // radix, smallest_code_dtype(radix)
     digit = keys.astype(dtype)
@@ -67,12 +68,12 @@ def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
 
 
 def is_dense(space: int, length: int) -> bool:
-    """Whether an array with a place for each key below `space` is worth its memory, for so many rows."""
+    """Return whether an array with a place for each key below `space` is worth its memory, for so many rows."""
     return space <= max(4 * length, 1 << 12)
 
 
 def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
-    """Return the index of one row of each distinct key, ascending, and for each row the number of its key among them."""
+    """Return the index of one row of each distinct key, ascending, and for each row the number of its key."""
     if is_dense(space, len(keys)):
         row_of = np.full(space, -1, dtype=np.intp)
         row_of[keys] = np.arange(len(keys))
@@ -90,7 +91,7 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
 
 
 def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
-    """Return for each distinct key, ascending, the index of one row that has it, and the sum of its rows' weights."""
+    """Return for each distinct key, ascending, the index of one of its rows, and the sum of its rows' weights."""
     rows, numbers = group(keys, space)
     return rows, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
 
@@ -98,27 +99,27 @@ def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray,
 def shared_keys(
     one: list[CodeArray], other: list[CodeArray], radices: list[int], sizes: tuple[int, int]
 ) -> tuple[CodeArray, CodeArray]:
-    """Return keys that are equal exactly where the shared columns of two tables are equal."""
+    """Return keys that are equal exactly if the shared columns of two tables are equal."""
     both = [np.concatenate((a, b)) for a, b in zip(one, other, strict=True)]
     keys, _ = pack(both, radices, sum(sizes))
     return keys[: sizes[0]], keys[sizes[0] :]
 
 
-def look_up(sought: CodeArray, known: CodeArray) -> tuple[IndexArray, BoolArray]:
-    """Return the place of each sought key among known ones, any place if it is not there, and whether it is there.
+def look_up(sought: CodeArray, keys: CodeArray) -> tuple[IndexArray, BoolArray]:
+    """Return the place of each sought key among the keys, arbitrary if it is missing, and whether it is there.
 
-    Known keys are distinct and ascend. No key is below 0.
+    keys: distinct and ascending, none below 0.
     """
-    if not len(known):
+    if not len(keys):
         return np.zeros(len(sought), dtype=np.intp), np.zeros(len(sought), dtype=bool)
-    beyond = int(known[-1]) + 1
+    beyond = int(keys[-1]) + 1
     if is_dense(beyond, len(sought)):
         place_of = np.full(beyond + 1, -1, dtype=np.intp)
-        place_of[known] = np.arange(len(known))
+        place_of[keys] = np.arange(len(keys))
         places = place_of[np.minimum(sought, np.int64(beyond))]
         return places, places >= 0
-    places = np.minimum(np.searchsorted(known, sought), len(known) - 1)
-    return places, np.equal(known[places], sought)
+    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return places, np.equal(keys[places], sought)
 
 
 def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
@@ -134,12 +135,12 @@ def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
 
 
 def match_size(one: CodeArray, other: CodeArray) -> int:
-    """How many pairs `match` would return."""
+    """Return the number of pairs that `match` would return."""
     return int(_matches(one, np.sort(other))[1].sum())
 
 
 def _matches(keys: CodeArray, ordered: CodeArray) -> tuple[IndexArray, IndexArray]:
-    """Where each key begins among ascending ones, and how often it occurs there."""
+    """Return where each key begins among ascending ones, and how often it occurs there."""
     low = np.searchsorted(ordered, keys, side="left")
     return low, np.searchsorted(ordered, keys, side="right") - low
 
@@ -149,11 +150,11 @@ class Cells:
     """Cells of a margin, in any order, with a number each: rows, expected rows or weights.
 
     codes: for each of `attributes`, in the domain's order, the codes at the margin's level, in range, shape (cells,).
-    counts: shape (cells,), or (cells, n) for n numbers each; a read-only view is kept. Raises DomainMismatchError for
-    codes of another length, and for a number that is negative, infinite or nan.
+    counts: shape (cells,), or (cells, n) for n numbers each; stored as a read-only view. Raises DomainMismatchError
+    for codes of another length, and for a number that is negative, infinite or nan.
 
-    Cells have an algebra: `rolled_up` sums over attributes, `*` (`join`) multiplies what agrees, `/` divides by coarser
-    cells, `refined` spreads over finer values, `[]` selects.
+    Cells have an algebra. `rolled_up` sums over attributes, `*` (`join`) multiplies cells that agree, `/` divides by
+    coarser cells, `refined` spreads over finer values, `[]` selects.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
@@ -185,9 +186,9 @@ class Cells:
         codes: Mapping[str, CodeArray],
         counts: npt.ArrayLike | None = None,
     ) -> Self:
-        """Cells by the codes of each attribute of the margin. counts: by default 1 each.
+        """Return cells by the codes of each attribute of the margin. counts: by default 1 each.
 
-        Raises DomainMismatchError for an attribute without codes, or with another number of them.
+        Raises DomainMismatchError for an attribute without codes, or if the numbers of codes differ.
         """
         attributes = sorted(margin, key=domain.index)
         for attribute in attributes:
@@ -198,7 +199,7 @@ class Cells:
 
     @classmethod
     def _unchecked(cls, **fields: Any) -> Self:
-        """From fields that are known to be what the constructor demands: it would go through all cells again."""
+        """Build cells from fields that the constructor would accept; it would go through all cells again."""
         cells = object.__new__(cls)
         vars(cells).update(fields)
         return cells
@@ -209,25 +210,25 @@ class Cells:
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes of the margin in the domain's order."""
+        """Attributes of the margin in the domain's order."""
         return tuple(sorted(self.margin, key=self.domain.index))
 
     @cached_property
     def are_all(self) -> bool:
-        """Whether these, being distinct, are all cells of the margin."""
+        """True if these cells, which are distinct, are all cells of the margin."""
         return len(self) == self.domain.size(self.margin)
 
     def column(self, attribute: str, level: int | None = None) -> CodeArray:
-        """The codes of one attribute, at a level not below the margin's: shape (cells,)."""
+        """Return the codes of one attribute, at a level not below the margin's: shape (cells,)."""
         codes, margin_level = self.codes[self.attributes.index(attribute)], self.margin[attribute]
         if level is None or level == margin_level:
             return codes
         return self.domain.hierarchy(attribute).lift(margin_level, level)[codes]
 
     def columns(self, margin: Mapping[str, int]) -> tuple[list[CodeArray], list[int]]:
-        """The columns of a margin in the domain's order, and the sizes of their levels.
+        """Return the columns of a margin in the domain's order, and the sizes of their levels.
 
-        Raises DomainMismatchError for a margin that is not coarser.
+        Raises DomainMismatchError if the margin is not coarser.
         """
         self._require(margin)
         attributes = sorted(margin, key=self.domain.index)
@@ -241,26 +242,26 @@ class Cells:
                 raise DomainMismatchError(f"the margin {self.margin} does not show {attribute!r} at level {level}")
 
     def labels(self, cell: int) -> dict[str, str]:
-        """The published labels of one cell."""
+        """Return the published labels of one cell."""
         return {
             attribute: self.domain.hierarchy(attribute).labels[self.margin[attribute]][int(codes[cell])]
             for attribute, codes in zip(self.attributes, self.codes)
         }
 
     def look_up(self, coarse: "Cells") -> tuple[IndexArray, BoolArray]:
-        """For each cell the place of the coarser cell that it falls into. coarse: distinct and ascending."""
+        """Return for each cell the place of the coarser cell around it. coarse: distinct and ascending."""
         columns, radices = self.columns(coarse.margin)
         return look_up(*shared_keys(columns, list(coarse.codes), radices, (len(self), len(coarse))))
 
     def positions_in(self, coarse: "Cells") -> IndexArray:
-        """The place of the coarser cell of each cell, as `look_up`. Raises ContradictionError if one is not there."""
+        """Return the place of the coarser cell of each cell, as `look_up`. Raises ContradictionError if one is missing."""
         places, is_present = self.look_up(coarse)
         if not is_present.all():
             raise ContradictionError(f"the marginals {self.margin} and {coarse.margin} disagree on an empty cell")
         return places
 
     def counts_in(self, cells: "Cells") -> NDArray[Any]:
-        """The number of the cell here that each of some finer cells falls into, 0 where there is none.
+        """Return the number of the cell here around each of some finer cells, 0 if there is none.
 
         The cells here must be distinct and ascend.
         """
@@ -270,28 +271,28 @@ class Cells:
         return counts
 
     def dense(self, order: Collection[str] | None = None) -> NDArray[Any]:
-        """The numbers of all cells, 0 where there is none: an axis for each attribute, by default in their own order."""
+        """Return the numbers of all cells, 0 for absent ones: an axis for each attribute, by default in their own order."""
         names = tuple(self.attributes if order is None else order)
         numbers = np.zeros([self.domain.hierarchy(a).size(self.margin[a]) for a in names], dtype=self.counts.dtype)
         numbers[tuple(map(self.column, names))] = self.counts
         return numbers
 
     def keys_with(self, other: "Cells") -> tuple[CodeArray, CodeArray]:
-        """A key for each cell of both: equal where two agree on the attributes that both show, at the coarser level."""
+        """Return a key for each cell of both: equal if two cells agree on their common attributes, at the coarser level."""
         shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
         columns, radices = self.columns(shared)
         return shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
 
     def __getitem__(self, cells: BoolArray | IndexArray) -> "Cells":
-        """Some of the cells, by place or mask."""
+        """Return some of the cells, by place or mask."""
         return Cells(self.domain, self.margin, tuple(column[cells] for column in self.codes), self.counts[cells])
 
     def with_counts(self, counts: NDArray[Any]) -> "Cells":
-        """The same cells with other numbers."""
+        """Return the same cells with other numbers."""
         return Cells(self.domain, self.margin, self.codes, counts)
 
     def rolled_up(self, margin: Mapping[str, int]) -> "Cells":
-        """The coarser cells in ascending order: attributes dropped, values generalized, numbers summed."""
+        """Return the coarser cells in ascending order: attributes dropped, values generalized, numbers summed."""
         columns, radices = self.columns(margin)
         first, numbers = group(*pack(columns, radices, len(self)))
         if self.counts.ndim == 1:
@@ -302,7 +303,8 @@ class Cells:
         return Cells(self.domain, Margin(margin), tuple(column[first] for column in columns), sums)
 
     def join(self, other: "Cells", most: float = np.inf) -> "Cells":
-        """The cells that agree on what both show, at the finer level of each attribute; numbers are multiplied.
+        """Return the cells that agree on common attributes, at the finer level of each attribute; numbers are
+        multiplied.
 
         Raises TooManyCellsError for more than `most` cells.
         """
@@ -317,16 +319,16 @@ class Cells:
         return Cells.of(self.domain, Margin(levels), codes, self.counts[first] * other.counts[second])
 
     def __mul__(self, other: "Cells") -> "Cells":
-        """The join."""
+        """Return the join."""
         return self.join(other)
 
     def __truediv__(self, other: "Cells") -> "Cells":
-        """The same cells, the number of each divided by that of the coarser cell that it falls into; 0 / 0 is 0."""
+        """Return the cells with each number divided by that of the coarser cell around it; 0 / 0 is 0."""
         divisors = other.counts_in(self)
         return self.with_counts(np.divide(self.counts, divisors, out=np.zeros(len(self)), where=divisors > 0))
 
     def refined(self, attribute: str, level: int) -> "Cells":
-        """The cells with an attribute at a level, where they show a coarser one: each value gets its base values' share."""
+        """Return the cells with an attribute at a finer level: each value gets the share of its base values."""
         hierarchy = self.domain.hierarchy(attribute)
         margin_level = self.margin.get(attribute, hierarchy.height)
         if margin_level <= level:
@@ -337,7 +339,7 @@ class Cells:
 
 
 def entropy(counts: CountArray) -> float:
-    """Entropy in nats of the distribution with these counts of rows; 0 for no rows at all."""
+    """Return the entropy in nats of the distribution with these counts of rows; 0 if there are no rows."""
     total = int(counts.sum())
     if total == 0:
         return 0.0
@@ -346,10 +348,11 @@ def entropy(counts: CountArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ContingencyTable(Cells):
-    """The nonempty cells of a margin with their counts of rows.
+    """Nonempty cells of a margin with their counts of rows. Arrays are copied in.
 
-    Arrays are copied in. Raises DomainMismatchError unless cells are distinct and ascend lexicographically, and counts are
-    positive whole numbers; `from_cells` takes cells in any order.
+    domain, margin: attributes with their hierarchies, and the levels of the cells. codes: for each attribute in the
+    domain's order, shape (cells,). Cells are distinct and ascend lexicographically. counts: positive whole numbers,
+    shape (cells,). Raises DomainMismatchError if cells or counts are not so; `from_cells` takes cells in any order.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "smoker": Hierarchy.flat(["no", "yes"])})
@@ -378,7 +381,7 @@ class ContingencyTable(Cells):
     def _tallied(
         cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
     ) -> "ContingencyTable":
-        """From rows with positive weights, by their codes at the levels of a mask."""
+        """Count rows with positive weights, by their codes at the levels of a mask."""
         keys, space = pack(columns, radices, len(weights))
         if radices and is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
             totals = np.bincount(keys, weights, minlength=space)
@@ -387,7 +390,10 @@ class ContingencyTable(Cells):
         else:
             rows, counts = tally(keys, space, weights)
             columns = [column[rows] for column in columns]
-        codes = [read_only(own.astype(smallest_code_dtype(size), copy=False)) for own, size in zip(columns, radices)]
+        codes = [
+            read_only(code_column.astype(smallest_code_dtype(size), copy=False))
+            for code_column, size in zip(columns, radices)
+        ]
         return cls._unchecked(
             domain=domain, margin=domain.margin(mask), mask=mask, codes=tuple(codes), counts=read_only(counts)
         )
@@ -396,10 +402,10 @@ class ContingencyTable(Cells):
     def from_cells(
         cls, domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray], counts: npt.ArrayLike
     ) -> "ContingencyTable":
-        """From cells in any order, repeated or empty ones included.
+        """Build a table from cells in any order; repeated cells are summed, and empty ones are dropped.
 
         codes: for each attribute of the margin the codes at its level, shape (n,). counts: shape (n,), nonnegative.
-        Raises DomainMismatchError for codes or counts that are out of range, no whole numbers or not given.
+        Raises DomainMismatchError for codes or counts that are missing, out of range or no whole numbers.
         """
         mask = domain.mask(margin)
         levels = domain.margin(mask)
@@ -420,7 +426,7 @@ class ContingencyTable(Cells):
 
     @cached_property
     def mask(self) -> Mask:
-        """The induced attributes of the margin."""
+        """Induced attributes of the margin."""
         return self.domain.mask(self.margin)
 
     @cached_property
@@ -438,7 +444,7 @@ class ContingencyTable(Cells):
 
     @cached_property
     def is_unweighted(self) -> bool:
-        """Whether every cell has one row, so that counting rows is counting cells."""
+        """True if every cell has one row, so that counting rows is counting cells."""
         return bool((self.counts == 1).all())
 
     @cached_property
@@ -446,8 +452,8 @@ class ContingencyTable(Cells):
         return {}
 
     def _columns_at(self, mask: Mask) -> tuple[list[CodeArray], list[int]]:
-        """As `columns`, of a valid mask that shows nothing that this table does not show; columns are remembered."""
-        parts = [shown for part in self.domain.attribute_masks if (shown := mask & part)]
+        """Return `columns` of a valid mask that is no finer than this table; columns are cached."""
+        parts = [held for part in self.domain.attribute_masks if (held := mask & part)]
         for part in parts:
             if part not in self._lifted:
                 ((attribute, level),) = self.domain.margin(part).items()
@@ -455,7 +461,7 @@ class ContingencyTable(Cells):
         return [self._lifted[part][0] for part in parts], [self._lifted[part][1] for part in parts]
 
     def counts_at(self, mask: Mask) -> CountArray:
-        """The counts of the nonempty cells of a coarser margin, without the cells."""
+        """Return the counts of the nonempty cells of a coarser margin, without the cells."""
         keys, space = pack(*self._columns_at(mask), len(self))
         if not is_dense(space, len(keys)):
             return tally(keys, space, self.counts)[1]
@@ -463,28 +469,34 @@ class ContingencyTable(Cells):
         return totals[totals > 0].astype(np.int64, copy=False)
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
-        """The coarser table: attributes dropped, values generalized, counts summed."""
+        """Return the coarser table: attributes dropped, values generalized, counts summed."""
         mask = self.domain.mask(margin)
         self._require(self.domain.margin(mask))
         return self.rolled_up_to(mask)
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
-        """The coarser table of a valid mask, which shows nothing that this table does not show."""
+        """Return the coarser table of a valid mask, which is no finer than this table."""
         return self._tallied(self.domain, mask, *self._columns_at(mask), self.counts)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
-        """The counts of arbitrary cells, 0 where the table has none. codes: for each attribute, shape (n,)."""
+        """Return the counts of arbitrary cells, 0 for absent ones. codes: for each attribute, shape (n,)."""
         ones = np.ones(len(next(iter(codes.values()), [0])))
         return self.counts_in(Cells.of(self.domain, self.margin, codes, ones))
 
     def cells(self) -> Iterator[tuple[tuple[str, ...], int]]:
-        """Labels and count of each cell, in order."""
+        """Yield labels and count of each cell, in order."""
         names = [self.domain.hierarchy(attribute).labels[self.margin[attribute]] for attribute in self.attributes]
         for cell, count in enumerate(self.counts.tolist()):
             yield tuple(labels[int(codes[cell])] for labels, codes in zip(names, self.codes)), count
 
 
 def equal_cells(tables: Sequence[ContingencyTable]) -> bool:
-    """Whether tables of one margin have the same cells and counts."""
+    """Return whether tables of one margin have the same cells and counts.
+
+    Parameters
+    ----------
+    tables
+        Tables of the same domain and margin.
+    """
     one, *others = [(*table.codes, table.counts) for table in tables]
     return all(all(map(np.array_equal, one, other)) for other in others)

@@ -1,6 +1,6 @@
-"""The data cube: every marginal that given tables imply, rolled up from the smallest ancestor and kept.
+"""Data cube: every marginal that given tables imply, rolled up from the smallest ancestor and cached.
 
-The same cube serves a steward, whose one table is the data, and an analyst, whose tables are the published marginals.
+One class serves a steward, whose table is the data, and an analyst, whose tables are the published marginals.
 """
 
 from bisect import insort
@@ -17,69 +17,66 @@ from models.tables.contingency_table import ContingencyTable, entropy
 from models.tables.hierarchy import Domain, Mask
 
 _LARGE, _SMALL = 1 << 13, 1 << 12
-"""Cells from which on a table is too large to be counted for each of its margins, and up to which it is counted at once."""
+"""Least cells of a table too large to be counted for each margin, and most cells of a table that is counted at once."""
 
 _FEWER, _KEPT = 8, 2
-"""An intermediate table is worth its count if it has so many times fewer cells than the finer one; together they have at
-most `_KEPT` times the cells of the largest given table.
-"""
+"""Conditions of intermediate tables: so many times fewer cells than the finer one, and together `_KEPT` times those of
+the largest given table."""
 
 _ANCESTORS = 256
-"""Most tables that a count looks for an ancestor among, besides given and intermediate ones."""
+"""Most tables that a count examines as ancestors, besides given and intermediate ones."""
 
 _VALUE_PAIRS_PER_COUNT, _ROWS_PER_CELL = 128, 4
-"""All pairs of values are counted at once if that is faster: up to so many for each pair of attributes, and rows a cell."""
+"""Limits for counting all pairs of values at once: value pairs for each pair of attributes, and rows per cell."""
 
 CHANCE = 0.5
 """Nats, divided by the number of rows, that a free parameter gains by chance on average; its default price."""
 
 DOUBTFUL = 2.0
-"""Times the price at which a parameter must pay for an edge that no association of its two attributes supports: at
-1 / 2n chance alone passes about every second time, at 1 / n hardly ever.
-"""
+"""Factor of the price at which a parameter must pay for an edge without an association of its two attributes. At 1 / 2n
+chance passes about every second time, at 1 / n hardly ever."""
 
 
 class CountSource(Protocol):
-    """Counts the margins of a table that is too large to be held as a whole."""
+    """Protocol of sources that count the margins of a table too large to be held as a whole."""
 
     def table(self, margin: Mapping[str, int]) -> ContingencyTable:
-        """The counts of a margin, or of a finer one that costs no more to count."""
+        """Return the counts of a margin, or of a finer one that costs no more to count."""
 
     def entropy(self, margin: Mapping[str, int]) -> float:
-        """Entropy in nats of the empirical marginal, however many cells it has."""
+        """Return the entropy in nats of the empirical marginal, however many cells it has."""
 
     def least_count(self, margin: Mapping[str, int]) -> int:
-        """The least count of its cells that are not empty, however many there are."""
+        """Return the least count of the nonempty cells, however many there are."""
 
     def can_hold(self, margin: Mapping[str, int]) -> bool:
-        """Whether a margin has few enough cells for its table."""
+        """Return whether a margin has few enough cells for its table."""
 
 
 Score = Callable[[CountArray, int], float]
-"""Returns the score of a margin, in nats over all rows, from the counts of its cells that have rows, in no order, and the
-number of all its cells; more is better. A model's score is the sum over its cliques less that over its separators.
-"""
+"""Returns the score of a margin, in nats over all rows. It is given the counts of the occupied cells, in no order, and
+the number of all cells. More is better. A model's score is the sum over its cliques less that over its separators."""
 
 Parameters = Callable[["DataCube", Mask], int]
-"""The cells of a margin that are parameters of a model with that margin."""
+"""Returns the number of cells of a margin that are parameters of a model with that margin."""
 
 
 def nominal(cube: "DataCube", mask: Mask) -> int:
-    """All cells of a margin, empty ones included."""
+    """Return the number of all cells of a margin, empty ones included."""
     return cube.domain.cell_count(mask)
 
 
 def occupied(cube: "DataCube", mask: Mask) -> int:
-    """The cells of a margin that have rows: the others are estimated as 0 whatever the rest."""
+    """Return the number of cells of a margin that have rows; the others are estimated as 0 in any case."""
     return len(cube.counts(mask)) if mask else 1
 
 
 def interactions(cube: "DataCube", mask: Mask) -> int:
-    """The cells of a margin beyond the tables of single attributes.
+    """Return the number of cells of a margin beyond the tables of single attributes.
 
-    With g values of each attribute that have rows, at their levels, a margin has prod(g) - sum(g - 1) cells that count.
-    Over the cliques less the separators of a junction tree the sums leave g - 1 of each attribute at its finest level,
-    so these tables take no parameter, and a margin of two attributes takes (g - 1)(h - 1).
+    If each attribute has g values with rows at its level, a margin has prod(g) - sum(g - 1) cells that count. Over the
+    cliques less the separators of a junction tree, the sums leave g - 1 for each attribute at its finest level. So
+    these tables take no parameter, and a margin of two attributes takes (g - 1)(h - 1).
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
@@ -93,10 +90,11 @@ def interactions(cube: "DataCube", mask: Mask) -> int:
 
 
 class DataCube:
-    """Tables over one domain with one total, and a cache of what has been rolled up from them.
+    """Tables over one domain with one total, and a cache of the margins rolled up from them.
 
-    source: counts what no table at hand shows. parameters: the cells that a model is charged for. score: judges models by
-    their cliques instead. Raises DomainMismatchError for no table, or tables of different domains or totals.
+    tables: at least one table. source: counts the margins that no given table shows. parameters: counts the cells of a
+    margin that a model is charged for. score: if given, judges models by their cliques instead. Raises
+    DomainMismatchError if there is no table, or if tables have different domains or totals.
     """
 
     def __init__(
@@ -118,25 +116,25 @@ class DataCube:
             self._tables.setdefault(table.mask, table)
         self._ancestors = sorted(self._tables.values(), key=len)  # to count from
         self._latest: tuple[Mask, CountArray] | None = None
-        """The last counts: a constraint on a margin is mostly followed by a question for its entropy."""
+        """The latest counts, because a constraint on a margin is mostly followed by a question for its entropy."""
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
         self._pairs: FloatArray | None = None
-        """The entropies of all pairs of attributes at base values, if they were learned: shape (attributes, attributes)."""
+        """Entropies of all pairs of attributes at base values, if they are computed: shape (attributes, attributes)."""
         self._complexities: dict[Mask, float] = {}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
         self._spare_cells = _KEPT * max(map(len, tables))
 
     def scored(self, score: Score) -> "DataCube":
-        """The same tables, models being judged by a score of their cliques."""
+        """Return a cube of the same tables that judges models by a score of their cliques."""
         return DataCube(tuple(self._tables.values()), self._source, self.parameters, score)
 
     def __repr__(self) -> str:
         return f"DataCube({self.total} rows, {len(self._tables)} tables, {len(self._entropies)} entropies cached)"
 
     def holds(self, mask: Mask) -> bool:
-        """Whether some table at hand is at least as fine."""
+        """Return whether some table at hand is at least as fine."""
         return any(mask & ~table == 0 for table in self._tables)
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
@@ -154,18 +152,20 @@ class DataCube:
         return smallest
 
     def _between(self, mask: Mask, finer: ContingencyTable) -> Mask:
-        """An intermediate margin worth caching: small, and finer than `mask`; else `mask`.
+        """Return an intermediate margin worth caching, small and finer than `mask`; else `mask`.
 
-        It refines the coarser margin as long as few enough cells are possible: first its own attributes, by the step that
-        leaves the fewest cells, then further attributes, those of the fewest values first.
+        The coarser margin is refined as long as few enough cells are possible. Its own attributes come first, by the
+        step that leaves the fewest cells, then further attributes, those with the fewest values first.
         """
         cell_count, between = self.domain.cell_count, mask
         most = min(len(finer) // _FEWER, self._spare_cells)
         if len(finer) < _LARGE or cell_count(mask) > most:
             return mask
         parts = [part for part in self.domain.attribute_masks if part & finer.mask]
-        own = [part for part in parts if part & mask]
-        while steps := [step for part in own if (step := ((between & part) + (part & -part)) & part & finer.mask)]:
+        own_parts = [part for part in parts if part & mask]
+        while steps := [
+            step for part in own_parts if (step := ((between & part) + (part & -part)) & part & finer.mask)
+        ]:
             finest = between | min(steps, key=lambda step: cell_count(between | step))
             if cell_count(finest) > most:
                 break
@@ -177,7 +177,7 @@ class DataCube:
         return between
 
     def table(self, mask: Mask) -> ContingencyTable:
-        """The table of a margin. Raises DomainMismatchError when no given table is at least as fine."""
+        """Return the table of a margin. Raises DomainMismatchError if no given table is at least as fine."""
         if mask not in self._tables:
             ancestor = self._ancestor(mask)
             table = self._tables.setdefault(mask, ancestor.rolled_up_to(mask))
@@ -186,7 +186,7 @@ class DataCube:
         return self._tables[mask]
 
     def counts(self, mask: Mask) -> CountArray:
-        """The counts of the nonempty cells of a margin, without the cells."""
+        """Return the counts of the nonempty cells of a margin, without the cells."""
         if mask in self._tables:
             return self._tables[mask].counts
         if self._latest is None or self._latest[0] != mask:
@@ -194,15 +194,17 @@ class DataCube:
         return self._latest[1]
 
     def cell_count(self, mask: Mask) -> int:
-        """Number of cells of a margin that are parameters of a model with that margin."""
+        """Return the number of cells of a margin that are parameters of a model with that margin."""
         return self.parameters(self, mask)
 
     def complexity(self, mask: Mask) -> float:
-        """What a margin counts where a search prices models: over cliques less separators, the free parameters.
+        """Return the complexity of a margin in a search; over cliques less separators it adds up to the free
+        parameters.
 
-        By a score, what the score of a margin lacks of the log-likelihood of its rows, in nats a row, so that the
-        divergence and the complexity of a model together are its score, up to a constant. If only interactions are
-        parameters, that of its single attributes is subtracted: every attribute may keep its table, whatever its score.
+        If there is a score, the complexity is the difference between the log-likelihood of the rows and the score, in
+        nats a row. Then divergence and complexity of a model together are its score, up to a constant. If only
+        interactions are parameters, the complexity of single attributes is subtracted, because every attribute may
+        keep its table, whatever its score.
         """
         complexity = self._complexity(mask)
         if self.score is not None and self.parameters is interactions:
@@ -231,11 +233,11 @@ class DataCube:
         return float(number)
 
     def knows(self, mask: Mask) -> bool:
-        """Whether an entropy is known without counting."""
+        """Return whether an entropy is known without counting."""
         return mask in self._entropies
 
     def entropy(self, mask: Mask) -> float:
-        """Entropy in nats of the empirical marginal."""
+        """Return the entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
             self._entropies[mask] = self._computed_entropy(mask)
         return self._entropies[mask]
@@ -249,21 +251,22 @@ class DataCube:
         return entropy(self.counts(mask)) if source is None else source.entropy(self.domain.margin(mask))
 
     def least_count(self, mask: Mask) -> int:
-        """The least count of the nonempty cells of a margin; 0 where there are none."""
+        """Return the least count of the nonempty cells of a margin; 0 if there are none."""
         if (source := self._source_of_more(mask)) is not None:
             return source.least_count(self.domain.margin(mask))
         return int(self.counts(mask).min()) if self.total else 0
 
     def _source_of_more(self, mask: Mask) -> CountSource | None:
-        """The source, if it must count a margin: all base values, or too many cells to be held."""
+        """Return the source, if it must count a margin: all base values, or too many cells to be held."""
         source = self._source
         if source is None or self.holds(mask):
             return None
         return source if mask == self._base or not source.can_hold(self.domain.margin(mask)) else None
 
     def learn_pairs(self) -> None:
-        """Compute and keep the entropies of all pairs of attributes at base values, if that is faster at once: few rows
-        are equal, and attributes have few values.
+        """Compute the entropies of all pairs of attributes at base values, if that is faster at once.
+
+        It is faster if few rows are equal and attributes have few values.
         """
         sizes = [hierarchy.size(0) for hierarchy in self.domain.hierarchies]
         if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * len(sizes) * (len(sizes) - 1) // 2:
@@ -273,20 +276,20 @@ class DataCube:
             return
         rows = np.repeat(np.stack(table.codes, axis=1), table.counts, axis=0).T
         holds = [np.packbits(column == np.arange(size)[:, None], axis=1) for column, size in zip(rows, sizes)]
-        sets = np.concatenate(holds)  # for each value of each attribute the rows that hold it, one bit each
+        sets = np.concatenate(holds)  # for each value of each attribute its rows, one bit each
         words = np.pad(sets, ((0, 0), (0, -sets.shape[1] % 8))).view(np.uint64)
         together = np.zeros((len(words), len(words)))
-        for i, each in enumerate(words):
-            together[i, i:] = np.bitwise_count(each & words[i:]).sum(axis=1, dtype=np.uint32)
+        for i, word in enumerate(words):
+            together[i, i:] = np.bitwise_count(word & words[i:]).sum(axis=1, dtype=np.uint32)
         together += np.triu(together, 1).T
         starts = np.cumsum([0, *sizes[:-1]])
         sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts, axis=0), starts, axis=1)
         self._pairs = np.log(max(self.total, 1)) - sums / max(self.total, 1)
 
     def log_leaves(self, attribute: str, level: int) -> float:
-        """Mean over the rows of ln(number of base values under the row's value at a level), nats.
+        """Return the mean over the rows of ln(number of base values under the row's value at a level), in nats.
 
-        This is what publishing no finer level than that costs in KL divergence if the model is otherwise exact.
+        It is the cost in KL divergence of publishing no finer level, if the model is otherwise exact.
         """
         hierarchy = self.domain.hierarchy(attribute)
         if level in (0, hierarchy.height):

@@ -1,13 +1,13 @@
 """Partitions of the values of an attribute that grow coarser step by step, until their groups have enough rows.
 
-For thresholds t_1 < t_2 < ...: as long as the smallest group with rows has fewer than t_i, it is merged with its nearest;
-the result is the partition at t_i. A group of several values that has hardly more than t_1 rows is merged, too, since each
-of its values has fewer (`SEVERAL`, `WITH_APART`). A value without rows needs no merging, and joins groups that are merged
-around it, so that a label does not tell by what it lacks which values have rows. Ties are broken by the order of the values,
-never by that of rows. Each partition nests in the next one.
+For thresholds t_1 < t_2 < ... the smallest group with rows is merged with its nearest one as long as it has fewer than
+t_i rows. The result is the partition at t_i. A group of several values with hardly more than t_1 rows is merged, too,
+because each of its values has fewer (`SEVERAL`, `WITH_APART`). A value without rows needs no merging. It joins groups
+that are merged around it, so that gaps in a label do not tell which values have rows. Ties are broken by the order of
+the values, never by that of rows. Each partition nests in the next one.
 
-Of every group that was merged for t_i, some value has fewer than t_i rows: it, or the group that it was part of, was the
-smallest (by induction: a group that was merged for a lower threshold holds a value that is rarer still).
+In every group that was merged for t_i, some value has fewer than t_i rows. That value, or its earlier group, was the
+smallest (by induction: a group merged for a lower threshold holds a value that is rarer still).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,27 +21,38 @@ from numpy.typing import NDArray
 from models.arrays import CountArray
 
 Partition = NDArray[np.intp]
-"""The number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
+"""Number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
 
 FREQUENT = 5
-"""Times the size that groups must reach: a group of more rows keeps its name where likeness decides, and others remain.
+"""Largest size of a group that a similar group may join, as a multiple of the size that groups must reach.
 
-A name tells all values of its group or none, and a rare one is named nowhere.
-"""
+A name tells all values of its group or none, and a rare value is never named by itself."""
 
 SEVERAL, WITH_APART = 1, 4
-"""The least rows beyond the first size of a group of several values, and of a group of some values and missing ones.
+"""Least rows beyond the first size of a group of several values, and of a group of some values and missing ones.
 
-Of m values that occur with n rows together none has more than n - m + 1. Two could always be named, and so could missing
-values beside three others; of more none is named, so that missing ones are among five at least.
-"""
+Of m values that occur with n rows together none has more than n - m + 1. A group of two values could always be named,
+and so could missing values beside three others. With more, none is named, so that missing values are among at least
+five."""
 
 
 def partitions_in_order(counts: CountArray, sizes: Sequence[int], apart: int | None = None) -> Iterator[Partition]:
-    """Return a partition for each size, of values in an order: a group is merged with its smaller neighbour, or the lower.
+    """Return a partition of ordered values for each size: a group is merged with its smaller neighbour, ties with the
+    lower.
 
-    counts: rows of each value, in the order of the values. sizes: ascending thresholds in rows. apart: a value without a
-    place in the order, such as `missing`; if it is too small it is merged with the smallest group.
+    Parameters
+    ----------
+    counts
+        Rows of each value, in the order of the values.
+    sizes
+        Ascending thresholds in rows.
+    apart
+        Value without a place in the order, such as `missing`; if it is too small, it is merged with the smallest group.
+
+    Returns
+    -------
+    Iterator of Partition
+        The groups for each size.
 
     >>> ages = np.array([5, 0, 3, 40, 9, 2])
     >>> [partition.tolist() for partition in partitions_in_order(ages, [4, 9, 30])]
@@ -57,12 +68,27 @@ def partitions_in_tree(
     profiles: NDArray[np.number[Any]] | None = None,
     apart: int | None = None,
 ) -> Iterator[Partition]:
-    """Return a partition for each size, of values in a tree: a group is merged with the smallest of the deepest common node.
+    """Return a partition of values in a tree for each size: a group is merged with one under the deepest common node.
 
-    counts: rows of each value. paths: shape (levels, values), the node of each value from its own up to the root. sizes:
-    ascending thresholds in rows. profiles: tables of each value with other attributes, side by side, shape (values,
-    columns); with them a group is merged with the most alike of the deepest common node, with which these tables lose
-    least in total variation, of those that have at most `FREQUENT` times the size. apart: the value of rows without one.
+    Parameters
+    ----------
+    counts
+        Rows of each value.
+    paths
+        The node of each value from its own up to the root, shape (levels, values).
+    sizes
+        Ascending thresholds in rows.
+    profiles
+        Tables of each value with other attributes, side by side, shape (values, columns). If given, the group chosen
+        is the most similar one, with which these tables lose least in total variation. Groups of more than `FREQUENT`
+        times the size are not chosen. By default the smallest group is chosen.
+    apart
+        The value of rows without one.
+
+    Returns
+    -------
+    Iterator of Partition
+        The groups for each size.
 
     >>> cities = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
     >>> [partition.tolist() for partition in partitions_in_tree(np.array([9, 2, 7, 7]), cities, [5, 8])]
@@ -77,8 +103,9 @@ def partitions_in_tree(
 class _Groups:
     """Groups of values with rows, each called by the number of its first value.
 
-    owner: for each value another one of its group, itself for the first; values without rows are in none at the beginning.
-    outside: a value that has no place among the others, and joins the smallest group if one of the two is too small.
+    owner: for each value another one of its group, itself for the first; values without rows are in none at the
+    beginning. outside: a value that has no place among the others. It joins the smallest group if one of the two is
+    too small.
     """
 
     def __init__(self, counts: CountArray, outside: int | None, missing: int | None) -> None:
@@ -100,13 +127,13 @@ class _Groups:
         raise NotImplementedError
 
     def homes(self, empty: Partition, merged: set[int]) -> Partition:
-        """The merged group that each value without rows belongs to, -1 for none."""
+        """Return the merged group that each value without rows belongs to, -1 for none."""
         raise NotImplementedError
 
     def partitions(self, sizes: Sequence[int]) -> Iterator[Partition]:
         for size in sizes:
             self.size = size
-            # No merging may tell how small the value outside is, as it would if that joined last.
+            # The value outside joins first, because joining last would tell how small it is.
             if self._rows_outside < size:
                 self._take_in(size)
             while len(self.rows) > 1 and self._smallest[0][0] < size:
@@ -124,7 +151,7 @@ class _Groups:
             yield np.argsort(np.argsort(first))[group]  # numbered by their first values
 
     def _merge_scarce(self, size: int) -> None:
-        """Merge groups of several values that have little more rows than `size`, the last one with the value outside."""
+        """Merge groups of several values that have little more rows than `size`; the last one takes the value outside."""
         most = size + WITH_APART
         while scarce := [name for name, rows in self.rows.items() if rows < most and rows < size + self._spare(name)]:
             if len(self.rows) == 1:
@@ -163,7 +190,7 @@ class _Groups:
 
 
 class _InOrder(_Groups):
-    """Groups of values in an order: stretches, of which the two beside a group are near."""
+    """Groups of values in an order: stretches, whose neighbours are near."""
 
     def __init__(self, counts: CountArray, apart: int | None) -> None:
         super().__init__(counts, outside=apart, missing=apart)
@@ -172,17 +199,17 @@ class _InOrder(_Groups):
         self._groups = list(self.names)  # right at the first and the last value of each group
 
     def nearest(self, name: int) -> int:
-        beside = self._places[name] - 1, self._places[self._last[name]] + 1
-        return min((self._groups[at] for at in beside if 0 <= at < len(self._groups)), key=self.rows.__getitem__)
+        neighbours = self._places[name] - 1, self._places[self._last[name]] + 1
+        return min((self._groups[at] for at in neighbours if 0 <= at < len(self._groups)), key=self.rows.__getitem__)
 
     def absorb(self, name: int, gone: int) -> None:
         self._last[name] = self._last.pop(gone)
         self._groups[self._places[self._last[name]]] = name
 
     def homes(self, empty: Partition, merged: set[int]) -> Partition:
-        """Of values between two groups the merged one, of two that of fewer rows.
+        """Return the merged one of the two groups around each value; if both are merged, the one with fewer rows.
 
-        So the ends of a group tell least of its rarest values, which are mostly far from the others.
+        So the ends of a group tell least about its rarest values, which are mostly far from the others.
         """
         names = sorted(self.rows)
         rows = np.array([np.inf, *(self.rows[name] if name in merged else np.inf for name in names), np.inf])
@@ -194,7 +221,7 @@ class _InOrder(_Groups):
 
 
 class _InTree(_Groups):
-    """Groups of values in a tree: the smallest or the most alike under the deepest common node is near."""
+    """Groups of values in a tree: near is the smallest or the most similar group under the deepest common node."""
 
     def __init__(
         self,
@@ -204,15 +231,15 @@ class _InTree(_Groups):
         apart: int | None,
     ) -> None:
         super().__init__(counts, outside=None, missing=apart)
-        # The node of each level that all of a group lie under, -1 if they lie under several or the group is gone.
+        # The node of each level above all values of a group, -1 if there are several or the group is gone.
         self._paths = np.where(counts > 0, paths, -1)
         self._own_paths = paths
         names = np.flatnonzero(counts)
         self._under: dict[tuple[int, int], NDArray[np.intp]] = {}  # groups, and some that are no longer there
         for level, nodes in enumerate(paths[:, names]):
             order = np.argsort(nodes, kind="stable")
-            found, starts = np.unique(nodes[order], return_index=True)
-            for node, part in zip(found.tolist(), np.split(names[order], starts[1:])):
+            distinct, starts = np.unique(nodes[order], return_index=True)
+            for node, part in zip(distinct.tolist(), np.split(names[order], starts[1:])):
                 self._under[level, node] = part
         self._sizes = counts.copy()
         self._profiles = None if profiles is None else profiles.astype(np.float64)
@@ -239,7 +266,7 @@ class _InTree(_Groups):
         self._paths[:, gone] = -1
 
     def homes(self, empty: Partition, merged: set[int]) -> Partition:
-        """Of each value the nearest group with which it shares a node below the root, of several the smallest."""
+        """Return the nearest group with which each value shares a node below the root; of several the smallest."""
         below_root = range(1, max(len(self._paths) - 1, 2))
         smallest: dict[tuple[int, int], int] = {}
         for name in sorted(merged, key=lambda name: (self.rows[name], name)):
@@ -253,7 +280,7 @@ class _InTree(_Groups):
 def thresholds(k: int, rows: int) -> tuple[int, ...]:
     """Return ascending sizes in rows that groups must reach, from k to `rows`, each about 1.5 times the one before.
 
-    With 45,000 rows and k = 10 they are some twenty.
+    For 45,000 rows and k = 10 there are about twenty.
 
     >>> thresholds(10, 100)
     (10, 15, 23, 35, 53, 80)
@@ -270,9 +297,9 @@ def thresholds(k: int, rows: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class FittedLadder:
-    """How levels of an attribute were fitted: the level whose values were merged, and the first of the thresholds.
+    """Record of how levels of an attribute were fitted: the level whose values were merged, and the first threshold.
 
-    is_by_counts: whether nothing but how often each of its values occurs decided.
+    is_by_counts: whether only the counts of its values decided.
     """
 
     start: int

@@ -1,6 +1,7 @@
 """Generalized cells: counts of rows where each cell has levels of its own, as local recoding leaves them (TZ09).
 
-One cell may say `age 23` and another `age 20-29`. The second holds rows that the first could have held: cells may overlap.
+One cell may say `age 23` and another `age 20-29`. The second has rows that might belong to the first, so cells may
+overlap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,9 +30,12 @@ from models.tables.hierarchy import Domain, Hierarchy
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """The values of a hierarchy at all of its levels, as the nodes of one tree (TZ09 section II).
+    """Values of a hierarchy at all of its levels, as the nodes of one tree (TZ09 section II).
 
-    Nodes are numbered level by level: the leaves, which are the base values, are the nodes 0, 1, ..., and `*` is the last.
+    Nodes are numbered level by level: the leaves, which are the base values, are the nodes 0, 1, ..., and `*` is the
+    last.
+
+    hierarchy: hierarchy of one attribute.
 
     >>> taxonomy = Taxonomy(Hierarchy.from_rows([("flu", "lung", "*"), ("cold", "lung", "*"), ("cyst", "skin", "*")]))
     >>> taxonomy.labels
@@ -44,7 +48,7 @@ class Taxonomy:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Number of the first node of each level, and after them the number of nodes in all."""
+        """Number of the first node of each level, and after them the number of all nodes."""
         return tuple(accumulate(map(len, self.hierarchy.labels), initial=0))
 
     @property
@@ -54,34 +58,34 @@ class Taxonomy:
 
     @property
     def root(self) -> int:
-        """The node of `*`."""
+        """Node of `*`."""
         return self.size - 1
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The label of each node; a level that merges nothing repeats those below it."""
+        """Label of each node; a level that merges nothing repeats the labels below it."""
         return tuple(label for labels in self.hierarchy.labels for label in labels)
 
     @cached_property
     def levels(self) -> IndexArray:
-        """The level of each node: shape (nodes,)."""
+        """Level of each node: shape (nodes,)."""
         return read_only(np.repeat(np.arange(len(self.hierarchy.labels)), list(map(len, self.hierarchy.labels))))
 
     @cached_property
     def leaf_counts(self) -> CountArray:
-        """How many base values lie under each node: shape (nodes,)."""
+        """Number of base values under each node: shape (nodes,)."""
         counts = [self.hierarchy.leaf_counts(level) for level in range(self.hierarchy.height + 1)]
         return read_only(np.concatenate(counts))
 
     @cached_property
     def parents(self) -> IndexArray:
-        """The node above each node, that of `*` being itself: shape (nodes,)."""
+        """Node above each node, `*` above itself: shape (nodes,)."""
         above = [np.array(parents) + offset for parents, offset in zip(self.hierarchy.parents, self.offsets[1:])]
         return read_only(np.concatenate([*above, [self.root]]).astype(np.intp))
 
     @cached_property
     def plainest(self) -> IndexArray:
-        """For each node the lowest one that has its label and its leaves, so that what reads alike is one node."""
+        """Lowest node with the same label and leaves as each node, so that equal readings are one node."""
         nodes = np.arange(self.size)
         children = np.bincount(self.parents[:-1], minlength=self.size)
         for node, parent in enumerate(self.parents[:-1].tolist()):
@@ -90,18 +94,18 @@ class Taxonomy:
         return read_only(nodes)
 
     def at_level(self, level: int) -> IndexArray:
-        """For each base value its node at a level: shape (leaves,)."""
+        """Return for each base value its node at a level: shape (leaves,)."""
         return np.asarray(self.hierarchy.lift(0, level), dtype=np.intp) + self.offsets[level]
 
     def random_leaves(self, nodes: IndexArray, rng: "np.random.Generator") -> IndexArray:
-        """A leaf under each of some nodes, all as likely: shape (n,)."""
+        """Draw a leaf under each of some nodes, all equally likely: shape (n,)."""
         leaves = np.argsort([self.at_level(level) for level in range(self.hierarchy.height + 1)], kind="stable").ravel()
         starts = np.cumsum(self.leaf_counts) - self.leaf_counts
         drawn: IndexArray = leaves[starts[nodes] + rng.integers(self.leaf_counts[nodes])]
         return drawn
 
     def shares_under(self, node: int) -> FloatArray:
-        """The share of the leaves of each node that lies under a given one: shape (nodes,)."""
+        """Return the share of the leaves of each node that lies under a given one: shape (nodes,)."""
         inside = self.at_level(int(self.levels[node])) == node
         under = np.concatenate([self.at_level(level)[inside] for level in range(self.hierarchy.height + 1)])
         return np.asarray(np.bincount(under, minlength=self.size) / self.leaf_counts)
@@ -110,7 +114,7 @@ class Taxonomy:
 def taxonomy_nodes(nodes: npt.ArrayLike, taxonomies: Sequence[Taxonomy]) -> IndexArray:
     """Return a read-only copy of nodes, one column for each taxonomy: shape (n, taxonomies).
 
-    Raises DomainMismatchError for another shape, for what is no whole number, and for a node outside its taxonomy.
+    Raises DomainMismatchError for another shape, for numbers that are not whole, and for a node outside its taxonomy.
     """
     columns = np.array(whole_numbers(nodes, "nodes"), dtype=np.intp)
     if columns.ndim != 2 or columns.shape[1] != len(taxonomies):
@@ -136,18 +140,19 @@ def _leaf_counts(taxonomies: Sequence[Taxonomy], nodes: IndexArray) -> CountArra
 def information(leaf_counts: CountArray, counts: CountArray) -> float:
     """Return I(G), the information of all rows, whose values may be generalized row by row (TZ09 Def. 5).
 
-    A value that stands for n base values retains 1/n of what a base value says. leaf_counts: the n of each value, shape
-    (cells, attributes). counts: rows, shape (cells,).
+    A value that stands for n base values retains 1/n of the information of a base value. leaf_counts: the n of each
+    value, shape (cells, attributes). counts: rows, shape (cells,).
     """
     return float((counts[:, None] / leaf_counts).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralizedCells:
-    """The nonempty cells over all attributes of a domain, with their counts.
+    """Nonempty cells over all attributes of a domain, with their counts. Arrays are copied in.
 
-    nodes: of the taxonomies, shape (cells, attributes). counts: shape (cells,), positive. Cells are distinct and ascend,
-    else DomainMismatchError; `from_rows` takes them in any order. Arrays are copied in.
+    domain: attributes with their hierarchies. nodes: nodes of the taxonomies, shape (cells, attributes); cells are
+    distinct and ascend. counts: positive, shape (cells,). Raises DomainMismatchError if cells or counts are not so;
+    `from_rows` takes cells in any order.
     """
 
     domain: Domain
@@ -168,7 +173,8 @@ class GeneralizedCells:
 
     @classmethod
     def from_rows(cls, domain: Domain, nodes: IndexArray, counts: CountArray) -> "GeneralizedCells":
-        """From cells in any order, repeated or empty ones included; nodes that read alike become one.
+        """Build cells from rows in any order; repeated rows are summed, empty ones dropped, and equal readings become
+        one node.
 
         Raises DomainMismatchError for nodes or counts that are out of range or no whole numbers.
         """
@@ -182,7 +188,7 @@ class GeneralizedCells:
 
     @classmethod
     def of(cls, table: ContingencyTable) -> "GeneralizedCells":
-        """The cells of a table; attributes that it does not show are suppressed."""
+        """Return the cells of a table; attributes that it does not show are suppressed."""
         return cls.from_rows(table.domain, nodes_of(table), table.counts)
 
     def __len__(self) -> int:
@@ -194,7 +200,7 @@ class GeneralizedCells:
 
     @cached_property
     def taxonomies(self) -> tuple[Taxonomy, ...]:
-        """The taxonomy of each attribute, in the domain's order."""
+        """Taxonomy of each attribute, in the domain's order."""
         return tuple(map(Taxonomy, self.domain.hierarchies))
 
     @cached_property
@@ -204,20 +210,20 @@ class GeneralizedCells:
 
     @cached_property
     def leaf_counts(self) -> CountArray:
-        """How many base values each value covers: shape (cells, attributes)."""
+        """Number of base values that each value covers: shape (cells, attributes)."""
         return _leaf_counts(self.taxonomies, self.nodes)
 
     def labels(self, cell: int) -> tuple[str, ...]:
-        """The published labels of one cell, in the domain's order."""
+        """Return the published labels of one cell, in the domain's order."""
         return tuple(t.labels[node] for t, node in zip(self.taxonomies, self.nodes[cell].tolist()))
 
     @property
     def information_utility(self) -> float:
-        """The share of the base table's information that is retained, `um` (TZ09 Def. 5)."""
+        """Share of the base table's information that is retained, `um` (TZ09 Def. 5)."""
         return information(self.leaf_counts, self.counts) / max(self.total * len(self.domain.attributes), 1)
 
     def _recodings(self) -> Iterator[Cells]:
-        """For each combination of levels that occurs the probability of each base cell under its cells."""
+        """Yield, for each combination of levels that occurs, the probability of each base cell under its cells."""
         density = self.counts / self.leaf_counts.prod(axis=1, dtype=np.float64) / max(self.total, 1)
         heights = [hierarchy.height + 1 for hierarchy in self.domain.hierarchies]
         of_values = np.stack([t.levels[column] for t, column in zip(self.taxonomies, self.nodes.T)])
@@ -229,24 +235,24 @@ class GeneralizedCells:
             yield Cells(self.domain, dict(zip(self.domain.attributes, levels)), codes, density[cells])
 
     def probability(self, codes: Mapping[str, CodeArray]) -> FloatArray:
-        """The probability of base cells when each cell spreads its rows evenly over the base cells that it covers.
+        """Return the probability of base cells if each cell spreads its rows evenly over the base cells that it covers.
 
         codes: for each attribute of the domain, base codes of shape (n,). This is the maximum-entropy distribution of
-        one generalized table (MKGV07 section 6), taken row by row.
+        one generalized table (MKGV07 section 6), row by row.
         """
         base = Cells.of(self.domain, dict.fromkeys(self.domain.attributes, 0), codes)
         return np.asarray(sum((cells.counts_in(base) for cells in self._recodings()), np.zeros(len(base))))
 
     def random_base_rows(self, rng: "np.random.Generator") -> IndexArray:
-        """As many base rows as there are rows, drawn one by one from the base cells that each row may be.
+        """Draw as many base rows as there are rows, each from the base cells that it may belong to.
 
-        Codes, shape (rows, attributes).
+        Returns codes, shape (rows, attributes).
         """
         nodes = np.repeat(self.nodes, self.counts, axis=0)
         return np.stack([t.random_leaves(column, rng) for t, column in zip(self.taxonomies, nodes.T)], axis=1)
 
     def kl_divergence(self, base: ContingencyTable) -> float:
-        """KL(p || q) in nats of the base table's distribution p from `probability`; infinite where q misses a row."""
+        """Return KL(p || q) in nats of the base table's distribution p from `probability`; infinite if q misses a row."""
         shares = base.counts / max(base.total, 1)
         estimated = self.probability(dict(zip(base.attributes, base.codes)))
         with np.errstate(divide="ignore"):
@@ -255,7 +261,7 @@ class GeneralizedCells:
 
 
 def nodes_of(table: ContingencyTable) -> IndexArray:
-    """Return the nodes that each cell of a table shows, suppressed ones for other attributes: shape (cells, attributes)."""
+    """Return the nodes that each cell of a table shows, `*` for other attributes: shape (cells, attributes)."""
     nodes = np.empty((len(table), len(table.domain.attributes)), dtype=np.intp)
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
         level = table.margin.get(attribute, hierarchy.height)
@@ -267,10 +273,25 @@ def nodes_of(table: ContingencyTable) -> IndexArray:
 def information_utility(
     table: ContingencyTable, attributes: Iterable[str] | None = None, row_count: int | None = None
 ) -> float:
-    """Return `um` = I(G) / I(O), the share of the information of the original rows that a table retains (TZ09 Def. 5).
+    """Return the share `um` = I(G) / I(O) of the information of the original rows that a table retains.
 
-    attributes: those that count, by default all of the domain; one that the table does not show is suppressed.
-    row_count: rows of the original table, if some were dropped. 0 for an empty table.
+    Parameters
+    ----------
+    table
+        Counts of a margin; attributes that it does not show are suppressed.
+    attributes
+        Attributes that count, by default all of the domain.
+    row_count
+        Rows of the original table, if some were dropped.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 if there are no rows.
+
+    References
+    ----------
+    TZ09 Def. 5.
     """
     counted = list(map(table.domain.index, table.domain.attributes if attributes is None else attributes))
     leaf_counts = _leaf_counts(list(map(Taxonomy, table.domain.hierarchies)), nodes_of(table))[:, counted]

@@ -19,16 +19,15 @@ from models.errors import DomainMismatchError, HierarchyError
 SUPPRESSED = "*"
 
 MISSING = "missing"
-"""The value of rows that have none."""
+"""Value of rows that have none."""
 
 _MAX_GRID = 1_000_000
-"""Integer ranges longer than this are not filled up with the integers that nobody has."""
+"""Longest integer range that is filled up with the integers that nobody has."""
 _MAX_INT64 = np.iinfo(np.int64).max
 
 MAX_LEVELS, MAX_LABELS = 1000, 4_000_000
-"""Most levels of a hierarchy, and most labels of all its levels: four times as many as a million whole numbers have, if
-each level has half as many as the one below.
-"""
+"""Most levels of a hierarchy, and most labels of all its levels. A million whole numbers have a quarter of these labels
+if each level has half as many as the one below."""
 
 
 def check_widths(widths: Sequence[int | Decimal]) -> None:
@@ -46,8 +45,8 @@ def check_lengths(lengths: Sequence[int]) -> None:
 
 def _check_steps(steps: Sequence[int | Decimal], are_valid: bool, rule: str) -> None:
     if not are_valid:
-        listed = ", ".join(map(str, steps))
-        raise HierarchyError(f"{rule}, got [{listed if len(listed) <= 200 else listed[:200] + '...'}]")
+        step_list = ", ".join(map(str, steps))
+        raise HierarchyError(f"{rule}, got [{step_list if len(step_list) <= 200 else step_list[:200] + '...'}]")
     _check_height(len(steps))
 
 
@@ -60,12 +59,12 @@ def _check_height(levels: int) -> None:
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
 
-    `labels[level][code]` names a value; level 0 holds the base values and the last level, `height`, only `*`. A hierarchy
-    of height 0 tells nothing of its attribute. `parents[level][code]` is the code of that value at `level + 1`. Codes
-    follow the order of first appearance. `order`: the codes of the base values that lie on a line, lowest first, without
-    values such as "missing"; None if the values have no order. `has_names`: the labels are plain names, even if they look
-    like numbers or intervals. Raises HierarchyError if a level repeats a label or has one that is no text, if a parent is
-    missing, and for an order of anything but base values.
+    labels: `labels[level][code]` names a value. Level 0 holds the base values, and the last level, `height`, only `*`.
+    A hierarchy of height 0 says nothing about its attribute. Codes follow the order of first appearance. parents:
+    `parents[level][code]` is the code of that value at `level + 1`. order: codes of the base values that lie on a
+    line, lowest first, without values such as "missing"; None if there is no order. has_names: whether labels are
+    plain names, even if they look like numbers or intervals. Raises HierarchyError for a repeated label or one that is
+    no text, for a missing parent, and for an order of other values.
 
     >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
     ('Germany', 'England')
@@ -99,10 +98,10 @@ class Hierarchy:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], most_labels: int = MAX_LABELS) -> "Hierarchy":
-        """From one row a base value, `value, level1, ..., *`: the content of an ARX hierarchy file.
+        """Build a hierarchy from one row per base value, `value, level1, ..., *`: the content of an ARX hierarchy file.
 
-        Raises HierarchyError with the number, from 1, of the first row that is ragged, repeated, not nested or not closed
-        by `*`, and for more than `most_labels` labels at all levels together.
+        Raises HierarchyError with the number, from 1, of the first row that is ragged, repeated, not nested or does
+        not end in `*`. Raises it also for more than `most_labels` labels at all levels together.
         """
         codes: list[dict[str, int]] = []
         parents: list[list[int]] = []
@@ -126,11 +125,11 @@ class Hierarchy:
             if row[0] in codes[0]:
                 raise HierarchyError(f"row {number} repeats the base value of an earlier row")
             path = [codes_of_level.setdefault(label, len(codes_of_level)) for codes_of_level, label in zip(codes, row)]
-            for level, (known, code, parent) in enumerate(zip(parents, path, path[1:])):
-                if code == len(known):
-                    known.append(parent)
+            for level, (parent_codes, code, parent) in enumerate(zip(parents, path, path[1:])):
+                if code == len(parent_codes):
+                    parent_codes.append(parent)
                     remaining -= 1
-                elif known[code] != parent:
+                elif parent_codes[code] != parent:
                     raise HierarchyError(
                         f"row {number} is not nested: its value at level {level} is under another value "
                         f"of level {level + 1} in an earlier row"
@@ -143,7 +142,7 @@ class Hierarchy:
 
     @classmethod
     def flat(cls, values: Iterable[str]) -> "Hierarchy":
-        """Publish or suppress: the given distinct values under one `*`.
+        """Build a hierarchy that publishes or suppresses: the given distinct values under one `*`.
 
         >>> Hierarchy.flat(["no", "yes"]).labels
         (('no', 'yes'), ('*',))
@@ -152,7 +151,8 @@ class Hierarchy:
 
     @classmethod
     def from_prefixes(cls, values: Iterable[str], lengths: Sequence[int]) -> "Hierarchy":
-        """Strings (postcodes, ICD codes) cut to ever shorter prefixes; `*` stands for each character that is cut off.
+        """Build a hierarchy of strings (postcodes, ICD codes) cut to ever shorter prefixes; `*` replaces each character
+        cut off.
 
         Raises HierarchyError for lengths that do not fall.
 
@@ -169,12 +169,12 @@ class Hierarchy:
     def from_intervals(
         cls, values: Iterable[str], widths: Sequence[int], start: int = 0, apart: Sequence[int] = ()
     ) -> "Hierarchy":
-        """Whole numbers binned into intervals of growing width, counted from `start`.
+        """Build a hierarchy of whole numbers in intervals of growing width, counted from `start`.
 
-        apart: numbers that are intervals by themselves at the first width, and divide the interval that they lie in. The
-        base values are all whole numbers of the outermost intervals that the given values touch, so that the hierarchy
-        reveals no more about the data than those intervals do. If no number is below 0, and intervals are counted from above
-        it, none reaches below 0. Raises HierarchyError for widths that do not divide, or other values.
+        apart: numbers that are intervals by themselves at the first width, and divide the interval around them. The
+        base values are all whole numbers of the outermost intervals that the given values touch. So the hierarchy
+        reveals no more about the data than those intervals do. If no number is negative and `start` is positive, no
+        interval reaches below 0. Raises HierarchyError for widths that do not divide, or other values.
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
@@ -199,10 +199,11 @@ class Hierarchy:
         start: Decimal = Decimal(0),
         apart: Sequence[Decimal] = (),
     ) -> "Hierarchy":
-        """Numbers binned into intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and not 25.
+        """Build a hierarchy of numbers in intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and
+        not 25.
 
-        As `from_intervals`; the base values have as many decimals as the numbers, widths and start. If these are too many,
-        the base values are the given numbers.
+        It works like `from_intervals`. The base values have as many decimals as the numbers, widths and start. If
+        these are too many, the base values are the given numbers.
 
         >>> bands = Hierarchy.from_decimal_intervals([Decimal("18.5"), Decimal("21")], [Decimal("2.5"), Decimal("5")])
         >>> bands.labels[1:3]
@@ -210,12 +211,12 @@ class Hierarchy:
         >>> Hierarchy.from_decimal_intervals([Decimal("0.5")], [Decimal(1)], apart=[Decimal("0.5")]).labels[1]
         ('0-<0.5', '0.5-<0.6', '0.6-<1')
         """
-        given = set(numbers)
-        last_digits = [number.normalize(Context(prec=400)).as_tuple() for number in (*given, *widths, start, *apart)]
+        distinct = set(numbers)
+        last_digits = [number.normalize(Context(prec=400)).as_tuple() for number in (*distinct, *widths, start, *apart)]
         exponents = [digits.exponent for digits in last_digits if isinstance(digits.exponent, int)]
         if len(exponents) < len(last_digits):
             raise HierarchyError("intervals are of numbers, not of infinity or what is no number")
-        return cls._binned(given, widths, start, apart, max(-min(exponents), 0))
+        return cls._binned(distinct, widths, start, apart, max(-min(exponents), 0))
 
     @classmethod
     def _binned(
@@ -226,13 +227,13 @@ class Hierarchy:
         apart: Sequence[int | Decimal],
         decimals: int | None,
     ) -> "Hierarchy":
-        """Calculates in units of the last decimal; without decimals, the end of an interval is inside, and else outside."""
+        """Build intervals in units of the last decimal; without decimals the end of an interval is inside, else outside."""
         check_widths(widths)
         unit = 10 ** (decimals or 0)
-        given, steps, single, (first,) = (
-            [int(Fraction(number) * unit) for number in listed] for listed in (numbers, widths, apart, [start])
+        values, steps, single, (first,) = (
+            [int(Fraction(number) * unit) for number in scaled] for scaled in (numbers, widths, apart, [start])
         )
-        if not given or not steps:
+        if not values or not steps:
             raise HierarchyError("intervals need at least one width and one value")
 
         def spelled(number: int) -> str:
@@ -245,7 +246,7 @@ class Hierarchy:
                 return f"{low}-{end - 1}" if end - low > 1 else str(low)
             return f"{spelled(low)}-<{spelled(end)}"
 
-        offsets = np.array(sorted({number - first for number in given}), dtype=object)
+        offsets = np.array(sorted({number - first for number in values}), dtype=object)
         low, high = offsets[0] // steps[-1] * steps[-1], (offsets[-1] // steps[-1] + 1) * steps[-1]
         if first > 0 and offsets[0] >= -first > low:
             low = -first
@@ -265,11 +266,11 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """The level of `*`."""
+        """Level of `*`."""
         return len(self.labels) - 1
 
     def size(self, level: int) -> int:
-        """Number of values at a level."""
+        """Return the number of values at a level."""
         return len(self.labels[level])
 
     @cached_property
@@ -280,7 +281,7 @@ class Hierarchy:
         return tuple(map(read_only, maps))
 
     def lift(self, fine: int, coarse: int) -> CodeArray:
-        """Codes at level `coarse` of the values at level `fine`: shape (size(fine),), smallest unsigned dtype."""
+        """Return codes at level `coarse` of the values at level `fine`: shape (size(fine),), smallest unsigned dtype."""
         if not 0 <= fine <= coarse <= self.height:
             raise HierarchyError(f"cannot lift level {fine} to level {coarse} of a hierarchy of height {self.height}")
         if fine == 0:
@@ -290,13 +291,13 @@ class Hierarchy:
         return lifted
 
     def leaf_counts(self, level: int) -> CountArray:
-        """How many base values lie under each value of a level: shape (size(level),)."""
+        """Return the number of base values under each value of a level: shape (size(level),)."""
         return np.bincount(self._generalizations[level], minlength=self.size(level)).astype(np.int64)
 
     def ordered_by(self, labels: Sequence[str]) -> "Hierarchy":
-        """The hierarchy with an order of its base values, lowest first; others have no place in it.
+        """Return the hierarchy with an order of its base values, lowest first; other values have no place in it.
 
-        Raises HierarchyError for what is no base value, or is named twice.
+        Raises HierarchyError for a label that is no base value, or is named twice.
 
         >>> Hierarchy.flat(["high", "low", "unknown"]).ordered_by(["low", "high"]).order
         (1, 0)
@@ -307,7 +308,9 @@ class Hierarchy:
         return ordered
 
     def order_among(self, level: int, codes: Iterable[int]) -> tuple[int, ...] | None:
-        """Some values of a level, lowest first; None if a base value of one has no place, or lies among those of another.
+        """Return some values of a level, lowest first.
+
+        None if a base value of one of them has no place, or if the base values of two of them are interleaved.
 
         >>> ages = Hierarchy.from_rows([("1", "odd", "*"), ("2", "even", "*"), ("3", "odd", "*")]).ordered_by("123")
         >>> ages.order_among(0, [2, 0]), ages.order_among(1, [0, 1])
@@ -323,25 +326,28 @@ class Hierarchy:
         return tuple(ascending.tolist()) if is_line else None
 
     def rows(self) -> list[tuple[str, ...]]:
-        """One row a base value, `value, level1, ..., *`: what `from_rows` reads."""
+        """Return one row per base value, `value, level1, ..., *`, as `from_rows` reads them."""
         columns = zip(self.labels, self._generalizations)
         return list(zip(*([labels[code] for code in codes.tolist()] for labels, codes in columns)))
 
     def restricted_to(self, base_codes: Iterable[int]) -> "Hierarchy":
-        """The hierarchy over some of its base values; the values of each level stay in their present order."""
+        """Return the hierarchy over some of its base values; the values of each level stay in their order."""
         base = np.unique(np.fromiter(base_codes, dtype=np.intp))
         codes = [np.unique(generalization[base]) for generalization in self._generalizations]
-        labels = tuple(tuple(own[code] for code in some.tolist()) for own, some in zip(self.labels, codes))
+        labels = tuple(
+            tuple(level_values[code] for code in some.tolist()) for level_values, some in zip(self.labels, codes)
+        )
         parents = tuple(
-            tuple(np.searchsorted(above, np.array(own)[some]).tolist())
-            for own, some, above in zip(self.parents, codes, codes[1:])
+            tuple(np.searchsorted(above, np.array(level_values)[some]).tolist())
+            for level_values, some, above in zip(self.parents, codes, codes[1:])
         )
         return Hierarchy(labels, parents, self._order_of_some(0, base.tolist()), self.has_names)
 
     def with_value_apart(self, label: str) -> "Hierarchy":
-        """The hierarchy with one more base value, the last, whose name is the same at all levels below `*`.
+        """Return the hierarchy with one more base value, the last, with the same name at all levels below `*`.
 
-        A base value of this name stays where it is. If a higher level has a value of this name, the new one is under it.
+        A base value of this name stays where it is. If a higher level has a value of this name, the new one is under
+        it.
 
         >>> Hierarchy.from_intervals(["23"], [10]).with_value_apart("missing").labels[1]
         ('20-29', 'missing')
@@ -356,9 +362,9 @@ class Hierarchy:
         return replace(self, labels=tuple(labels), parents=tuple(parents))
 
     def over_levels(self, levels: Sequence[int], codes: Iterable[int]) -> "Hierarchy":
-        """The hierarchy with some values of one level as its base values, of which only some levels stay, and `*`.
+        """Return the hierarchy with some values of one level as its base values, restricted to some levels and `*`.
 
-        levels: ascending; without any below `*`, nothing else is left. codes: of the values at the first of the levels,
+        levels: ascending; if none is below `*`, only `*` remains. codes: of the values at the first of the levels,
         which stay in their order. Raises HierarchyError for levels that do not ascend.
 
         >>> towns = Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2])
@@ -367,18 +373,20 @@ class Hierarchy:
         >>> towns.over_levels([], []).rows()
         [('*',)]
         """
-        shown = [*(level for level in levels if level != self.height), self.height]
-        if any(not 0 <= fine < coarse for fine, coarse in pairwise(shown)):
+        kept_levels = [*(level for level in levels if level != self.height), self.height]
+        if any(not 0 <= fine < coarse for fine, coarse in pairwise(kept_levels)):
             raise HierarchyError(f"levels of a hierarchy of height {self.height} must ascend, got {list(levels)}")
-        if len(shown) == 1:
+        if len(kept_levels) == 1:
             return Hierarchy(((SUPPRESSED,),), ())
         finest = sorted(set(codes))
-        columns = ([self.labels[level][code] for code in self.lift(shown[0], level)[finest]] for level in shown)
+        columns = (
+            [self.labels[level][code] for code in self.lift(kept_levels[0], level)[finest]] for level in kept_levels
+        )
         part = Hierarchy.from_rows(list(zip(*columns)))
-        return replace(part, order=self._order_of_some(shown[0], finest), has_names=self.has_names)
+        return replace(part, order=self._order_of_some(kept_levels[0], finest), has_names=self.has_names)
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
-        """The order of some values of a level by their places among these, without those of base values without a place."""
+        """Return the order of some values of a level, by their places among these, without values that have no place."""
         if self.order is None:
             return None
         without = set(self.lift(0, level)[sorted(set(range(self.size(0))) - set(self.order))].tolist())
@@ -391,14 +399,16 @@ class Hierarchy:
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
 
     def code(self, label: str, level: int) -> int | None:
-        """The code of a label at a level, or None if the level has no such value."""
+        """Return the code of a label at a level, or None if the level has no such value."""
         return self._codes[level].get(label)
 
 
 class Margin(Mapping[str, int]):
-    """The level of each attribute of a marginal: `{"age": 1, "occupation": 0}`. Immutable, hashable, equal to the mapping.
+    """Level of each attribute of a marginal: `{"age": 1, "occupation": 0}`. Immutable, hashable, equal to the mapping.
 
-    Level 0 is the base value. Leaving an attribute out means the same as the level of `*`.
+    Level 0 is the base value. An attribute that is left out is at the level of `*`.
+
+    levels: by attribute.
     """
 
     __slots__ = ("_levels",)
@@ -410,14 +420,14 @@ class Margin(Mapping[str, int]):
         return self._levels[attribute]
 
     def __contains__(self, attribute: object) -> bool:
-        return attribute in self._levels  # Mapping's own way, by an exception, is ten times slower
+        return attribute in self._levels  # Mapping's default, by an exception, is ten times slower
 
     def items(self) -> ItemsView[str, int]:
-        """Attributes with their levels, by name; several times as fast as Mapping's."""
+        """Return attributes with their levels, by name; several times as fast as Mapping's default."""
         return self._levels.items()
 
     def keys(self) -> KeysView[str]:
-        """The attributes, by name."""
+        """Return the attributes, by name."""
         return self._levels.keys()
 
     def __iter__(self) -> Iterator[str]:
@@ -441,18 +451,24 @@ class Margin(Mapping[str, int]):
 
 
 Mask: TypeAlias = int
-"""A set of induced attributes, one bit each."""
+"""Set of induced attributes, one bit each."""
 
 
 class InducedAttribute(NamedTuple):
-    """One step of refinement, from `level + 1` of an attribute to `level` (KG06 6.1)."""
+    """Step of refinement, from `level + 1` of an attribute to `level` (KG06 6.1)."""
 
     attribute: str
     level: int
 
 
 def vertices_of(mask: Mask) -> Iterator[int]:
-    """The numbers of the bits that are set, ascending."""
+    """Yield the numbers of the bits that are set, ascending.
+
+    Parameters
+    ----------
+    mask
+        Nonnegative.
+    """
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
@@ -481,7 +497,7 @@ class Domain:
 
     @classmethod
     def of(cls, hierarchies: Mapping[str, Hierarchy]) -> "Domain":
-        """The attributes of a mapping, in its order."""
+        """Return the domain of a mapping's attributes, in its order."""
         return cls(tuple(hierarchies), tuple(hierarchies.values()))
 
     def __repr__(self) -> str:
@@ -489,7 +505,7 @@ class Domain:
         return f"Domain({sizes})"
 
     def items(self) -> Iterator[tuple[str, Hierarchy]]:
-        """Pairs of attribute and hierarchy."""
+        """Return pairs of attribute and hierarchy."""
         return zip(self.attributes, self.hierarchies)
 
     @cached_property
@@ -498,7 +514,7 @@ class Domain:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Number of the first vertex of each attribute, and after them the number of vertices in all."""
+        """Number of the first vertex of each attribute, and after them the number of all vertices."""
         return tuple(accumulate((h.height for h in self.hierarchies), initial=0))
 
     @property
@@ -507,7 +523,7 @@ class Domain:
         return self.offsets[-1]
 
     def index(self, attribute: str) -> int:
-        """Position of an attribute. Raises DomainMismatchError when the domain has none of that name."""
+        """Return the position of an attribute. Raises DomainMismatchError if the domain has no such attribute."""
         try:
             return self._index[attribute]
         except KeyError:
@@ -515,15 +531,15 @@ class Domain:
             raise DomainMismatchError(f"there is no attribute {attribute!r}; the attributes are {names}") from None
 
     def hierarchy(self, attribute: str) -> Hierarchy:
-        """The hierarchy of an attribute. Raises DomainMismatchError when the domain has none of that name."""
+        """Return the hierarchy of an attribute. Raises DomainMismatchError if the domain has no such attribute."""
         return self.hierarchies[self.index(attribute)]
 
     def size(self, margin: Mapping[str, int]) -> int:
-        """Number of cells of a margin, empty ones included."""
+        """Return the number of cells of a margin, empty ones included."""
         return self.cell_count(self.mask(margin))
 
     def mask(self, margin: Mapping[str, int]) -> Mask:
-        """The induced attributes of a margin. Raises DomainMismatchError for an unknown attribute or level."""
+        """Return the induced attributes of a margin. Raises DomainMismatchError for an unknown attribute or level."""
         mask = 0
         for attribute, level in margin.items():
             index = self.index(attribute)
@@ -534,18 +550,18 @@ class Domain:
         return mask
 
     def margin(self, mask: Mask) -> Margin:
-        """The margin of a valid mask; suppressed attributes are left out.
+        """Return the margin of a valid mask; suppressed attributes are left out.
 
-        Raises DomainMismatchError when the mask skips a step of a path, and so is no generalization (KG06 6.1).
+        Raises DomainMismatchError if the mask skips a step of a path, and so is no generalization (KG06 6.1).
         """
-        shown = mask & ((1 << self.vertex_count) - 1)
-        levels = {self.attributes[place]: self._level(place, shown) for place in self.places(shown)}
+        present = mask & ((1 << self.vertex_count) - 1)
+        levels = {self.attributes[place]: self._level(place, present) for place in self.places(present)}
         if self.mask(levels) != mask:
             raise DomainMismatchError("a set of induced attributes must hold every coarser step of each attribute")
         return Margin(levels)
 
     def levels(self, mask: Mask) -> dict[str, int]:
-        """The level at which a valid mask shows each attribute, in the domain's order; that of `*` if not at all."""
+        """Return the level at which a valid mask shows each attribute, in the domain's order; that of `*` if not at all."""
         return {attribute: self._level(place, mask) for place, attribute in enumerate(self.attributes)}
 
     def _level(self, place: int, mask: Mask) -> int:
@@ -553,7 +569,7 @@ class Domain:
 
     @cached_property
     def attribute_masks(self) -> tuple[Mask, ...]:
-        """All induced attributes of each attribute."""
+        """Mask of all induced attributes of each attribute."""
         return tuple(((1 << h.height) - 1) << offset for h, offset in zip(self.hierarchies, self.offsets))
 
     @cached_property
@@ -561,7 +577,7 @@ class Domain:
         return tuple(i for i, h in enumerate(self.hierarchies) for _ in range(h.height))
 
     def places(self, mask: Mask) -> Iterator[int]:
-        """The positions of the attributes that a mask of this domain shows, ascending."""
+        """Yield the positions of the attributes that a mask of this domain shows, ascending."""
         while mask:
             place = self._attribute_of[(mask & -mask).bit_length() - 1]
             yield place
@@ -572,7 +588,7 @@ class Domain:
         return {}
 
     def cell_count(self, mask: Mask) -> int:
-        """Number of cells of the margin of a valid mask, empty ones included; remembered."""
+        """Return the number of cells of the margin of a valid mask, empty ones included; cached."""
         if (cells := self._cell_counts.get(mask)) is None:
             cells = prod(self.hierarchies[place].size(self._level(place, mask)) for place in self.places(mask))
             self._cell_counts[mask] = cells
@@ -580,7 +596,7 @@ class Domain:
 
     @cached_property
     def induced_attributes(self) -> tuple[InducedAttribute, ...]:
-        """What each vertex number stands for."""
+        """Attribute and level of each vertex number."""
         return tuple(
             InducedAttribute(attribute, level)
             for attribute, hierarchy in self.items()
@@ -589,14 +605,15 @@ class Domain:
 
     @cached_property
     def later_steps(self) -> Mask:
-        """The induced attributes except the first step of each attribute."""
+        """Mask of the induced attributes without the first step of each attribute."""
         return sum(attribute_mask & (attribute_mask << 1) for attribute_mask in self.attribute_masks)
 
     def crossings(self, one: Mask, margins: AnyCollection[Mask]) -> Iterator[tuple[int, int, Mask]]:
-        """Each two attributes that a margin and another one show at crossing levels, by place, and the other one.
+        """Yield pairs of attributes that a margin and another one show at crossing levels, by place, with the other
+        margin.
 
-        One margin is finer in the first attribute that the other is finer in. No margin shows both attributes as finely: of
-        one that does both are sums, so that their differences tell nothing new.
+        One margin is finer in the first attribute, and the other in the second. No margin is as fine in both
+        attributes: both would be sums of such a margin, so that their differences would tell nothing new.
         """
         later = self.later_steps
         finer = one << 1 & later
@@ -608,13 +625,13 @@ class Domain:
                         yield *places, other
 
     def all_steps(self, vertex: int) -> Mask:
-        """The steps of the attribute of an induced attribute."""
+        """Return the steps of the attribute of an induced attribute."""
         return self.attribute_masks[self._attribute_of[vertex]]
 
     def coarser_steps(self, vertex: int) -> Mask:
-        """The steps of the same attribute that come before an induced attribute: L_1 .. L_{i-1} for L_i."""
+        """Return the earlier steps of the same attribute: L_1 .. L_{i-1} for L_i."""
         return self.attribute_masks[self._attribute_of[vertex]] & ((1 << vertex) - 1)
 
     def finer_steps(self, vertex: int) -> Mask:
-        """The steps of the same attribute that come after an induced attribute: L_{i+1} .. L_h for L_i."""
+        """Return the later steps of the same attribute: L_{i+1} .. L_h for L_i."""
         return self.attribute_masks[self._attribute_of[vertex]] >> (vertex + 1) << (vertex + 1)

@@ -124,7 +124,7 @@ def problems_of(dice: Dice, cube: DataCube, constraint: Constraint) -> Problem:
         cube,
         constraint,
         dice.one_of(prices),
-        kept=tuple(sorted(kept)),
+        required=tuple(sorted(kept)),
         start=None if start is None else tuple(sorted(start)),
         seed=dice.below(4),
     )

@@ -44,9 +44,9 @@ def test_independences_hold_in_the_maxent_distribution_and_are_all_of_the_graph(
     tree = collection.junction_tree
     graph, statements = InteractionGraph.of(domain, tree.cliques), independences(tree)
     for statement in statements:
-        given_mass = over_base_cells(q, domain, statement.given)
-        together = over_base_cells(q, domain, statement.given | sum(statement.parts))
-        product = np.prod([over_base_cells(q, domain, statement.given | part) for part in statement.parts], axis=0)
+        given_mass = over_base_cells(q, domain, statement.condition)
+        together = over_base_cells(q, domain, statement.condition | sum(statement.parts))
+        product = np.prod([over_base_cells(q, domain, statement.condition | part) for part in statement.parts], axis=0)
         assert np.allclose(together * given_mass ** (len(statement.parts) - 1), product, atol=1e-9)
     for pair in combinations([v for v in range(domain.vertex_count) if graph.vertices >> v & 1], 2):
         held = [[[bool(part >> v & 1) for part in s.parts] for v in pair] for s in statements]

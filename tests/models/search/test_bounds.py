@@ -197,7 +197,7 @@ def steps_that_pay_late() -> DataCube:
 
 def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends_and_others_go_on() -> None:
     cube = steps_that_pay_late()
-    problem = Problem(cube, objective=PenalizedDivergence(1 / 400), kept=cube.domain.attribute_masks)
+    problem = Problem(cube, objective=PenalizedDivergence(1 / 400), required=cube.domain.attribute_masks)
     best = exact(problem, never)
     assert best.optimal
     by_price = forward(problem, never)
@@ -230,7 +230,7 @@ def test_edges_that_chance_explains_go_and_others_stay() -> None:
         assert any(not (a | b) & ~clique for clique in found.cliques)
         right += set(found.cliques) == {a | b, c}
     assert right >= 17
-    rule = Problem(problem.cube, objective=LikelihoodRatio(500), kept=(a, b, c))
+    rule = Problem(problem.cube, objective=LikelihoodRatio(500), required=(a, b, c))
     assert set(auto(rule, never).cliques) == {a | b, c}, "a stopping rule only is searched in both directions"
 
 
@@ -238,7 +238,7 @@ def test_what_must_stay_and_what_is_refused_is_no_matter_of_chance() -> None:
     problem = whole_of(associated(500, 0))
     a, b, c = problem.cube.domain.attribute_masks
     whole = forward(replace(problem, objective=KL), never)
-    assert set(without_chance_edges(whole, replace(problem, kept=(b | c,)), never).cliques) == {a | b, b | c}
+    assert set(without_chance_edges(whole, replace(problem, required=(b | c,)), never).cliques) == {a | b, b | c}
     refused = replace(problem, constraint=lambda cliques, _: None if len(cliques) == 1 else Refusal("more"))
     assert without_chance_edges(whole, refused, never).cliques == whole.cliques
     assert without_chance_edges(whole, replace(problem, objective=KL), never) == whole
@@ -291,7 +291,7 @@ def test_the_value_of_a_collection_is_its_score_and_moves_change_it_as_they_say(
 @settings(deadline=None, max_examples=15)
 @given(problem=problems())
 def test_exact_search_finds_the_best_score_and_no_strategy_a_better_one(score, problem):
-    problem = Problem(problem.cube, problem.constraint, CliqueScore(score), problem.kept, problem.start)
+    problem = Problem(problem.cube, problem.constraint, CliqueScore(score), problem.required, problem.start)
     values = {
         cliques: problem.value(problem.position(cliques))
         for cliques in all_collections(problem.cube.domain)

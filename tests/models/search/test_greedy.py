@@ -55,7 +55,7 @@ backward, both = STRATEGIES["backward"], STRATEGIES["both"]
 
 
 def greedy(cube, start, constraint, stop):
-    return forward(Problem(cube, constraint, kept=tuple(start)), stop)
+    return forward(Problem(cube, constraint, required=tuple(start)), stop)
 
 
 @st.composite
@@ -132,7 +132,7 @@ def test_every_step_is_the_one_that_lowers_the_divergence_most(drawn):
 def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(strategy, drawn):
     """A move refused for now comes back after the next one; none is forgotten, nor what was taken away on the way."""
     cube, start, limits = drawn
-    result = strategy(Problem(cube, limits, kept=tuple(start)), never)
+    result = strategy(Problem(cube, limits, required=tuple(start)), never)
     graph = InteractionGraph.of(cube.domain, result.cliques)
     for move in adding_moves(graph):
         cliques = maximal_cliques(move.apply(graph))
@@ -374,9 +374,9 @@ def test_the_independence_model_is_allowed_and_shows_single_attributes_besides_w
     start = Position.of(problem.cube, begun.start).cliques
     assert start in all_collections(domain)
     assert problem.constraint(start, 0) is None
-    assert is_finer(start, problem.kept)
-    assert begun.kept == problem.kept
-    if not problem.kept:
+    assert is_finer(start, problem.required)
+    assert begun.required == problem.required
+    if not problem.required:
         assert all(len(domain.margin(mask)) == 1 for mask in start)
     free = from_independence(Problem(problem.cube))
     assert set(free.start) == {domain.mask({attribute: 0}) for attribute in domain.attributes}
@@ -390,5 +390,5 @@ def test_a_problem_whose_parts_do_not_fit_is_refused():
         with pytest.raises(NotDecomposableError):
             Problem(cube, **wrong)
     with pytest.raises(SelectionError, match="kept"):
-        Problem(cube, kept=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
-    assert Problem(cube, kept=(mask({"a": 1}),), start=(mask({"a": 0}),)).initial == (mask({"a": 0}),)
+        Problem(cube, required=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
+    assert Problem(cube, required=(mask({"a": 1}),), start=(mask({"a": 0}),)).initial == (mask({"a": 0}),)

@@ -79,7 +79,7 @@ def few_turns():
 def assert_is_allowed(problem, cliques):
     assert frozenset(cliques) in all_collections(problem.cube.domain)
     assert problem.constraint(cliques, 0) is None
-    assert is_finer(cliques, problem.kept)
+    assert is_finer(cliques, problem.required)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -312,7 +312,7 @@ def test_iterated_local_search_of_flat_tables_finds_the_best_model():
 
 def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
     (problem,) = traps(1)
-    whole = Problem(problem.cube, kept=(sum(problem.cube.domain.attribute_masks),))
+    whole = Problem(problem.cube, required=(sum(problem.cube.domain.attribute_masks),))
     with short_walks(40):
         assert STRATEGIES["local"](whole, never).cliques == forward(whole, never).cliques
 
@@ -320,7 +320,7 @@ def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
 def test_iterated_local_search_ends_after_three_ends_that_are_alike_and_no_walk_too_soon():
     """The first end is that of single steps."""
     (problem,) = traps(1)
-    whole = Problem(problem.cube, kept=(sum(problem.cube.domain.attribute_masks),))
+    whole = Problem(problem.cube, required=(sum(problem.cube.domain.attribute_masks),))
     with short_walks(40):
         STRATEGIES["local"](whole, turns := Countdown(10_000))
     assert turns.asked > 2 * 40 * whole.cube.domain.vertex_count
@@ -659,7 +659,7 @@ def test_every_strategy_weighs_them_and_says_so_truly(name, problem, turns):
     found = with_bound(STRATEGIES[name](problem, Countdown(turns)), problem)
     assert frozenset(found.cliques) in all_collections(problem.cube.domain)
     assert problem.constraint(found.cliques, 0) is None
-    assert is_finer(found.cliques, problem.kept)
+    assert is_finer(found.cliques, problem.required)
     assert found.value == pytest.approx(objective(problem, found.cliques), abs=1e-9)
     assert found.wanted == pytest.approx(problem.wanted.distances(found.cliques), abs=1e-12)
     best = least(problem)

@@ -1,11 +1,12 @@
-"""Criteria on other criteria: of the rows whose sensitive value is known, on sums of columns, and of people.
+"""Criteria derived from other criteria: for rows whose sensitive value is known, for sums of columns, and for people.
 
 Let M be the labels that stand for no value, v a class's counts (or probabilities) and v' = (v_s) for s not in M. A
-criterion D that leaves out M is satisfied by v exactly when v' = 0 or D is satisfied by v'. So 20 rows of asthma and 5
-without a diagnosis share one diagnosis: for whoever has one it is certain.
+criterion D that leaves out M is satisfied by v exactly if v' = 0 or D is satisfied by v'. So 20 rows of asthma and 5
+without a diagnosis share one diagnosis: it is certain for everybody who has one.
 
-Merging keeps it: (u + v)' = u' + v', and of two that pass one is 0 there, or D is satisfied by both, hence by the sum.
-People of at most r rows have at most r rows among those with a value, so D may be asked of people first, or this.
+Merging keeps it: (u + v)' = u' + v'. If both pass, either one is 0 there, or both satisfy D and so does the sum.
+People of at most r rows have at most r rows among those with a value. So D may be applied to people before or after
+leaving out M.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -23,9 +24,10 @@ from models.tables.hierarchy import MISSING
 
 
 def leaving_out(diversity: Diversity, labels: Collection[str]) -> Diversity:
-    """A criterion of the rows whose value is known. labels: what stands for no value, with those left out already.
+    """Return a criterion for the rows whose value is known. labels: what stands for no value, added to those already
+    left out.
 
-    A criterion that says itself what becomes of such a label stays as it is.
+    A criterion that names such a label itself stays as it is.
     """
     if isinstance(diversity, LeavingOut):
         return LeavingOut(diversity.plain, tuple(sorted({*diversity.labels, *labels})))
@@ -34,18 +36,19 @@ def leaving_out(diversity: Diversity, labels: Collection[str]) -> Diversity:
 
 
 def standing_for_none(values: SensitiveValues) -> frozenset[int]:
-    """The codes of the values under which there is nothing but the value of rows without one.
+    """Return the codes of values that cover only the value of rows without one.
 
-    None if only a coarser value has its label, which is a name for what is under it.
+    Empty if only a coarser value has the label, because then it names the values under it.
     """
     return values.within([MISSING]) if MISSING in values.hierarchy.labels[0] else frozenset()
 
 
 @dataclass(frozen=True)
 class LeavingOut(Diversity):
-    """A criterion of the rows whose sensitive value is known. labels: what stands for no value, sorted.
+    """Criterion for the rows whose sensitive value is known. labels: what stands for no value, sorted.
 
-    A published value is left out if nothing is under it but these; a label that is none of the values leaves out nothing.
+    A published value is left out if it covers only these labels; a label that is none of the values leaves out
+    nothing.
     """
 
     plain: Diversity
@@ -59,7 +62,7 @@ class LeavingOut(Diversity):
         return f"{self.plain} {LEAVING_OUT} {spelled_labels(self.labels)}"
 
     def among(self, values: SensitiveValues) -> Diversity:
-        """The criterion for classes that are counted by these values, of which it looks at those that are known."""
+        """Return the criterion for classes that are counted by these values, restricted to known ones."""
         if not (unknown := self._unknown(values)):
             return self.plain.among(values)
         places = (code for code in range(len(values.rows)) if code not in unknown)
@@ -68,14 +71,16 @@ class LeavingOut(Diversity):
         return Projected(self.plain.among(_without(values, unknown)), above)
 
     def stated_among(self, values: SensitiveValues) -> Diversity:
-        """The same of these values; the criterion itself if each of them is known."""
+        """Return the criterion among these values; the plain criterion if each of them is known."""
         if not (unknown := self._unknown(values)):
             return self.plain.stated_among(values)
         plain, labels = self.plain.stated_among(_without(values, unknown)), values.occurring(unknown)
         return LeavingOut(plain, labels) if labels else plain
 
     def _unknown(self, values: SensitiveValues) -> frozenset[int]:
-        """The codes of the values that are left out; none if no value would remain, as there is nothing to judge then."""
+        """Return the codes of the values that are left out; none if no value would remain, because then nothing can be
+        judged.
+        """
         named = {label for labels in values.hierarchy.labels[:-1] for label in labels if label != MISSING}
         named |= {MISSING} & {*values.hierarchy.labels[0]}
         unknown = values.within(named.intersection(self.labels))
@@ -92,10 +97,10 @@ def _without(values: SensitiveValues, codes: Collection[int]) -> SensitiveValues
 
 @dataclass(frozen=True)
 class Projected(Diversity):
-    """A criterion on sums of some of a class's columns; a class that has nothing in these passes.
+    """Criterion on sums of some of a class's columns; a class without rows in them passes.
 
-    above: for each column which sum it is part of, None for none. labels: of the sums; empty if each is one column.
-    Reached: what the criterion says of the sums, infinite if all are 0.
+    above: for each column the sum that it is part of, None for none. labels: of the sums; empty if each is one column.
+    Reached: by the sums, infinite if all are 0.
     """
 
     diversity: Diversity
@@ -104,11 +109,11 @@ class Projected(Diversity):
 
     @cached_property
     def places(self) -> IndexArray:
-        """The columns that are part of a sum."""
+        """Columns that are part of a sum."""
         return np.array([place for place, above in enumerate(self.above) if above is not None], dtype=np.intp)
 
     def sums(self, vectors: Vectors) -> Vectors:
-        """The sums of each class: shape (classes, sums)."""
+        """Return the sums of each class: shape (classes, sums)."""
         if not self.labels:
             return np.asarray(vectors[:, self.places])
         number = len(self.labels)
@@ -124,21 +129,21 @@ class Projected(Diversity):
         return result
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """The slack of the sums."""
+        """Return the slack of the sums."""
         return self._of_sums(vectors, self.diversity.slack)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """What the sums reach."""
+        """Return what the sums reach."""
         return self._of_sums(vectors, self.diversity.reached)
 
     def nearest(self, vectors: Vectors) -> frozenset[int]:
-        """The columns of which the sums are made that come nearest to breaking it."""
+        """Return the columns of the sums that come nearest to breaking the criterion."""
         sums = self.sums(vectors[:1])
         codes = self.diversity.nearest(sums) if sums.any() else frozenset()
         return frozenset(place for place, code in enumerate(self.above) if code in codes)
 
     def decide(self, vector: Sequence[Fraction | int]) -> bool:
-        """The exact verdict on one class."""
+        """Return the exact verdict on one class."""
         sums: list[Fraction | int] = [0] * (len(self.labels) or len(self.places))
         for place, part in zip(self.above, vector):
             if place is not None:
@@ -146,31 +151,32 @@ class Projected(Diversity):
         return not any(sums) or self.diversity.decide(sums)
 
     def scaled(self, factor: Fraction) -> "Projected | None":
-        """The criterion itself scaled."""
-        judged = self.diversity.scaled(factor)
-        return None if judged is None else replace(self, diversity=judged)
+        """Return the criterion of the sums, scaled."""
+        scaled = self.diversity.scaled(factor)
+        return None if scaled is None else replace(self, diversity=scaled)
 
 
-# Diversity of people, who can have several rows each: it must hold however the rows are shared among them.
+# Diversity of people, who can have several rows each: it must hold however the rows are distributed among them.
 #
-# Each person has at most r of the rows of a class, and any one of them is looked at. With p the shares of the sensitive
-# values among the rows, the shares u that people can have are those with u_s <= r p_s: no value is that of more people than
-# it has rows, and there are at least 1/r times as many people as rows. Of all these u the one that fills up the most
-# frequent values first majorizes every other, so a criterion that is kept by whatever is majorized holds of all if it holds
-# of that one. For a bound on the sum of the most frequent shares, with a weight on the first, this is the same bound divided
-# by r. It is on a convex function of the shares, so merging classes keeps it.
+# Each person has at most r of the rows of a class, and any one of them may be seen. Let p be the shares of the sensitive
+# values among the rows. The shares u that people can have satisfy u_s <= r p_s: a value has no more people than rows, and
+# there are at least 1/r times as many people as rows. Of all these u the one that fills up the most frequent values first
+# majorizes every other. So a criterion that is inherited by majorized shares holds for all if it holds for that one. For a
+# bound on the sum of the most frequent shares, with a weight on the first, this is the same bound divided by r. It is on a
+# convex function of the shares, so merging classes keeps it.
 #
-# The number of people is T / r here, not rounded up, which merging would not keep: (1, 1, 1) with r = 2 is two people at
-# least, no value that of more than half of them; twice (1, 1, 1) is three, and a value can be that of two. Nor does it keep
-# the entropy: with r = 2 the rows (6, 5, 5, 4) are as uncertain as 1.96 equally likely values at least, (15, 1, 1, ...) with
-# 25 times 1 as 2.62, ten times the one and once the other as 1.94.
+# The number of people is T / r here. Rounding it up would not survive merging: (1, 1, 1) with r = 2 is at least two people,
+# and no value has more than half of them; twice (1, 1, 1) is three people, and a value can have two. Entropy is not kept
+# either: with r = 2 the rows (6, 5, 5, 4) are at least as uncertain as 1.96 equally likely values, (15, 1, 1, ...) with 25
+# times 1 as 2.62, ten times the one and once the other as 1.94.
 
 
 def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
-    """The criterion that a class satisfies if its people, of at most so many rows each, satisfy a diversity for certain.
+    """Return the criterion that a class satisfies if its people, of at most so many rows each, certainly satisfy a
+    diversity.
 
-    None if that cannot be decided exactly: for a criterion that bounds neither the most frequent shares nor those of certain
-    values.
+    None if that cannot be decided exactly: for a criterion that bounds neither the most frequent shares nor those of
+    certain values.
 
     >>> from checks.diversity.criteria import Distinct
     >>> two_of_people = of_people(Distinct(2), 3)
@@ -187,9 +193,9 @@ def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
 
 @dataclass(frozen=True)
 class OfPeople(Diversity):
-    """A diversity that holds of people, at most `rows_per_person` rows each. Reached: that of the least diverse people.
+    """Diversity of people with at most `rows_per_person` rows each. Reached: by the least diverse people.
 
-    eased: factor of the bound. Raises CriterionError for a diversity that is no bound on the most frequent shares.
+    eased: factor of the bound. Raises CriterionError if the diversity is no bound on the most frequent shares.
     """
 
     diversity: Diversity
@@ -200,14 +206,14 @@ class OfPeople(Diversity):
         _ = self.share_bound()
 
     def share_bound(self) -> ShareBound:
-        """The bound on the shares of the rows: that of the people divided by the rows of each."""
+        """Return the bound on the shares of the rows: the bound on people divided by the rows of each."""
         bound = self.diversity.share_bound()
         if bound is None:
             raise CriterionError(f"{self.diversity} cannot be decided of people who have several rows each")
         return bound._replace(limit=bound.limit * self.eased / self.rows_per_person)
 
     def slack(self, vectors: Vectors) -> FloatArray:
-        """Relative to the bound."""
+        """Return the slack relative to the bound."""
         bound = self.share_bound()
         shares = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
         bounded = float(bound.head_weight) * shares[:, 0] + shares[:, : bound.top].sum(axis=1)
@@ -215,12 +221,12 @@ class OfPeople(Diversity):
             return np.asarray(float(bound.limit) * shares.sum(axis=1) / bounded - 1, dtype=np.float64)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """What the diversity says of the least diverse people, whose shares fill up the most frequent values first."""
+        """Return what the least diverse people reach, whose shares fill up the most frequent values first."""
         rows = -np.sort(-np.asarray(vectors, dtype=np.float64), axis=1)
         filled = np.minimum(self.rows_per_person * np.cumsum(rows / rows.sum(axis=1, keepdims=True), axis=1), 1.0)
         people = np.diff(filled, axis=1, prepend=0.0)
         return self.diversity.reached(np.where(people > 1e-12, people, 0.0))
 
     def scaled(self, factor: Fraction) -> "OfPeople":
-        """The criterion with the bound divided by the factor."""
+        """Return the criterion with the bound divided by the factor."""
         return replace(self, eased=self.eased / factor)

@@ -1,0 +1,161 @@
+"""Plain English: docstrings begin with a noun or a verb, sentences are short, and no name belongs to a private dialect.
+
+`DONE` lists what has been rewritten so far; it only grows.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from project import ROOT
+
+DONE = ("models", "checks", "marginals/auditing", "marginals/label_sums.py", "marginals/recoding")
+"""Folders and files that keep all rules."""
+
+NOT_YET = {
+    "models/inference/possible_tables.py": "rewritten together with its algorithm",
+    "models/search/further_tables.py": "rewritten together with its algorithm",
+    "checks/small_combinations.py": "rewritten together with its algorithm",
+}
+"""Files in these folders that do not keep them yet, and why."""
+
+PAGES_DONE: tuple[str, ...] = ()
+"""Pages for people without a sentence that is too long."""
+
+MOST_WORDS = 25
+
+FIRST_WORDS = """
+i you he she it we they them us this that these those who whom whose which what whatever whoever each all both either
+neither another any anything everything something nothing none some such same one ones other others everyone everybody
+nobody somebody anybody someone anyone my your his her its our their
+
+of in on at by for from to with without within into onto upon over under above below beneath beside besides between among
+about after before behind beyond during until since through throughout toward towards against along across around near
+off out up down per via despite except but like unlike as than
+
+and or nor so yet if whether because although though while whereas unless once when whenever where wherever how why lest
+"""
+"""Pronouns and determiners, prepositions, conjunctions: no docstring begins with them."""
+
+BANNED = "told said made kept known stated given meant judged listed asked whole alone beside shown found own each"
+"""Names of the private dialect."""
+
+ALLOWED_NAMES = {
+    ("checks/attacks/guesses.py", "beside"): "a key of the JSON that attacks write",
+}
+"""Names of the dialect that stay, and why."""
+
+LONG_SENTENCES: dict[tuple[str, str], str] = {}
+"""Docstrings that may have a longer sentence, and why."""
+
+LONG_MESSAGES: dict[tuple[str, str], str] = {}
+"""Messages that may have a longer sentence, by their first words, and why."""
+
+_CITATION = re.compile(r"\([^()]*\d{4}[^()]*\)")
+_ABBREVIATED = re.compile(r"\b(e\.g|i\.e|al|Def|Defs|Eq|eq|eqs|Prop|Fig|Figs|vs|No|pp)\.$")
+_BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:- |\* |\d+\. |\| ))|\n(?=-{3,})")
+
+
+def files_done() -> Iterator[Path]:
+    for entry in DONE:
+        path = ROOT / entry
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            if file.relative_to(ROOT).as_posix() not in NOT_YET:
+                yield file
+
+
+FILES = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files_done()}
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Sentences of prose; examples, formulas and code between fences are left out, as are citations with a year."""
+    text = re.sub(r"```.*?```", "\n\n", text, flags=re.DOTALL)
+    for block in _BLOCK.split(text):
+        if ">>>" in block or re.search(r"(?m)^ {4}", block):
+            continue
+        sentence = ""
+        for piece in re.split(r"(?<=[.!?])\s+", " ".join(_CITATION.sub("", block).split())):
+            sentence = f"{sentence} {piece}".strip()
+            if not _ABBREVIATED.search(sentence):
+                yield sentence
+                sentence = ""
+        yield sentence
+
+
+def too_long(text: str) -> list[str]:
+    return [sentence for sentence in sentences(text) if len(sentence.split()) > MOST_WORDS]
+
+
+def docstrings(node: ast.AST, name: str = "") -> Iterator[tuple[str, str]]:
+    """Docstrings of a module, its classes, functions and constants, with their qualified names."""
+    body = getattr(node, "body", [])
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+        yield name, text
+    for before, child in zip([None, *body], body):
+        match child:
+            case ast.ClassDef() | ast.FunctionDef():
+                yield from docstrings(child, f"{name}.{child.name}".lstrip("."))
+            case ast.Expr(value=ast.Constant(value=str(text))) if isinstance(before, ast.Assign | ast.AnnAssign):
+                target = before.targets[0] if isinstance(before, ast.Assign) else before.target
+                yield f"{name}.{ast.unparse(target)}".lstrip("."), " ".join(text.split())
+
+
+def names(tree: ast.AST) -> Iterator[str]:
+    """Names that a file binds: functions, classes, parameters, variables, fields and attributes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+
+
+def messages(tree: ast.AST) -> Iterator[str]:
+    """Texts of errors that a file raises, a placeholder for each value."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for argument in node.exc.args[:1]:
+                match argument:
+                    case ast.Constant(value=str(text)):
+                        yield text
+                    case ast.JoinedStr(values=parts):
+                        yield "".join(part.value if isinstance(part, ast.Constant) else "X" for part in parts)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_docstring_begins_with_a_noun_or_a_verb(file: str) -> None:
+    first = {name: re.findall(r"[A-Za-z'-]+", text)[:1] for name, text in docstrings(FILES[file])}
+    assert {name: words for name, words in first.items() if words and words[0].lower() in FIRST_WORDS.split()} == {}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_sentence_of_a_docstring_has_at_most_25_words(file: str) -> None:
+    long = {name: found for name, text in docstrings(FILES[file]) if (found := too_long(text))}
+    assert {name: text for name, text in long.items() if (file, name) not in LONG_SENTENCES} == {}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_sentence_of_a_message_has_at_most_25_words(file: str) -> None:
+    long = [sentence for text in messages(FILES[file]) for sentence in too_long(text)]
+    assert [text for text in long if (file, " ".join(text.split()[:4])) not in LONG_MESSAGES] == []
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_name_belongs_to_the_private_dialect(file: str) -> None:
+    dialect = {name for name in names(FILES[file]) if name.strip("_") in BANNED.split()}
+    assert {name for name in dialect if (file, name) not in ALLOWED_NAMES} == set()
+
+
+@pytest.mark.parametrize("page", PAGES_DONE)
+def test_a_sentence_of_a_page_has_at_most_25_words(page: str) -> None:
+    assert too_long((ROOT / page).read_text(encoding="utf-8")) == []
+
+
+def test_every_exception_is_still_needed() -> None:
+    assert [file for file in NOT_YET if not (ROOT / file).is_file()] == []
+    assert [key for key in ALLOWED_NAMES if key[1] not in set(names(FILES[key[0]]))] == []
+    docs = {(file, name): text for file, tree in FILES.items() for name, text in docstrings(tree)}
+    assert [key for key in LONG_SENTENCES if not too_long(docs.get(key, ""))] == []
