@@ -288,7 +288,9 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     help="Columns that readers will analyse together; written to the config as a requested analysis.",
 )
 @click.option(
-    "--outcome", metavar="NAME,NAME", help="Columns that are studied or compared: wanted with each of the others."
+    "--outcome",
+    metavar="NAME,NAME",
+    help="Columns that are studied or compared: wanted together, and with each of the others.",
 )
 @click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")

@@ -36,7 +36,7 @@ from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few
 from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
-from marginals.publishing.wanted import PAIRS, WEIGHT
+from marginals.publishing.wanted import AS_THE_REST, PAIRS, WEIGHT
 from marginals.say.claims import counts_below
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
@@ -46,8 +46,8 @@ from marginals.tables.values import NumberFormat, number_text
 _MOST_PAIRS = 10
 """Impossible pairs that are proposed."""
 
-_AS_THE_REST, _ANSWERED = 1.0, 10.0
-"""The weight of a table that nobody asked for, no more than what the whole counts, and of an outcome that somebody named."""
+_ANSWERED = 10.0
+"""The weight of a table with an outcome that somebody named."""
 
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
@@ -133,6 +133,11 @@ class InitialConfig:
         table = self.counted.table
         asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
         return {name: lines for name, lines in asked.items() if lines}
+
+    def _weight(self, pair: Sequence[str]) -> float:
+        """The weight of an outcome by another column: most if somebody named both, which are the question then."""
+        named = self.guessed.chosen.outcomes
+        return AS_THE_REST if not named else WEIGHT if {*pair} <= {*named} else _ANSWERED
 
     @property
     def _about_pairs(self) -> str:
@@ -283,9 +288,8 @@ class InitialConfig:
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
         ]
         of_outcomes = wanted_pairs(self.guessed, self._outcomes)
-        weight = _ANSWERED if self.guessed.chosen.outcomes else _AS_THE_REST
-        wishes = {frozenset(pair): self._wanted(pair, _AS_THE_REST) for pair in belong}
-        wishes |= {frozenset(pair): self._wanted(pair, weight) for pair in of_outcomes}
+        wishes = {frozenset(pair): self._wanted(pair, AS_THE_REST) for pair in belong}
+        wishes |= {frozenset(pair): self._wanted(pair, self._weight(pair)) for pair in of_outcomes}
         chosen = self.guessed.chosen.wanted
         wishes.pop(frozenset(chosen), None)
         return text + self._wanted(chosen, WEIGHT) + "".join(wishes.values()) + self._impossible()

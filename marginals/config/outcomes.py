@@ -37,11 +37,9 @@ def about_outcomes(guessed: GuessedTable, outcomes: Sequence[str]) -> list[Quest
     if guessed.chosen.needed or len(guessed.used) < _FEWEST:
         return []
     if not outcomes:
-        return [Question((), f"What is this table for? Nothing in it looks like an outcome. {_ASK}", None)]
-    taken = (
-        "what this table is for, until you say otherwise: a table with each other column counts as much as the whole"
-    )
-    return [Question(tuple(outcomes), f"{taken}. {_ASK}", None)]
+        return [Question((), f"What is the table for? No column looks like an outcome. {_ASK}", None)]
+    until = "Until you say otherwise a table with each other column counts as much as the whole"
+    return [Question(tuple(outcomes), f"is that what the table is for? {until}. {_ASK}", None)]
 
 
 def wanted_pairs(guessed: GuessedTable, outcomes: Sequence[str]) -> list[tuple[str, str]]:
