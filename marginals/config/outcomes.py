@@ -1,6 +1,7 @@
 """What a table was collected for: outcomes and treatments, by the names of its columns, and what nobody should learn."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from marginals.config.guessed_table import GuessedTable
 from marginals.config.questions import Question
@@ -45,10 +46,8 @@ def about_outcomes(guessed: GuessedTable, outcomes: Sequence[str]) -> list[Quest
 def wanted_pairs(guessed: GuessedTable, outcomes: Sequence[str]) -> list[tuple[str, str]]:
     """Return each outcome by each other column that can stand in one table with it, each pair once."""
     beside = [name for name, guess in guessed.used.items() if not guess.is_alone]
-    pairs = {
-        frozenset((outcome, name)): (outcome, name)
-        for outcome in outcomes
-        for name in beside
-        if outcome in beside and name != outcome
-    }
+    pairs = dict[frozenset[str], tuple[str, str]]()
+    for outcome, name in product(outcomes, beside):
+        if outcome in beside and name != outcome:
+            pairs.setdefault(frozenset((outcome, name)), (outcome, name))
     return list(pairs.values())
