@@ -325,7 +325,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     Examples:
       marginals init people.csv
       marginals init people.csv --wanted diagnosis,age --preset more-pairs
-      marginals init trial.csv --outcome relapse,arm
+      marginals init people.csv --outcome diagnosis,age
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.bundle.writing import release_at
