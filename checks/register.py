@@ -10,6 +10,9 @@ the table before. Other tables make no difference. Nor does it matter whether th
 sensitive attributes, which count as part of the class (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint
 classes must be known. Then arrangements are counted if these are few, else fitted, which proves a criterion only with
 a margin.
+
+*Links* of a chain need neither. A table that shows S finer than all others, in classes that a table of the next finest
+splits, leaves each arrangement of the coarser values of the others in equally many ways.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,18 +24,16 @@ from operator import or_
 
 import numpy as np
 
-from checks.classes import equivalence_classes
+from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.combinatorial import sensitive_groups
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues, satisfies
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
 from checks.maxent.maxent_diversity import JOINED
-from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from models.arrays import FloatArray, IndexArray
-from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
+from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.tables.contingency_table import Cells
 from models.tables.data_cube import DataCube
@@ -103,11 +104,23 @@ def showing(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> list[
     return maximal_masks([mask for mask in masks if mask & _attribute_mask(domain, sensitive)])
 
 
+def links(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> tuple[Sequence[Mask], Sequence[Mask]]:
+    """Return the links of a chain among maximal margins, that which shows the attribute finest first, and the others."""
+    attribute_mask = _attribute_mask(domain, sensitive)
+    linked, others = list[Mask](), sorted(masks, key=lambda mask: -(mask & attribute_mask).bit_count())
+    while len(others) > 1:
+        finest, *coarser = others
+        shown = coarser[0] & attribute_mask
+        if all(finest & ~attribute_mask & ~mask for mask in coarser if mask & attribute_mask == shown):
+            break
+        linked.append(finest)
+        others = coarser
+    return linked, others
+
+
 def is_chain(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> bool:
     """Return whether coarser classes of some maximal margins show the sensitive attribute finer, one after the other."""
-    attribute_mask = _attribute_mask(domain, sensitive)
-    ordered = sorted(masks, key=lambda mask: (mask & attribute_mask).bit_count())
-    return all(not finer & ~attribute_mask & ~coarser for coarser, finer in zip(ordered, ordered[1:]))
+    return len(links(domain, masks, sensitive)[1]) <= 1
 
 
 def joint_classes(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> Mask:
@@ -161,13 +174,34 @@ def register_shares(
     at least one. Raises TimeOverError at the budget's deadline, TooManyCellsError for too many joint classes times
     values.
     """
-    if is_chain(cube.domain, masks, sensitive):
-        return _of_chain(cube, masks, sensitive, budget.deadline)
+    linked, others = links(cube.domain, masks, sensitive)
+    classes = [equivalence_classes(cube.table(mask), sensitive) for mask in others]
+    shares = _of_one(classes[0]) if len(classes) == 1 else _of_several(cube, masks, classes, budget)
+    if shares is None:
+        return None
+    return reduce(_with_link, (equivalence_classes(cube.table(mask), sensitive) for mask in reversed(linked)), shares)
+
+
+def _of_one(classes: EquivalenceClasses) -> RegisterShares:
+    people = classes.counts.sum(axis=1)
+
+    def exact(position: int) -> Sequence[Fraction]:
+        return list(map(Fraction, classes.counts[position].tolist()))
+
+    return RegisterShares(
+        classes, people, classes.values, classes.counts / people[:, None], Algorithm.EVERY_CLASS, exact
+    )
+
+
+def _of_several(
+    cube: DataCube, masks: Sequence[Mask], classes: Sequence[EquivalenceClasses], budget: Budget
+) -> RegisterShares | None:
+    """Return the shares of joint classes, of the values of the table of classes that shows the finest ones."""
+    sensitive = classes[0].sensitive
     try:
         joint = cube.table(joint_classes(cube.domain, masks, sensitive))
     except DomainMismatchError:
         return None
-    classes = [equivalence_classes(cube.table(mask), sensitive) for mask in masks]
     finest = min(classes, key=lambda class_shares: class_shares.level)
     hierarchy = cube.domain.hierarchy(sensitive)
     if (cells := len(joint) * hierarchy.size(finest.level)) > (most := int(JOINED * budget.branches)):
@@ -190,6 +224,23 @@ def register_shares(
     )
 
 
+def _with_link(coarser: RegisterShares, link: EquivalenceClasses) -> RegisterShares:
+    """Return shares of the values of a link, by those of their coarser values; the margin of these is theirs, too."""
+    lift = link.values.hierarchy.lift(link.level, coarser.values.level).astype(np.intp)
+    of_class = coarser.cells.positions_in(link)
+    totals = link.counts @ np.eye(coarser.shares.shape[1], dtype=np.int64)[lift]
+    shares = coarser.shares[:, lift] * (link.counts / np.maximum(totals[:, lift], 1))[of_class]
+
+    def exact(position: int) -> Sequence[Fraction]:
+        assert coarser.exact is not None
+        of_coarser, place = coarser.exact(position), of_class[position]
+        rows = zip(lift.tolist(), link.counts[place].tolist(), totals[place, lift].tolist())
+        return [of_coarser[value] * Fraction(count, max(total, 1)) for value, count, total in rows]
+
+    is_exact = coarser.exact is not None
+    return replace(coarser, values=link.values, shares=shares, exact=exact if is_exact else None)
+
+
 def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray:
     """Return how much of the fitted shares of each class may belong to other values if arrangements are equally likely.
 
@@ -199,25 +250,6 @@ def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray
     values of nobody.
     """
     return np.minimum(1.0, distance / 2 + (1 / people if tables == 2 else 1.0))
-
-
-def _of_chain(cube: DataCube, masks: Sequence[Mask], sensitive: str, deadline: Deadline) -> RegisterShares:
-    """Return the product of the shares of all tables, by class of the table with the finest classes."""
-    junction = JunctionTree.of(cube.domain, masks)
-    tree = SensitiveTree.of(junction, sensitive, ClassSource(cube.table, sensitive)).until(deadline)
-    visible_steps = [(clique & _attribute_mask(cube.domain, sensitive)).bit_count() for clique in tree.tree.cliques]
-    finest = visible_steps.index(min(visible_steps))
-    result = list(tree.combinations(tree.conditional_factors, np.multiply))
-    combinations, vectors = (np.concatenate(parts) for parts in zip(*result))
-    classes = tree.classes[finest]
-    place_of = np.argsort(combinations[:, finest], kind="stable")
-    combinations, vectors = combinations[place_of], vectors[place_of]
-
-    def exact(position: int) -> Sequence[Fraction]:
-        return tree.exact_vector(combinations[position].tolist())
-
-    shares, people = vectors / vectors.sum(axis=1, keepdims=True), classes.counts.sum(axis=1)
-    return RegisterShares(classes, people, tree.values, shares, Algorithm.EVERY_CLASS, exact)
 
 
 # The verdict.

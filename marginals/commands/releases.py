@@ -182,6 +182,7 @@ def hand_over(
         return
     from marginals.bundle.content import REPORT
     from marginals.ledger import waiting_lines
+    from marginals.publishing.wanted import AS_THE_REST
     from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
@@ -189,7 +190,8 @@ def hand_over(
     print_lines(warnings)
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
-    print_lines(wanted_line(table, release.domain) for table in steward.wanted)
+    asked_for = (table for table in steward.wanted if table.weight > AS_THE_REST)
+    print_lines(wanted_line(table, release.domain) for table in asked_for)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
     harmful = release.published.harmful
     print_sentences([*finding_sentences(verification.checks, harmful), *harm_sentences(harmful, most=_NAMED)])

@@ -288,6 +288,11 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     metavar="NAME,NAME",
     help="Columns that readers will analyse together; written to the config as a requested analysis.",
 )
+@click.option(
+    "--outcome",
+    metavar="NAME,NAME",
+    help="Columns that are studied or compared: wanted together, and with each of the others.",
+)
 @click.option("--sensitive", metavar="NAME,NAME", help="Columns that nobody should learn about a person.")
 @click.option("--quasi-identifiers", metavar="NAME,NAME", help="Columns that others may know about a person.")
 @click.option("--ignore", metavar="NAME,NAME", help="Columns that are not wanted in the release.")
@@ -321,6 +326,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     Examples:
       marginals init people.csv
       marginals init people.csv --wanted diagnosis,age --preset more-pairs
+      marginals init people.csv --outcome diagnosis,age
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.bundle.writing import release_at
@@ -333,7 +339,9 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
     header, person = _header_lines(said["header"]), said["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(sensitive, public, ignored, people, header=header, sheet=said["sheet"])
+    chosen = Chosen(
+        sensitive, public, ignored, people, outcomes=_named(said["outcome"]), header=header, sheet=said["sheet"]
+    )
     config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,), release_at)
     if not target.force:

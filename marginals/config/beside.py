@@ -214,7 +214,7 @@ def _sampling_design(guessed: GuessedTable) -> Mapping[str, Guess]:
     for name in guessed.of_role(Role.QUASI_IDENTIFIER) if weights else ():
         words = guessed.facts[name].words
         design = {word for word in words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)}
-        is_chosen = name in (*guessed.chosen.roles, *guessed.chosen.wanted)
+        is_chosen = name in (*guessed.chosen.roles, *guessed.chosen.needed)
         if design and words <= design | column_words("beside_design") and not is_chosen:
             why = (
                 "its name says that it is part of the design of a sample, which readers need for variances, together with "
@@ -254,7 +254,7 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
             pairs.append(Copy(pair.of, pair.column, pair.follows, pair.tells))
 
     def rank(name: str) -> tuple[bool, bool, bool]:
-        return name not in chosen.roles, name not in chosen.wanted, bool(guessed.guesses[name].question)
+        return name not in chosen.roles, name not in chosen.needed, bool(guessed.guesses[name].question)
 
     # Left out, so that no column is left that gives a sensitive one away, each with one that it gives away.
     place = {name: i for i, name in enumerate(sorted(guessed.used, key=rank))}
@@ -304,7 +304,7 @@ def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
     if len(used) <= MOST_COLUMNS:
         return {}
     associated = associations(guessed.values(used))
-    preferred = (*guessed.chosen.wanted, *guessed.chosen.roles)
+    preferred = (*guessed.chosen.needed, *guessed.chosen.roles)
 
     def rank(name: str) -> tuple[bool, bool, bool, int]:
         is_sensitive = guessed.guesses[name].role is Role.SENSITIVE

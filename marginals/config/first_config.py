@@ -18,6 +18,7 @@ from marginals.config import RARE
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.harm import ABOUT_EXCEPTIONS, bound_lines, exception_lines
+from marginals.config.outcomes import about_outcomes, likely_outcomes, wanted_pairs
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
@@ -35,7 +36,7 @@ from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few
 from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
-from marginals.publishing.wanted import PAIRS, WEIGHT
+from marginals.publishing.wanted import AS_THE_REST, PAIRS, WEIGHT
 from marginals.say.claims import counts_below
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
@@ -45,8 +46,8 @@ from marginals.tables.values import NumberFormat, number_text
 _MOST_PAIRS = 10
 """Impossible pairs that are proposed."""
 
-_AS_THE_REST = 1.0
-"""The weight of a table that nobody asked for: no more than what the whole counts."""
+_ANSWERED = 10.0
+"""The weight of a table with an outcome that somebody named."""
 
 _WIDTH, _NARROW = 118, 112
 """Characters of a line of a comment in the first section, and in the last."""
@@ -118,14 +119,25 @@ class InitialConfig:
         asked = [] if counts is None else [(counts, self._about_counts, None)]
         of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
         of_values = questions_of((name, ABOUT_EXCEPTIONS, None) for name in self._exceptions)
-        together = [Question((), self._about_pairs, None)] if self._about_pairs else []
+        together = about_outcomes(self.guessed, self._outcomes)
+        together += [Question((), self._about_pairs, None)] if self._about_pairs else []
         return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns), *of_values, *together]
+
+    @cached_property
+    def _outcomes(self) -> tuple[str, ...]:
+        chosen = self.guessed.chosen
+        return chosen.outcomes or (() if chosen.wanted else likely_outcomes(self.guessed))
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
         table = self.counted.table
         asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
         return {name: lines for name, lines in asked.items() if lines}
+
+    def _weight(self, pair: Sequence[str]) -> float:
+        """The weight of an outcome by another column: most if somebody named both, which are the question then."""
+        named = self.guessed.chosen.outcomes
+        return AS_THE_REST if not named else WEIGHT if {*pair} <= {*named} else _ANSWERED
 
     @property
     def _about_pairs(self) -> str:
@@ -275,7 +287,9 @@ class InitialConfig:
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
         ]
-        wishes = {frozenset(pair): self._wanted(pair, _AS_THE_REST) for pair in belong}
+        of_outcomes = wanted_pairs(self.guessed, self._outcomes)
+        wishes = {frozenset(pair): self._wanted(pair, AS_THE_REST) for pair in belong}
+        wishes |= {frozenset(pair): self._wanted(pair, self._weight(pair)) for pair in of_outcomes}
         chosen = self.guessed.chosen.wanted
         wishes.pop(frozenset(chosen), None)
         return text + self._wanted(chosen, WEIGHT) + "".join(wishes.values()) + self._impossible()

@@ -62,7 +62,8 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 class Chosen:
     """What somebody says of a table before anything is guessed: roles, and the columns that say whose row it is.
 
-    wanted: columns that an analysis needs. Raises InputError for a column that is given two roles.
+    wanted: columns that an analysis needs. outcomes: those that are studied by each of the others. Raises InputError for a
+    column that is given two roles.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -70,6 +71,7 @@ class Chosen:
     ignored: tuple[str, ...] = ()
     person: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
     header: Header = None
     sheet: str | None = None
     roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
@@ -88,9 +90,14 @@ class Chosen:
                     raise InputError(f"{name!r} is given two roles; name it once")
         object.__setattr__(self, "roles", roles)
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that somebody needs, whatever their roles."""
+        return *self.wanted, *self.outcomes
+
     def check(self, columns: Sequence[str], table: str) -> None:
         """Raise InputError for a column that the table lacks. table: what messages call it."""
-        for name, named in [*((name, "wanted") for name in self.wanted), *((name, "named") for name in self.roles)]:
+        for name, named in [*((name, "wanted") for name in self.needed), *((name, "named") for name in self.roles)]:
             if name not in columns:
                 similar = did_you_mean(name, list(columns)) or f"it has {len(columns)} others"
                 raise InputError(f"{table} has no column {name!r}, which is {named}; {similar}")

@@ -304,7 +304,8 @@ UNPUBLISHABLE = (
 _TOO_FINE = (
     _ignored(
         lambda f: f.rows - int(f.counts.max()) + f.missing < f.rare,
-        "all but fewer than {f.rare:,} rows have the same value, which are too few to be shown",
+        "all but fewer than {f.rare:,} rows have the same value, and others are too few to be shown; that over "
+        "{f.rows_of_one:,} rows have it can be said beside the release",
     ),
     _ignored(
         lambda f: (

@@ -198,7 +198,11 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         removable = once & ~twice & ~onto
         if not removable:
             return frozenset(clique for clique in cliques if clique)
-        cliques = maximal_masks(clique & ~removable for clique in cliques)
+        maximal = list[Mask]()
+        for clique in sorted({clique & ~removable for clique in cliques}, key=int.bit_count, reverse=True):
+            if all(clique & ~larger for larger in maximal):
+                maximal.append(clique)
+        cliques = maximal
 
 
 def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:

@@ -297,6 +297,57 @@ def test_a_fit_never_attests_what_fails_by_counting() -> None:
     assert {(Verdict.FAILS, Verdict.FAILS), (Verdict.HOLDS, Verdict.HOLDS)} <= {*verdicts}
 
 
+LINKED = (
+    [{"S": 0}, {"X": 0, "S": 1}, {"Y": 0, "S": 1}],
+    [{"X": 1, "S": 0}, {"X": 0, "S": 1}, {"Y": 0, "S": 1}],
+    [{"Y": 0, "S": 0}, {"X": 0, "S": 1}, {"X": 1, "Y": 0, "S": 1}],
+    [{"Q": 0, "S": 0}, {"X": 0, "S": 1}, {"Y": 0, "Q": 0, "S": 1}],
+)
+"""Tables that are no chain, with one that shows S finer than the others, in classes that one of them splits."""
+
+
+def test_a_link_leaves_the_values_of_other_tables_in_as_many_worlds() -> None:
+    """Against the definition, and a fit to all three tables without end: these tables are judged as two are."""
+    rng = np.random.default_rng(78)
+    verdicts = Counter[tuple[str, Verdict]]()
+    for case in range(2 * CASES):
+        is_small, margins = case % 2, LINKED[rng.integers(len(LINKED))]
+        domain, count = domain_of(rng), int(rng.integers(4, 8) if is_small else rng.integers(150, 600))
+        people = np.column_stack([rng.integers(0, size, count) for size in (3, 2, 3, 2)])
+        columns = dict(zip("XYSQ", people.T))
+        columns["S"][:] = np.where(rng.random(count) < 0.7, (columns["X"] + columns["Y"]) % 3, columns["S"])
+        collection = collection_of(domain, people, margins)
+        labels, text = domain.hierarchy("S").labels[0], str(rng.choice([*CRITERIA, *HARMFUL]))
+        found = register(text).check(Question(collection, ("S",), FULL if is_small else FITTING))
+        verdicts["small" if is_small else "large", found.verdict] += 1
+        if is_small:
+            of_s = posterior(domain, people, margins, True, 0)
+            names = [sorted({row[0] for row in domain.hierarchy("S").rows()})[code] for code in range(3)]
+            shares = [{names[code]: share for code, share in own.items()} for own in of_s]
+            if found.verdict is not Verdict.UNDECIDED:
+                assert found.holds == all(passes(text, own, domain, people, 0) for own in shares), (
+                    people,
+                    margins,
+                    text,
+                )
+            continue
+        coded = [
+            (
+                sum(generalized(domain, n, margin[n], columns[n]) * 4**i for i, n in enumerate("XYQ") if n in margin)
+                + np.zeros(count, dtype=int),
+                generalized(domain, "S", margin["S"], columns["S"]),
+            )
+            for margin in margins
+        ]
+        classes = np.unique(people[:, [0, 1, 3]], axis=0, return_inverse=True)[1].reshape(-1)
+        oracle = dense_fit(people, coded, classes)
+        worst = [(found.worst_class.distribution or {}).get(label, 0.0) for label in labels]
+        assert np.abs(oracle - worst).max(axis=1).min() < 1e-8
+    assert {key for key in verdicts if key[1] is not Verdict.UNDECIDED} == {
+        (size, verdict) for size in ("small", "large") for verdict in (Verdict.HOLDS, Verdict.FAILS)
+    }, verdicts
+
+
 def two_tables(values: int) -> Collection:
     """Of 60 people those in one class of A share one value of S; the classes of A and Q together are not published."""
     domain = Domain.of(

@@ -431,3 +431,61 @@ def test_bands_that_a_spreadsheet_changed_gaps_and_overlaps_are_asked_about(band
     question = guessed("age", bands * 30).get("values_question", "")
     assert asked in question
     assert bool(asked) == bool(question)
+
+
+def test_what_a_table_is_for_is_guessed_asked_and_wanted(tmp_path: Path) -> None:
+    frame = census_people(1000).assign(arm=lambda people: np.where(people.index % 2, "new", "usual"))
+    first = init(frame, tmp_path)
+    asked = [question for question in first.questions if "what the table is for" in question["reason"]]
+    assert [question["columns"] for question in asked] == [["arm", "diagnosis"]]
+    assert asked[0]["role"] is None, "what somebody answers changes no role"
+    used = [name for name, role in first.roles.items() if role.is_used]
+    assert {"arm", "diagnosis"} < {*used}
+    pairs = [frozenset(analysis.attributes) for analysis in first.config().policy.analyses]
+    expected = {frozenset((one, other)) for one in ("arm", "diagnosis") for other in used if other != one}
+    assert len(pairs) == len({*pairs}), "no pair is wanted twice"
+    assert {*pairs} == expected
+    assert {analysis.weight for analysis in first.config().policy.analyses} == {1.0}, "nobody has answered"
+
+
+def test_outcomes_that_somebody_names_are_asked_about_no_longer_and_weigh_more(tmp_path: Path) -> None:
+    people = census_people(1000)
+    first = init(people, tmp_path, "--outcome", "age")
+    assert not any(
+        "table for" in question["reason"] or "table is for" in question["reason"] for question in first.questions
+    )
+    analyses = first.config().policy.analyses
+    used = [name for name, role in first.roles.items() if role.is_used]
+    assert [analysis.attributes for analysis in analyses] == [("age", name) for name in used if name != "age"]
+    assert min(analysis.weight for analysis in analyses) > 1
+    both = {
+        analysis.attributes: analysis.weight
+        for analysis in init(people, tmp_path, "--outcome", "age,sex").config().policy.analyses
+    }
+    assert max(both, key=both.__getitem__) == ("age", "sex"), "what somebody compares is the question"
+    wanted = init(people, tmp_path, "--wanted", "sex,age")
+    assert [analysis.attributes for analysis in wanted.config().policy.analyses] == [("sex", "age")]
+    refused = run("init", tmp_path / "t.csv", "-o", tmp_path / "r.toml", "--outcome", "agee")
+    assert refused.exit_code == 2
+    assert "'agee'" in refused.stderr
+
+
+def test_outcomes_are_those_named_so_first_and_never_what_stands_alone() -> None:
+    def outcomes(columns: dict[str, Sequence[object]]) -> list[str]:
+        asked = [q for q in init_columns(columns).questions if "the table is for" in q["reason"]]
+        return asked[0]["columns"] if asked else []
+
+    rng = np.random.default_rng(3)
+    codes = {name: rng.integers(0, 3, 400) for name in ("town", "kids", "income", "religion", "relapse", "treat")}
+    assert outcomes({name: codes[name] for name in ("town", "kids", "religion")}) == ["religion"]
+    assert outcomes({name: codes[name] for name in ("town", "kids", "religion", "income")}) == ["income", "religion"]
+    assert outcomes(codes) == ["relapse", "treat"]
+    assert outcomes({name: codes[name] for name in ("town", "kids")}) == [], "of two columns there is nothing to choose"
+    nothing = init_columns({name: codes[name] for name in ("town", "kids")} | {"size": rng.integers(0, 3, 400)})
+    assert any(not q["columns"] and "What is the table for?" in q["reason"] for q in nothing.questions)
+
+
+def test_of_a_column_with_one_rare_value_it_is_said_what_can_be_told() -> None:
+    column = init_columns({"veteran": ["no"] * 595 + ["yes"] * 5, "sex": SEX * 300}).columns["veteran"]
+    assert column["role"] == "ignored"
+    assert "over 590 rows" in column["why"], "590 is the number of rows less 10, and tells no count"

@@ -154,7 +154,7 @@ def test_several_columns_are_sensitive_and_one_demand_says_how_sure_anybody_can_
 
 def test_what_somebody_says_is_not_guessed(tmp_path: Path) -> None:
     options = ["--sensitive", "ward,q9", "--quasi-identifiers", "result", "--ignore", "diagnosis"]
-    first = init(visits(), tmp_path, *options, "--person", "patient")
+    first = init(visits(), tmp_path, *options, "--person", "patient", "--outcome", "result")
     assert {name: role.value for name, role in first.roles.items()} == {
         "patient": "identifier", "sex": "quasi-identifier", "ward": "sensitive", "diagnosis": "ignored",
         "result": "quasi-identifier", "q9": "sensitive",
@@ -292,7 +292,7 @@ def test_questions_with_the_same_answers_are_those_of_a_survey(tmp_path: Path) -
 
 
 def test_what_nothing_is_known_of_is_one_question_and_the_last_of_columns(tmp_path: Path) -> None:
-    asked = init(drawn(["u", "v", "w"], ["v1x", "result", "v2y", "v3z"]), tmp_path).questions
+    asked = init(drawn(["u", "v", "w"], ["v1x", "result", "v2y", "v3z"]), tmp_path, "--outcome", "v1x").questions
     *of_columns, of_all = [question["columns"] for question in asked]
     assert (of_columns, of_all) == ([["result"], ["v1x", "v2y", "v3z"]], [])
 
