@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
+from functools import cached_property
 from itertools import count, pairwise
 
 import numpy as np
@@ -216,9 +217,17 @@ class GroupNaming:
     def _by_ends(self, values: IndexArray) -> str:
         """What a stretch is called by its ends; all of the scale stands beside the missing values alone."""
         assert self.scale is not None, "stretches lie on a scale"
-        places = np.flatnonzero(np.isin(self.scale.order, values))
-        text: str | None = self.scale.stretch(int(places[0]), int(places[-1]))
+        places = self._places[values]
+        text: str | None = self.scale.stretch(int(places.min()), int(places.max()))
         return f"not {MISSING}" if text is None else text
+
+    @cached_property
+    def _places(self) -> IndexArray:
+        """The place of each value of the level to start from on the scale."""
+        assert self.scale is not None, "places lie on a scale"
+        places = np.zeros(self.given.size(self.start), dtype=np.intp)
+        places[self.scale.order] = np.arange(len(self.scale.order))
+        return places
 
     def node(self, members: IndexArray, *, whole: bool) -> str | None:
         """The label of the deepest node, below `*`, that all members lie under; where asked for, only of theirs alone."""
