@@ -288,6 +288,11 @@ def _searched(
     search = _best(searches, bound)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
+    if not search.result.cliques and search.result.stopped:
+        raise NothingPublishableError(
+            "the time was over during the search, before it found a table that satisfies the policy; give it more "
+            "(search.time_limit, or --seconds)"
+        ).helped_by(time={})
     if not search.result.cliques:
         obstacles = Obstacles(table, requirements, search.problem.constraint)
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
