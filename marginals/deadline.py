@@ -8,6 +8,7 @@ from math import inf, isnan
 from types import FrameType
 from typing import TypeAlias, TypeVar
 
+from marginals.arguments import kind_of
 from marginals.errors import InputError
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError, TimeOverError
@@ -25,11 +26,11 @@ def within(seconds: Seconds) -> Deadline:
     """The deadline after so many seconds. Raises InputError for what is no number of seconds above 0."""
     if isinstance(seconds, Deadline):
         return seconds
-    if seconds is None or seconds == inf:
+    if seconds is None:
         return NEVER
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or isnan(seconds) or seconds <= 0:
-        raise InputError(f"seconds must be a number above 0, got {seconds!r}")
-    return Deadline.after(seconds, time.monotonic)
+        raise InputError(f"seconds must be a number above 0, got {kind_of(seconds)}")
+    return NEVER if seconds == inf else Deadline.after(seconds, time.monotonic)
 
 
 _FASTER = 1e6

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import isfinite
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any
 
 from marginals.errors import InputError
@@ -95,12 +95,12 @@ def check_settings(settings: Any) -> None:
 
 def is_number(value: object) -> bool:
     """Whether something is a number, and no truth value."""
-    return isinstance(value, Number) and not isinstance(value, bool | complex)
+    return isinstance(value, Number) and not isinstance(value, bool | complex) and value == value  # not NaN, of no kind
 
 
 def is_whole(value: object) -> bool:
     """Whether something is a whole number, of Python or of NumPy, and no truth value."""
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:

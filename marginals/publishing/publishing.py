@@ -1,8 +1,8 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
@@ -25,7 +25,7 @@ from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, proven_beside, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
-from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
+from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.publishing.wanted import NO_FURTHER
 from marginals.release.release import Release, write_release
@@ -108,6 +108,7 @@ def publish(
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     require_table(table, policy)
+    require(progress, Callable, "progress", PROGRESS)
     require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
     imprint = NO_IMPRINT if isinstance(title, str) else title
     called = Imprint(title).title if isinstance(title, str) else title.title
@@ -449,7 +450,8 @@ def _counted_part(
     counted = collection.cube.table(collection.domain.mask({attribute: levels[0]})).codes[0].tolist()
     if named is None:
         return hierarchy.over_levels(levels, counted)
-    part_labels = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in set(counted)]
+    has_rows = frozenset(counted)
+    part_labels = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in has_rows]
     part = named.hierarchy.over_levels(levels, counted)
     paths = {path[0]: path for path in part.rows()}
     listed = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)

@@ -166,6 +166,10 @@ Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
 
 
+PROGRESS = "a function of a task, how much is done and how much there is: lambda task, done, total: None"
+"""What to give for it."""
+
+
 def no_progress(task: str, done: int, total: int) -> None:
     """Ignores progress."""
 

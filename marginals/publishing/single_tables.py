@@ -1,6 +1,6 @@
 """Single tables under a policy: the minimal ones, one at chosen levels, and what the table itself gives away."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.population import Population
-from marginals.publishing.searching import Progress, no_progress
+from marginals.publishing.searching import PROGRESS, Progress, no_progress
 from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.results import plain
 from marginals.tables.table import Table
@@ -39,6 +39,7 @@ def anonymize(
     """
     require_table(table, policy)
     require_share(suppression, "suppression")
+    require(progress, Callable, "progress", PROGRESS)
     if not table.quasi_identifiers:
         raise InputError(
             "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "

@@ -200,10 +200,8 @@ class GroupNaming:
             return node, 2 * has_missing
         if len(rest) + has_missing > _LISTED:
             return None, 0
-        order = rest.tolist()
-        if self.scale is not None:
-            order = [value for value in self.scale.order.tolist() if value in set(order)]
-        return order, len(rest) if occurs else 0
+        order = rest if self.scale is None else rest[np.argsort(self._places[rest])]
+        return order.tolist(), len(rest) if occurs else 0
 
     @property
     def _is_stretched(self) -> bool:

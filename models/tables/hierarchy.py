@@ -510,7 +510,7 @@ class Domain:
         """Position of an attribute. Raises DomainMismatchError when the domain has none of that name."""
         try:
             return self._index[attribute]
-        except KeyError:
+        except (KeyError, TypeError):  # a list is no key
             names = ", ".join(self.attributes)
             raise DomainMismatchError(f"there is no attribute {attribute!r}; the attributes are {names}") from None
 
