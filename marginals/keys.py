@@ -6,6 +6,7 @@ A class of settings has such a table in its fields, by which configs are read an
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
 from typing import Any
@@ -95,7 +96,8 @@ def check_settings(settings: Any) -> None:
 
 def is_number(value: object) -> bool:
     """Whether something is a number, and no truth value."""
-    return isinstance(value, Number) and not isinstance(value, bool | complex) and value == value  # not NaN, of no kind
+    is_comparable = not isinstance(value, Decimal) or not value.is_nan()
+    return isinstance(value, Number) and not isinstance(value, bool | complex) and is_comparable
 
 
 def is_whole(value: object) -> bool:
