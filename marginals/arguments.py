@@ -42,6 +42,12 @@ def require(value: object, kind: type | UnionType, name: str, instead: str) -> N
         raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
 
 
+def require_function(value: object, name: str, instead: str) -> None:
+    """Raise InputError for what cannot be called."""
+    if not callable(value):
+        raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
+
+
 def elements_of(value: object, name: str, instead: str, kind: type | UnionType = object) -> list[Any]:
     """The elements of something that is no text. Raises InputError where it has none, or one of another kind."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):

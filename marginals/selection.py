@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import elements_of, require, require_whole_number
+from marginals.arguments import elements_of, require, require_function, require_whole_number
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
@@ -606,7 +606,8 @@ def select(
     ('smokes is independent of coughs.',)
     """
     require_whole_number(seed, "seed", 0)
-    require(constraint, Callable | None, "constraint", "a function of cliques, lambda cliques: True")
+    if constraint is not None:
+        require_function(constraint, "constraint", "a function of cliques, lambda cliques: True")
     require(parameters, str, "parameters", '"nominal" or "adjusted"')
     rows = _noted(counted(data, counts))
     domain = rows.domain

@@ -1,8 +1,8 @@
 """Publishing: from a table and a policy to the release that keeps the most of the data."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
@@ -14,7 +14,7 @@ from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSma
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
-from marginals.arguments import require
+from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.writing import Entering
@@ -108,7 +108,7 @@ def publish(
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     require_table(table, policy)
-    require(progress, Callable, "progress", PROGRESS)
+    require_function(progress, "progress", PROGRESS)
     require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
     imprint = NO_IMPRINT if isinstance(title, str) else title
     called = Imprint(title).title if isinstance(title, str) else title.title

@@ -1,6 +1,6 @@
 """Single tables under a policy: the minimal ones, one at chosen levels, and what the table itself gives away."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, Uniqueness, reidentification, uniqueness
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
-from marginals.arguments import require, require_share
+from marginals.arguments import require, require_function, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
@@ -39,7 +39,7 @@ def anonymize(
     """
     require_table(table, policy)
     require_share(suppression, "suppression")
-    require(progress, Callable, "progress", PROGRESS)
+    require_function(progress, "progress", PROGRESS)
     if not table.quasi_identifiers:
         raise InputError(
             "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "

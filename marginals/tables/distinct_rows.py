@@ -271,7 +271,8 @@ class PandasFrame(InOrder):
         if is_of_arrow(self.frame[column]):
             import pyarrow as pa
 
-            check_kind(self.frame[column].dtype.pyarrow_dtype, f"column {column!r} of {self.name}")
+            kind: Any = self.frame[column].dtype
+            check_kind(kind.pyarrow_dtype, f"column {column!r} of {self.name}")
             table = pa.Table.from_pandas(self.frame[[column]], preserve_index=False)
             return _coded(without_views(table).column(0), f"column {column!r} of {self.name}")
         try:
