@@ -73,6 +73,8 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
     checks.errors.CriterionError: upside:2: slack is 0.5 for the counts of (0, 0, 1), which fails by decide; let it ...
     """
     registry.require_kind(kind)
+    if not isinstance(labels, list | tuple) or not all(isinstance(text, str) for text in (*examples, *labels)):
+        raise CriterionError("examples and labels are texts, of labels a list such as ['a', 'b', 'c']")
     criteria = list(islice(_criteria(kind, examples), max(_EXAMPLES, len(examples))))
     if not criteria:
         raise CriterionError(f"{kind.__name__}.parsed takes none of some small numbers: give an example")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, cast
@@ -27,7 +27,14 @@ def path_of(value: object) -> Path:
         is_name = False
     if not is_name:
         raise InputError("a path has a NUL or a half of a surrogate pair, which no file has in its name")
-    return Path(value)
+    path = Path(value)
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in path.parts):
+        raise InputError(f"files and folders have names of at most {_LONGEST_NAME} bytes; name one that is there")
+    return path
+
+
+_LONGEST_NAME = 255
+"""Bytes of a name that file systems take."""
 
 
 def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
@@ -43,17 +50,25 @@ def require(value: object, kind: type | UnionType, name: str, instead: str) -> N
         raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
 
 
-def elements_of(value: object, name: str, instead: str) -> list[Any]:
-    """The elements of something that is no text. Raises InputError where it has none."""
+def require_function(value: object, name: str, instead: str) -> None:
+    """Raise InputError for what cannot be called."""
+    if not callable(value):
+        raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
+
+
+def elements_of(value: object, name: str, instead: str, kind: type | UnionType = object) -> list[Any]:
+    """The elements of something that is no text. Raises InputError where it has none, or one of another kind."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
-    return list(value)
+    elements = list(value)
+    for element in elements:
+        require(element, kind, f"an element of {name}", instead)
+    return elements
 
 
 def require_whole_number(value: object, name: str, least: int, most: int | None = None) -> None:
     """Raise InputError unless a value is a whole number within bounds, of Python or of NumPy."""
-    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    number = value.__index__() if is_whole else least - 1  # type: ignore[attr-defined]
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
     if number < least or (most is not None and number > most):
         upwards = "on" if most is None else f"to {most:,}"
         raise InputError(f"{name} is a whole number from {least:,} {upwards}, not {kind_of(value)}")

@@ -8,6 +8,7 @@ from math import inf, isnan
 from types import FrameType
 from typing import TypeAlias, TypeVar
 
+from marginals.arguments import kind_of
 from marginals.errors import InputError
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError, TimeOverError
@@ -25,11 +26,11 @@ def within(seconds: Seconds) -> Deadline:
     """The deadline after so many seconds. Raises InputError for what is no number of seconds above 0."""
     if isinstance(seconds, Deadline):
         return seconds
-    if seconds is None or seconds == inf:
+    if seconds is None:
         return NEVER
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or isnan(seconds) or seconds <= 0:
-        raise InputError(f"seconds must be a number above 0, got {seconds!r}")
-    return Deadline.after(seconds, time.monotonic)
+        raise InputError(f"seconds must be a number above 0, got {kind_of(seconds)}")
+    return NEVER if seconds == inf else Deadline.after(seconds, time.monotonic)
 
 
 _FASTER = 1e6
@@ -63,12 +64,43 @@ ENOUGH = getattr(signal, "SIGUSR1", None)
 """The signal by which the window asks a command for what it found so far; None where there is none, as on Windows."""
 
 
+class Phases:
+    """The phase in which the program is, and the seconds that each one took, by name."""
+
+    def __init__(self) -> None:
+        self.name, self._begun = "", time.monotonic()
+        self.seconds: dict[str, float] = {}
+
+    def begin(self, name: str, *, anew: bool = False) -> None:
+        """End the phase so far, if any, and begin another one. anew: forget all phases before.
+
+        >>> phases = Phases()
+        >>> for name in ("reading", "search", "reading", ""):
+        ...     phases.begin(name)
+        >>> list(phases.seconds)
+        ['reading', 'search']
+        """
+        if anew:
+            self.name, self.seconds = "", {}
+        now = time.monotonic()
+        if self.name:
+            self.seconds[self.name] = round(self.seconds.get(self.name, 0.0) + now - self._begun, 3)
+        self.name, self._begun = name, now
+
+
+PHASES = Phases()
+"""The phases of the command that runs."""
+
+VERIFYING = "verifying"
+"""What progress is told of when all claims of the release to be written are verified."""
+
+
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:
     """What work in the main thread gives back, unless it is stopped by TimeOverError, as by Ctrl-C, after so many seconds.
 
-    answer: the sentence of the error. It comes again after a tenth of the time, should the work have caught it; where an
-    engine makes an error of its own of it, that is it again. Nothing is stopped without seconds, in another thread, and on
-    Windows, which has no such timer.
+    answer: the sentence of the error, with {phase} where it says what was done then. It comes again after a tenth of the
+    time, should the work have caught it; where an engine makes an error of its own of it, that is it again. Nothing is
+    stopped without seconds, in another thread, and on Windows, which has no such timer.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return work()
@@ -78,7 +110,7 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as the system calls it
         nonlocal is_over
         is_over = True
-        raise TimeOverError(answer)
+        raise TimeOverError(answer.format(phase=PHASES.name))
 
     before = signal.signal(signal.SIGALRM, stop)
     try:
@@ -87,7 +119,7 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
     except RuntimeError as error:
         if not is_over or not signal.getitimer(signal.ITIMER_REAL)[0] or isinstance(error, MarginalsError):
             raise
-        raise TimeOverError(answer) from None
+        raise TimeOverError(answer.format(phase=PHASES.name)) from None
     finally:
         try:
             end_timer()

@@ -205,9 +205,10 @@ def _put(fresh: Path, target: Path, mode: int) -> None:
 def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC) -> None:
     """Make `target` a folder of exactly these files, given by their paths in it. mode: who may read them.
 
-    The files are written and flushed to a new folder beside the target, which then takes its place; where the target is
-    a link, beside what it links to. A crash leaves the old folder, none, or the new one, and what it leaves beside them
-    the next writing removes. Raises OSError, leaving no trace, where something cannot be written.
+    The files are written and flushed to a new folder beside the target, read back, and then this takes its place; where the
+    target is a link, beside what it links to. A crash leaves the old folder, none, or the new one, and what it leaves
+    beside them the next writing removes. Raises OSError, leaving no trace, where something cannot be written, or is not
+    what was written.
     """
     target = resolved(target)
     if target.is_dir() and target.samefile(Path.cwd()):
@@ -221,10 +222,12 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
             for path, content in files.items():
                 file = fresh / path
                 made_folder(file.parent, mode)
-                with file.open("wb") as stream:
-                    stream.write(content)
-                    stream.flush()
+                file.write_bytes(content)
+            for path, content in files.items():  # all are written by now: one flush is for many
+                file = fresh / path
+                with file.open("r+b") as stream:
                     os.fsync(stream.fileno())
+                require_written(file, content)
                 file.chmod(allowed(mode))
             fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
             for folder in {file.parent for file in map(fresh.joinpath, files)} | {fresh}:

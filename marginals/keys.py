@@ -6,8 +6,9 @@ A class of settings has such a table in its fields, by which configs are read an
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from math import isfinite
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any
 
 from marginals.errors import InputError
@@ -95,12 +96,13 @@ def check_settings(settings: Any) -> None:
 
 def is_number(value: object) -> bool:
     """Whether something is a number, and no truth value."""
-    return isinstance(value, Number) and not isinstance(value, bool | complex)
+    is_comparable = not isinstance(value, Decimal) or not value.is_nan()
+    return isinstance(value, Number) and not isinstance(value, bool | complex) and is_comparable
 
 
 def is_whole(value: object) -> bool:
     """Whether something is a whole number, of Python or of NumPy, and no truth value."""
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:

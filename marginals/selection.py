@@ -16,12 +16,12 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import elements_of, require_whole_number
+from marginals.arguments import elements_of, require, require_function, require_whole_number
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
 from marginals.jobs import Jobs
-from marginals.messages import installing
+from marginals.messages import installing, printable
 from marginals.names import independences_in_words
 from marginals.publishing.policy import Policy
 from marginals.publishing.searching import Progress, no_progress
@@ -148,8 +148,8 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
     if len(set(columns)) < len(columns):
         raise InputError("two columns of the frame have the same name")
     frame = frame.set_axis(columns, axis=1)
-    if counts is not None and counts not in columns:
-        raise InputError(f"the frame has no column {counts!r} with counts")
+    if counts is not None and (not isinstance(counts, str) or counts not in columns):
+        raise InputError(f"the frame has no column {printable(str(counts))!r} with counts")
     likely = next((column for column in columns if counts is None and column.lower() in _NAMES_OF_COUNTS), None)
     if likely is not None and pd.api.types.is_numeric_dtype(frame[likely]):
         raise InputError(
@@ -606,6 +606,9 @@ def select(
     ('smokes is independent of coughs.',)
     """
     require_whole_number(seed, "seed", 0)
+    if constraint is not None:
+        require_function(constraint, "constraint", "a function of cliques, lambda cliques: True")
+    require(parameters, str, "parameters", '"nominal" or "adjusted"')
     rows = _noted(counted(data, counts))
     domain = rows.domain
     limits = Limits(

@@ -16,6 +16,7 @@ from marginals.bundle.content import BundleContent, Published, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.estimates import drawn
+from marginals.messages import printable
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
@@ -96,8 +97,9 @@ def prediction_accuracy(
     0.5208333333333334
     """
     published = _required(anonymized, table, seed)
-    if target not in table.domain.attributes:
-        raise InputError(f"{target!r} is no attribute of the table; these are {', '.join(table.domain.attributes)}")
+    if not isinstance(target, str) or target not in table.domain.attributes:
+        known = ", ".join(table.domain.attributes)
+        raise InputError(f"{printable(str(target))!r} is no attribute of the table; these are {known}")
     if isinstance(published, LocalRecoding):
         cells, rows = published.cells, table.base_counts
     else:

@@ -126,7 +126,7 @@ def unregister_diversity(name: str) -> None:
         ...
     checks.errors.CriterionError: no diversity 'entropy' was registered
     """
-    if name not in _registered:
+    if not isinstance(name, str) or name not in _registered:
         raise CriterionError(f"no diversity {name!r} was registered")
     del _registered[name]
 

@@ -7,6 +7,7 @@ large.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -89,11 +90,21 @@ def harmful_values(
     single = [codes for codes in bounds if any(rows[code] for code in codes) and not any(o < codes for o in bounds)]
     wanted = [*single, every] if len(single) > 1 and len(every) < len(rows) else single
     people = Fraction(rows_per_person)
+
+    @cache  # many values are surest in one class
+    def vector_of(place: tuple[int, ...]) -> tuple[list[Fraction], Fraction]:
+        vector = tree.exact_vector(place)
+        return vector, sum(vector, Fraction(0))
+
+    def share(place: tuple[int, ...], codes: frozenset[int]) -> Fraction:
+        vector, total = vector_of(place)
+        return sum((vector[code] for code in codes), Fraction(0)) / total
+
     result = [
         Surest(
             _labels(tree.values, places, codes),
             float(min(people * sum(rows[code] for code in codes) / sum(rows), Fraction(1))),
-            None if place is None else float(min(people * _share(tree, place, codes), Fraction(1))),
+            None if place is None else float(min(people * share(place, codes), Fraction(1))),
             {} if place is None else tree.cell(place),
             None if (bound := bounds.get(codes)) is None else float(people * bound),
         )
@@ -162,8 +173,3 @@ def _of_all_classes(tree: SensitiveTree, sets: Sequence[frozenset[int]]) -> list
             if shares[place, number] > largest[number]:
                 largest[number], places[number] = shares[place, number], tuple(combinations[place].tolist())
     return places
-
-
-def _share(tree: SensitiveTree, place: Sequence[int], codes: frozenset[int]) -> Fraction:
-    vector = tree.exact_vector(place)
-    return sum((vector[code] for code in codes), Fraction(0)) / sum(vector)

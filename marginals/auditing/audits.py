@@ -312,7 +312,7 @@ def audit(
         used,
         small=used.small if small is None else small,
         protection=used.protection if protection is None else protection,
-        sensitive=tuple(sensitive) or used.sensitive,
+        sensitive=tuple(elements_of(sensitive, "sensitive", "names of attributes", str)) or used.sensitive,
     )
     require_whole_number(used.small, "small", 1)
     require_whole_number(used.protection, "protection", 0)

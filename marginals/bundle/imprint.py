@@ -29,7 +29,7 @@ class Imprint:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        for name, text in asdict(self).items():
+        for name, text in vars(self).items():
             if not is_words(text) or (name == "title" and not text):
                 raise InputError(f"release.{name} must be one line of text of at most {LONGEST_WORDS} characters")
 

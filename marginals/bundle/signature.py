@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import made_folder, only_writer, open_regular, prefix, remove_leftovers, resolved
@@ -59,7 +60,7 @@ class SecretKey:
 
 def public_key(given: str | Path) -> PublicKey:
     """The public key itself, or the one in a file. Raises InputError where there is none."""
-    text = str(given)
+    text = str(path_of(given))
     if re.fullmatch(r"RW[A-Za-z0-9+/]{54}", text) and not Path(text).exists():
         return PublicKey(text)
     line = _second_line(Path(text))

@@ -94,7 +94,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         add(f"hierarchy-{attribute}", "hierarchies", [header, *hierarchy.rows()], described)
     attributes = {
         name: {"role": content.roles[name].value}
-        | content.codebook.as_json(name)
+        | content.codebook.entries(name)
         | _of_labels(hierarchy, content.roles[name])
         for name, hierarchy in content.domain.items()
     }

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from marginals.deadline import ENOUGH, PROGRESS_IN_LINES, SEARCH_CLOCK, stopped_after, within
+from marginals.deadline import (
+    ENOUGH,
+    PHASES,
+    PROGRESS_IN_LINES,
+    SEARCH_CLOCK,
+    VERIFYING,
+    end_timer,
+    stopped_after,
+    within,
+)
 from marginals.errors import InputError
 from marginals.files import PUBLIC
 from marginals.messages import printable, wrapped
@@ -45,19 +54,26 @@ SIGN = click.option(
     help="Sign the release with this secret key of minisign (the program must be installed).",
 )
 _OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
+_OVER_IN_PHASE = (
+    "the {seconds:g} seconds of --seconds were over during the {{phase}}, so nothing was written; give it more"
+)
 
 
-def ends_within(default: float | None, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def ends_within(
+    default: float | None, help_text: str, *, in_phases: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option --seconds of a command that answers with what is proven by then; it gets the time as a `deadline`.
 
-    Should it not end by itself, it is stopped a little later, before a fifth more has passed.
+    Should it not end by itself, it is stopped a little later, before a fifth more has passed. in_phases: whether it tells
+    `PHASES` what it does.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_deadline(*arguments: Any, seconds: float | None, **options: Any) -> Any:
             work = partial(command, *arguments, deadline=within(seconds), **options)
-            return stopped_after(None if seconds is None else 1.15 * seconds, _OVER.format(seconds=seconds or 0), work)
+            answer = (_OVER_IN_PHASE if in_phases else _OVER).format(seconds=seconds or 0)
+            return stopped_after(None if seconds is None else 1.15 * seconds, answer, work)
 
         kind = NumberRange(0, min_open=True, max=1e9)
         settings: dict[str, Any] = {"default": default, "show_default": default is not None}
@@ -137,6 +153,16 @@ def parse_levels(text: str | None) -> dict[str, int]:
     return levels
 
 
+_PHASES = {
+    "collections": "search",
+    "minimal tables": "search for a base table",
+    "settling": "comparison with earlier releases",
+    "further tables": "choice of further tables",
+    "witnesses": "proof of further tables",
+    VERIFYING: "verification",
+}
+"""What the phase is called of which progress is told by these tasks; others are called as they are."""
+
 _PAUSE = 0.1
 """Seconds between lines about the same task."""
 
@@ -155,11 +181,21 @@ class ProgressBars:
         self._said = ("", 0.0)
 
     def __enter__(self) -> "Progress":
+        PHASES.begin("", anew=True)
+        if self._in_lines and ENOUGH is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
+        return self._tell
+
+    def _tell(self, task: str, done: int, total: int) -> None:
+        ENDING.heed()
+        if (phase := _PHASES.get(task, task)) != PHASES.name:
+            PHASES.begin(phase)
+        if task == VERIFYING:  # the last verification is never cut
+            end_timer()
         if self._in_lines:
-            if ENOUGH is not None and threading.current_thread() is threading.main_thread():
-                signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
-            return self._print_line
-        return self._advance if self._are_shown else lambda *_: ENDING.heed()
+            self._print_line(task, done, total)
+        elif self._are_shown:
+            self._advance(task, done, total)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close()
@@ -167,7 +203,6 @@ class ProgressBars:
             ENDING.heed()
 
     def _print_line(self, task: str, done: int, total: int) -> None:
-        ENDING.heed()
         now = time.monotonic()
         if self._said[0] != task or now >= self._said[1] + _PAUSE:
             self._said = (task, now)
@@ -176,7 +211,6 @@ class ProgressBars:
     def _advance(self, task: str, done: int, total: int) -> None:
         from tqdm import tqdm
 
-        ENDING.heed()
         if self._bar is None or self._bar.desc != task:
             self._close()
             self._bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)

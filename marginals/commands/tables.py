@@ -27,6 +27,7 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED, hand_over, written
 from marginals.config import RARE
+from marginals.deadline import PHASES
 from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.messages import few, installing
 from marginals.results import plain
@@ -342,11 +343,14 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
     chosen = Chosen(
         sensitive, public, ignored, people, outcomes=_named(said["outcome"]), header=header, sheet=said["sheet"]
     )
+    PHASES.begin("guessing", anew=True)
     config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,), release_at)
     if not target.force:
         refuse_to_replace(out)
+    PHASES.begin("writing")
     config.write(out)
+    PHASES.begin("")
     if as_json:
         described = config.guessed.table
         more = {
@@ -356,7 +360,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         }
         answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
         missing = {text: few(cells) for text, cells in described.missing.cells.items()}
-        answer |= {"questions": config.questions, "missing": missing}
+        answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
         print_json(answer | {name: each for name, each in more.items() if each})
         return
     print_lines(_init_lines(config))

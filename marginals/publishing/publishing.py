@@ -14,18 +14,18 @@ from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSma
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
-from marginals.arguments import require
+from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.writing import Entering
-from marginals.deadline import SEARCH_CLOCK, Seconds, within
+from marginals.deadline import SEARCH_CLOCK, VERIFYING, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.further import further_tables_beside, proven_beside, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
-from marginals.publishing.searching import Prepared, Progress, Search, no_progress, searched
+from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.publishing.wanted import NO_FURTHER
 from marginals.release.release import Release, write_release
@@ -96,7 +96,8 @@ def publish(
     """The best release of a table that the policy's strategy finds, and beside it what its steward alone may know.
 
     title: what its report and its descriptor call it, or its imprint. The release is verified by its marginals alone before
-    it is given back. seconds: for all of it, instead of the policy's `time_limit`; half of it is for the search. ledger:
+    it is given back, whatever time that takes. seconds: until then, instead of the policy's `time_limit`; half of it is for
+    the search. ledger:
     private folder of what is out of this table, made when it is missing; the release shows as much of what changed since
     the last one as is safe beside all of them. Raises NothingPublishableError when no collection satisfies the policy or the
     one found is not proven to, InputError when the policy does not fit the table, or demands no privacy, or no diversity of
@@ -107,6 +108,7 @@ def publish(
     Release(48 rows, information 0.4968 nats; age:1, diagnosis:0; diagnosis:0, sex:0)
     """
     require_table(table, policy)
+    require_function(progress, "progress", PROGRESS)
     require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
     imprint = NO_IMPRINT if isinstance(title, str) else title
     called = Imprint(title).title if isinstance(title, str) else title.title
@@ -117,7 +119,7 @@ def publish(
     def released(further: tuple[Mask, ...]) -> BundleContent:
         chosen = Chosen(search.result.cliques, further)
         named = released_names(prepared, prepared.shown, chosen.masks)
-        return replace(content(prepared, chosen, named, called, deadline), imprint=imprint)
+        return replace(content(prepared, chosen, named, called), imprint=imprint)
 
     while True:
         search = searched(prepared, deadline, progress)
@@ -130,7 +132,7 @@ def publish(
         prepared = narrowed(prepared, search, opened)
     if beside is not None:
         beside, published = proven_beside(beside, released, choosing, progress)
-    progress("verifying", 0, 0)
+    progress(VERIFYING, 0, 0)
     if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
         beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
         published = released(())
@@ -203,15 +205,14 @@ class Chosen:
         return (*self.core, *self.further)
 
 
-def content(
-    prepared: Prepared, chosen: Chosen, named: Mapping[str, NamedLevels], title: str, deadline: Deadline
-) -> BundleContent:
+def content(prepared: Prepared, chosen: Chosen, named: Mapping[str, NamedLevels], title: str) -> BundleContent:
     """What a release of some margins tells: a function of the marginals of those who are shown. named: as released.
 
-    Raises InputError where the condition of a part would read otherwise beside the published labels.
+    No deadline ends its verification. Raises InputError where the condition of a part would read otherwise beside the
+    published labels.
     """
     part = "" if prepared.shown.part is None else prepared.shown.part.where.text
-    published = _content(prepared, prepared.shown, chosen, named, title, deadline)
+    published = _content(prepared, prepared.shown, chosen, named, title)
     published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
     for table in published.collection.tables if part else ():
         if (name := Part(part).excluding(table)) is not None:
@@ -231,7 +232,7 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     if prepared.shown is not prepared.table:
         chosen = Chosen(search.result.cliques)  # beside a ledger there are no further tables
         named = released_names(prepared, prepared.table, chosen.masks)
-        judged.append(_content(prepared, prepared.table, chosen, named, published.title, published.deadline))
+        judged.append(_content(prepared, prepared.table, chosen, named, published.title))
     findings = [finding for judgement in judged for finding in judgement.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
@@ -324,7 +325,6 @@ def _content(
     margins: Chosen,
     named: Mapping[str, NamedLevels],
     title: str,
-    deadline: Deadline,
 ) -> BundleContent:
     chosen = Collection.of(table.cube, margins.masks)
     judged = _judged_levels(prepared.requirements, table.domain)
@@ -365,7 +365,6 @@ def _content(
             rule.applied(tuple(filter(chosen.shows, table.sensitive))).stating(known).stating(stated)
             for rule in prepared.policy.named_rules
         ),
-        deadline=deadline,
         labels={name: dict(naming.occurring) for name, naming in in_order if naming.occurring},
         impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
         further=tuple(map(anew, margins.further)),
@@ -451,7 +450,8 @@ def _counted_part(
     counted = collection.cube.table(collection.domain.mask({attribute: levels[0]})).codes[0].tolist()
     if named is None:
         return hierarchy.over_levels(levels, counted)
-    part_labels = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in set(counted)]
+    has_rows = frozenset(counted)
+    part_labels = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in has_rows]
     part = named.hierarchy.over_levels(levels, counted)
     paths = {path[0]: path for path in part.rows()}
     listed = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)

@@ -166,6 +166,10 @@ Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is (0: unknown)."""
 
 
+PROGRESS = "a function of a task, how much is done and how much there is: lambda task, done, total: None"
+"""What to give for it."""
+
+
 def no_progress(task: str, done: int, total: int) -> None:
     """Ignores progress."""
 
@@ -288,6 +292,11 @@ def _searched(
     search = _best(searches, bound)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
+    if not search.result.cliques and search.result.stopped:
+        raise NothingPublishableError(
+            "the time was over during the search, before it found a table that satisfies the policy; give it more "
+            "(search.time_limit, or --seconds)"
+        ).helped_by(time={})
     if not search.result.cliques:
         obstacles = Obstacles(table, requirements, search.problem.constraint)
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")

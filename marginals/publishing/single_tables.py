@@ -11,13 +11,13 @@ from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, Uniqueness, reidentification, uniqueness
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
-from marginals.arguments import require, require_share
+from marginals.arguments import require, require_function, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.population import Population
-from marginals.publishing.searching import Progress, no_progress
+from marginals.publishing.searching import PROGRESS, Progress, no_progress
 from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_tables, single_table, table_satisfies
 from marginals.results import plain
 from marginals.tables.table import Table
@@ -39,6 +39,7 @@ def anonymize(
     """
     require_table(table, policy)
     require_share(suppression, "suppression")
+    require_function(progress, "progress", PROGRESS)
     if not table.quasi_identifiers:
         raise InputError(
             "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import inf, log
 
 from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, STEPWISE, Comparison, PairCompared, comparison
 from marginals.bundle.content import BundleContent, model_of
@@ -31,6 +31,9 @@ _FOR_BINDING = 5.0
 
 _FOR_SUGGESTIONS = 2.0
 """Seconds of the processor to try what else could be wanted."""
+
+_LEAST = 1.0
+"""Seconds for the page, where the time limit is shorter."""
 
 _FEW_STEPS = 60
 """Induced attributes of a table, at most, of which a search with what could be wanted ends in that time."""
@@ -97,14 +100,18 @@ class _WhenAsked:
         cliques = self.search.result.cliques
         model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]
-        return comparison(cube, model, yardsticks, wanted, lambda: self.deadline.is_over)
+        return comparison(cube, model, yardsticks, wanted, self._stop_after(inf, 2))
 
     def suggest(self, compared: Comparison) -> tuple[Suggestion, ...]:
-        stop = _stop_after(_FOR_SUGGESTIONS, self.deadline)
+        stop = self._stop_after(_FOR_SUGGESTIONS, 4)
         return suggestions(self.search.problem, compared, self.prepared.policy.analyses, self.search.first, stop)
 
     def binding(self) -> tuple[RefusedMove, ...] | None:
-        return self.search.problem.binding(self.search.result.cliques, _stop_after(_FOR_BINDING, self.deadline))
+        return self.search.problem.binding(self.search.result.cliques, self._stop_after(_FOR_BINDING, 4))
+
+    def _stop_after(self, seconds: float, parts: float) -> Stop:
+        """After so many seconds of the processor, or a part of the time limit, which is for all that takes time here."""
+        return _stop_after(min(seconds, max(self.prepared.policy.time_limit, _LEAST) / parts), self.deadline)
 
 
 def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:

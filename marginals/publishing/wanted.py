@@ -83,9 +83,9 @@ class FurtherWish:
     @classmethod
     def of(cls, stated: object) -> "FurtherWish | None":
         """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError."""
-        if stated == NO_FURTHER:
+        if isinstance(stated, str) and stated == NO_FURTHER:
             return None
-        if stated == PAIRS:
+        if isinstance(stated, str) and stated == PAIRS:
             return cls()
         if isinstance(stated, int) and is_number_of_rows(stated):
             return cls(tables=stated)

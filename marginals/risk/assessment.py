@@ -45,7 +45,7 @@ from checks.risk.harm import (
     release_risk,
     weighted_mean,
 )
-from marginals.arguments import published_of
+from marginals.arguments import published_of, require
 from marginals.bundle.content import Published, Released
 from marginals.bundle.together import recoded
 from marginals.errors import InputError
@@ -374,6 +374,7 @@ class RiskAssessment:
         Raises InputError for attackers, a harm or conditions that do not fit the table, DomainMismatchError or
         DisclosureRuleError for attributes and levels that do not exist.
         """
+        require(levels, Mapping | None, "levels", '{"age": 1}')
         _ = rows.domain.mask(levels or {})
         table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in (levels or {}).items())])
         return cls(table, attackers, harm, tuple(rules))

@@ -116,7 +116,7 @@ def disclose(rows: Rows, rules: Sequence[DisclosureRule]) -> DisclosedTable:
     """
     require(rows, Rows, "rows", "what marginals.read_rows(source, attributes) returns")
     table = DisclosedTable(rows, Disclosure.of(Records.from_codes(RecordSpace(rows.domain), rows.codes)))
-    for rule in elements_of(rules, "rules", "a list of marginals.risk.DisclosureRule"):
+    for rule in elements_of(rules, "rules", "a list of marginals.risk.DisclosureRule", DisclosureRule):
         table = generalize(table, rule.attribute, rule.condition, rule.level)
     return table
 

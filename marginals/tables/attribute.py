@@ -203,7 +203,7 @@ class Attribute:
         for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmless"):
             if name != "marks" or given[name] is not None:
                 given[name] = tuple(elements_of(given[name], name, "a list"))
-        if given["role"] in [part.value for part in Role]:
+        if isinstance(given["role"], str) and given["role"] in [part.value for part in Role]:
             given["role"] = Role(given["role"])
         self._set(given | {name: {} for name in ("values", "at_most") if given[name] is None})
         check_settings(self)
@@ -220,7 +220,7 @@ class Attribute:
         is_exact = all(map(is_whole, numbers))
 
         def exact(number: Any) -> Any:
-            return int(number) if is_exact else Decimal(str(number))
+            return int(number) if is_exact else Decimal(str(float(number) if isinstance(number, Fraction) else number))
 
         normal: dict[str, Any] = {
             "start": exact(self.start),
@@ -543,7 +543,7 @@ class Codebook:
         meaning = self.meaning(attribute, label)
         return f"{label} ({meaning})" if meaning and meaning != label else label
 
-    def as_json(self, attribute: str) -> dict[str, object]:
+    def entries(self, attribute: str) -> dict[str, object]:
         """What a bundle says of an attribute; nothing where nobody says anything."""
         said = {"description": self.descriptions, "values": self.values}
         return {key: words[attribute] for key, words in said.items() if attribute in words}

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import reduce
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -209,19 +210,36 @@ def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
+def is_of_arrow(column: "pd.Series[Any]") -> bool:
+    """Whether pandas holds a column as Arrow does, which has a type for each kind of value."""
+    return hasattr(column.dtype, "pyarrow_dtype")
+
+
 LONGEST_BLANK = 8
 _BLANKS = ("", "\t", *(" " * length for length in range(1, LONGEST_BLANK + 1)))
 
 
 def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of a frame that have some value: one without any, as a line of commas, is about nobody."""
+    for name in [name for name, kind in frame.dtypes.items() if str(kind).startswith("string_view")]:
+        import pyarrow as pa  # pandas can do nothing with these
+
+        texts = without_views(pa.Table.from_pandas(frame[[name]], preserve_index=False)).column(0).to_pylist()
+        frame = frame.assign(**{str(name): np.array(texts, dtype=object)})
     blank = np.ones(len(frame), dtype=bool)
     for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
-        blank &= (column.isna() | (column.isin(_BLANKS) if column.dtype.kind == "O" else False)).to_numpy()
+        blank &= _is_blank(frame.iloc[:, place]).to_numpy()
         if not blank.any():
             return frame
     return frame[~blank] if frame.shape[1] > 1 else frame
+
+
+def _is_blank(column: "pd.Series[Any]") -> "pd.Series[bool]":
+    if is_of_arrow(column):  # which compares texts with texts alone
+        if "string" not in str(column.dtype):
+            return column.isna()
+        column = column.astype(object)
+    return column.isna() | (column.isin(_BLANKS) if column.dtype.kind == "O" else False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,14 +268,21 @@ class PandasFrame(InOrder):
     def _coded(self, column: str) -> tuple[CodeArray, Values]:
         import pandas as pd
 
+        if is_of_arrow(self.frame[column]):
+            import pyarrow as pa
+
+            kind: Any = self.frame[column].dtype
+            check_kind(kind.pyarrow_dtype, f"column {column!r} of {self.name}")
+            table = pa.Table.from_pandas(self.frame[[column]], preserve_index=False)
+            return _coded(without_views(table).column(0), f"column {column!r} of {self.name}")
         try:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:
             raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values") from None
         for held, holds in (
-            ("durations", values.dtype.kind == "m"),
+            ("durations", values.dtype.kind == "m" or _holds(values, timedelta | pd.DateOffset)),
             ("numbers of 16 bits", self.frame[column].dtype == np.float16),
-            ("bytes", values.dtype.kind == "O" and any(isinstance(value, bytes) for value in values)),
+            ("bytes", _holds(values, bytes)),
         ):
             if holds:
                 raise unread(f"column {column!r} of {self.name}", held)
@@ -267,6 +292,10 @@ class PandasFrame(InOrder):
         listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
         with calendar_refusals(f"column {column!r} of {self.name}"):
             return narrow, [*map(text_of, listed), None]
+
+
+def _holds(values: "pd.Index[Any]", kind: type | UnionType) -> bool:
+    return values.dtype.kind == "O" and any(isinstance(value, kind) for value in values)
 
 
 def factorized(column: "pd.Series[Any]", missing: Collection[str], decimal: str = ".") -> tuple[IndexArray, list[str]]:
@@ -340,6 +369,14 @@ def unread(where: str, held: str) -> InputError:
     return InputError(
         f"{where} holds {held}, which not every engine reads alike; write them as numbers or texts, or leave the column out"
     )
+
+
+def without_views(table: "pa.Table") -> "pa.Table":
+    """The table with texts of a type for which Arrow has all its functions."""
+    import pyarrow as pa
+
+    fields = [field.with_type(pa.string()) if str(field.type) == "string_view" else field for field in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":

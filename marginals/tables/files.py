@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from marginals.errors import InputError
+from marginals.errors import InputError, system_reason
 from marginals.files import open_regular, resolved
 from marginals.tables.csv_text import (
     MOST_COLUMNS,
@@ -260,7 +260,10 @@ def _is_table(file: Path) -> bool:
 
 def _paths(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(file for file in path.rglob("*") if _is_table(file))
+        try:
+            return sorted(file for file in path.rglob("*") if _is_table(file))
+        except OSError as error:  # a folder in it that nobody may read, or that goes meanwhile
+            raise InputError(f"the folder {path} cannot be read: {system_reason(error)}") from None
     if path.exists():
         return [path]
     return (

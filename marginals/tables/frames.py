@@ -28,6 +28,7 @@ from marginals.tables.distinct_rows import (
     rows_of,
     texts_of,
     unread,
+    without_views,
 )
 from marginals.tables.files import CsvFiles, ParquetFiles
 from marginals.tables.opening import engine_refusals
@@ -51,6 +52,8 @@ class EagerFrame(InOrder):
     def __post_init__(self) -> None:
         import narwhals as nw
 
+        if self.frame.implementation.is_pyarrow():
+            object.__setattr__(self, "frame", nw.from_native(without_views(self.frame.to_native()), eager_only=True))
         kinds = self.frame.collect_schema()
         if len(kinds) > 1:  # a row without any value is about nobody
             values = (

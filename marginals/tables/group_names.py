@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
+from functools import cached_property
 from itertools import count, pairwise
 
 import numpy as np
@@ -199,10 +200,8 @@ class GroupNaming:
             return node, 2 * has_missing
         if len(rest) + has_missing > _LISTED:
             return None, 0
-        order = rest.tolist()
-        if self.scale is not None:
-            order = [value for value in self.scale.order.tolist() if value in set(order)]
-        return order, len(rest) if occurs else 0
+        order = rest if self.scale is None else rest[np.argsort(self._places[rest])]
+        return order.tolist(), len(rest) if occurs else 0
 
     @property
     def _is_stretched(self) -> bool:
@@ -216,9 +215,17 @@ class GroupNaming:
     def _by_ends(self, values: IndexArray) -> str:
         """What a stretch is called by its ends; all of the scale stands beside the missing values alone."""
         assert self.scale is not None, "stretches lie on a scale"
-        places = np.flatnonzero(np.isin(self.scale.order, values))
-        text: str | None = self.scale.stretch(int(places[0]), int(places[-1]))
+        places = self._places[values]
+        text: str | None = self.scale.stretch(int(places.min()), int(places.max()))
         return f"not {MISSING}" if text is None else text
+
+    @cached_property
+    def _places(self) -> IndexArray:
+        """The place of each value of the level to start from on the scale."""
+        assert self.scale is not None, "places lie on a scale"
+        places = np.zeros(self.given.size(self.start), dtype=np.intp)
+        places[self.scale.order] = np.arange(len(self.scale.order))
+        return places
 
     def node(self, members: IndexArray, *, whole: bool) -> str | None:
         """The label of the deepest node, below `*`, that all members lie under; where asked for, only of theirs alone."""

@@ -158,7 +158,7 @@ _LONGEST = 60
 """Characters of a range; longer texts are sentences."""
 
 
-@lru_cache(maxsize=1 << 14)  # each condition reads all labels of its attribute
+@lru_cache(maxsize=1 << 17)  # each condition reads all labels of its attribute
 def _range_in(text: str) -> Range | None:
     if not has_digit(text) or len(text) > _LONGEST:
         return None

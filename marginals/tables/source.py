@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from marginals.arguments import elements_of, require, require_whole_number
+from marginals.arguments import elements_of, path_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.keys import TEXTS, Key, are, check_settings, is_table, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
@@ -502,7 +502,7 @@ class TableSource:
     where: RowChoice | None = setting(
         None,
         Key(
-            lambda where: where is None or callable(getattr(where, "values", None)),
+            lambda where: where is None or isinstance(getattr(where, "text", None), str),
             'be a part of the table, where=marginals.Part("age >= 21")',
         ),
     )
@@ -513,7 +513,7 @@ class TableSource:
 
     def __post_init__(self) -> None:
         if isinstance(self.origin, str):
-            object.__setattr__(self, "origin", Path(self.origin))
+            object.__setattr__(self, "origin", path_of(self.origin))
         texts = elements_of(self.missing, "missing", "a list of texts that stand for no value, such as ['?', '']")
         object.__setattr__(self, "missing", tuple(texts))
         require(self.attributes, Mapping, "attributes", 'a role for each column, such as {"age": "quasi-identifier"}')

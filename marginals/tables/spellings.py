@@ -83,7 +83,7 @@ _OR = re.compile(r"[/,;|()\[\]&]+|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub)\b"
 _LONGEST = 60
 
 
-@lru_cache(1 << 15)  # asked several times of each value of a column
+@lru_cache(1 << 17)  # asked several times of each value of a column
 def says_nothing(text: str) -> bool:
     """Whether a text says that a value is not known, was refused or not asked for, in one of several languages.
 
@@ -100,11 +100,16 @@ def says_nothing(text: str) -> bool:
 
 
 def _is_nothing(text: str) -> bool:
-    plain = re.sub(r"\W+|_+", "_", _without_accents(text)).strip("_")
-    return plain in _nothing() or re.sub(r"^(?:[0-9]+_)+|(?:_[0-9]+)+$", "", plain) in _nothing()
+    plain = _BETWEEN_WORDS.sub("_", _without_accents(text)).strip("_")
+    return plain in _nothing() or _CODES.sub("", plain) in _nothing()
+
+
+_BETWEEN_WORDS, _CODES = re.compile(r"\W+|_+"), re.compile(r"^(?:[0-9]+_)+|(?:_[0-9]+)+$")
 
 
 def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text.casefold()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_LATIN)
 

@@ -183,7 +183,7 @@ _format = cache(NumberFormat)
 """A format with its pattern, compiled once."""
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 17)
 def _number(decimal: str, thousands: str, percent: bool, text: str) -> Decimal | None:
     plain = _format(decimal, thousands, percent).plain(text)
     if plain is None:

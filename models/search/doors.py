@@ -62,7 +62,10 @@ def objective_of(objective: GivenObjective, rows: float) -> Objective:
     if isinstance(objective, str) and objective in OBJECTIVES:
         return OBJECTIVES[objective](rows)
     if isinstance(thing, type):
-        thing = thing(rows)
+        try:
+            thing = thing(rows)
+        except TypeError as error:
+            raise ExtensionError(f"the objective {name_of(thing)} is not made of a number of rows: {error}") from None
     if callable(getattr(thing, "gain", None)):
         return additive(thing)
     if callable(thing):

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import combinations
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from models.deadline import NEVER, Deadline
@@ -192,7 +193,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         most = self.max_attributes
-        is_whole = hasattr(most, "__index__") and not isinstance(most, bool)
+        is_whole = isinstance(most, Integral) and not isinstance(most, bool)
         if most is not None and (not is_whole or most < 1):
             raise SelectionError(
                 f"max_attributes must be a whole number of at least 1, since every attribute is in the model; got {most!r}"

@@ -526,7 +526,7 @@ class Domain:
         """Return the position of an attribute. Raises DomainMismatchError if the domain has no such attribute."""
         try:
             return self._index[attribute]
-        except KeyError:
+        except (KeyError, TypeError):  # a list is no key
             names = ", ".join(self.attributes)
             raise DomainMismatchError(f"there is no attribute {attribute!r}; the attributes are {names}") from None
 

@@ -89,6 +89,7 @@ _VARYING = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"\b\d+(\.\d+)? (s|seconds)\b"), r"N \2"),
+    (re.compile(r'"seconds": \{[^}]*\}'), '"seconds": {N}'),
     (re.compile(r"(Seconds of the search)( \| [\d.]+)+"), r"\1 | N"),
 )
 

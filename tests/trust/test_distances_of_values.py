@@ -24,7 +24,7 @@ from marginals import open_release
 from marginals.bundle.writing import bundle_files
 from marginals.publishing.publishing import Chosen, content, prepare, released_names
 from marginals.publishing.searching import no_progress
-from models import NEVER, Hierarchy
+from models import Hierarchy
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "60"))
 WHOLE_WAY = 5
@@ -188,7 +188,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         refusal = allows(frozenset([mask]), 0)
         assert (refusal is None) is (worst <= t), (refusal, worst)
         named = released_names(prepared, table, (mask,))
-        published = content(prepared, Chosen((mask,)), named, "a release", NEVER)
+        published = content(prepared, Chosen((mask,)), named, "a release")
         judged(published.verify().checks, t, worst)
         bundle = folder / f"{number}-{level}"
         for path, file in bundle_files(published, b"<!doctype html>").items():

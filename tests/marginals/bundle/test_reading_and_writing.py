@@ -39,6 +39,20 @@ def test_the_same_release_is_the_same_bytes(small_release: Release, bundle: Path
     assert contents(tmp_path / "two") == contents(bundle)
 
 
+def test_what_a_disk_keeps_otherwise_than_it_was_written_takes_no_place(
+    small_release: Release, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written was not read back: a release that nobody could read took the place of the old one."""
+    before, write = contents(bundle), Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", lambda file, content: write(file, content[:-1]))
+    for folder in (bundle, tmp_path / "new"):
+        with pytest.raises(InputError, match="is not what was written"):
+            small_release.write(folder)
+    monkeypatch.undo()
+    assert contents(bundle) == before
+    assert not list(tmp_path.glob("new*"))
+
+
 def with_disease(package: Package) -> Package:
     """A marginal with disease."""
     return next(r for r in package["resources"] if "disease" in r.get("marginal", {}).get("levels", {}))

@@ -4,6 +4,7 @@ import json
 import time
 from itertools import combinations, count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,15 @@ from checks import KCombinatorial, KLink
 from command_line import main, run
 from marginals.example import table
 from models import Deadline
+from small_release import write_config
 from written_bundles import write_margins
 
 OVER = Deadline(0.0)
+
+
+def endless(*_: object, **__: object) -> None:
+    while True:
+        sum(range(1000))
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +100,6 @@ def test_python_has_seconds_too(pairs: Path) -> None:
 def test_what_does_not_end_is_stopped(
     work: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, pairs: Path
 ) -> None:
-    def endless(*_: object, **__: object) -> None:
-        while True:
-            sum(range(1000))
-
     monkeypatch.chdir(pairs.parent)
     monkeypatch.setattr(marginals, work, endless)
     result = run(*arguments, "--seconds", "0.1", "--json", status=2)
@@ -128,10 +131,6 @@ def test_an_attack_that_is_stopped_tells_what_it_has(
 def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
     """The alarm made an error of the status of what was told, after it was told."""
 
-    def endless(*_: object) -> None:
-        while True:
-            sum(range(1000))
-
     monkeypatch.setattr("marginals.attacks.certainties", endless)
     begun = time.monotonic()
     result = run("attack", pairs, "--seconds", "2")
@@ -140,9 +139,52 @@ def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(monkeypatch: py
     assert "what is certain: not examined (time was over)." in result.stdout
 
 
-@pytest.mark.parametrize("base", ["best", "none"])
-def test_publish_without_time_publishes_nothing(base: str) -> None:
+def test_publish_without_time_gives_what_is_verified_or_names_what_the_time_ended() -> None:
+    """The last verification is never cut; it was, and what the search had found was refused as unproven."""
     looked = count()
-    policy = marginals.Policy(k_link=4, diversity="distinct:2", base=base)
-    with pytest.raises(marginals.errors.NothingPublishableError):
-        marginals.publish(table, policy, seconds=Deadline(0.0, lambda: float(next(looked))))
+    over = Deadline(0.0, lambda: float(next(looked)))
+    release = marginals.publish(
+        table, marginals.Policy(k_link=4, diversity="distinct:2", base="none"), seconds=over
+    ).release
+    assert release.verify().ok
+    with pytest.raises(marginals.NothingPublishableError, match="before the base table was found"):
+        marginals.publish(table, marginals.Policy(k_link=4, diversity="distinct:2", base="best"), seconds=over)
+
+
+@pytest.mark.parametrize(
+    ("ended", "phase"),
+    [
+        ("config.release_toml.Config.read_table", "reading"),
+        ("publishing.publishing.prepare", "preparation"),
+        ("publishing.searching.with_bound", "search"),
+    ],
+)
+@pytest.mark.parametrize("given", [["--seconds", "0.5"], []])
+def test_what_the_time_ends_is_named_and_nothing_is_written(
+    given: list[str], ended: str, phase: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = write_config(tmp_path)
+    monkeypatch.setattr(f"marginals.{ended}", endless)
+    monkeypatch.setattr("marginals.commands.releases._LEAST_SECONDS", 0.5)
+    monkeypatch.setattr("marginals.commands.releases._TIMES", 0)
+    result = run("publish", config, "--out", tmp_path / "out", *given, "--json", status=2)
+    assert f"over during the {phase}, so nothing was written" in json.loads(result.stdout)["error"]
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_the_seconds_of_each_phase_are_in_the_json(tmp_path: Path) -> None:
+    told = json.loads(run("publish", write_config(tmp_path), "--out", tmp_path / "out", "--json", status=0).stdout)
+    assert {"reading", "preparation", "search", "verification", "steward's page", "writing"} <= set(told["seconds"])
+    assert all(seconds >= 0 for seconds in told["seconds"].values())
+
+
+def test_the_last_verification_and_the_writing_are_never_cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    config, verify = write_config(tmp_path), marginals.publishing.publishing.verify
+
+    def slow(*arguments: Any) -> None:
+        time.sleep(1.5)
+        verify(*arguments)
+
+    monkeypatch.setattr("marginals.publishing.publishing.verify", slow)
+    run("publish", config, "--out", tmp_path / "out", "--seconds", "1", status=0)
+    assert marginals.verify(tmp_path / "out").ok

@@ -1,0 +1,122 @@
+"""Each type of column has one spelling or one refusal, whoever holds the table: types by doors by engines."""
+
+import datetime as dt
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from marginals import Attribute
+
+pa = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+polars = pytest.importorskip("polars")
+
+UTC = dt.UTC
+SUMMER, WINTER = dt.datetime(2024, 7, 2, 3, tzinfo=UTC), dt.datetime(2024, 1, 2, 3, tzinfo=UTC)
+DURATIONS, HALF, BYTES, LISTS = "durations", "numbers of 16 bits", "bytes", "lists or the like"
+TYPES: list[tuple[Any, list[Any], list[str] | str]] = [
+    (pa.int8(), [1, -2, 3], ["-2", "1", "3"]),
+    (pa.uint64(), [2**63, 5], ["5", "9223372036854775808"]),
+    (pa.int64(), [2**53 + 1, -7], ["-7", "9007199254740993"]),
+    (pa.float16(), [np.float16(0.5), None], HALF),
+    (pa.float32(), [0.1, 1.0, None], ["0.1", "1", "missing"]),
+    (pa.float64(), [0.1, 1e20, 1e-7, -0.0, float("nan"), None], ["0", "0.0000001", "0.1", "1" + "0" * 20, "missing"]),
+    (pa.bool_(), [True, False, None], ["False", "True", "missing"]),
+    (pa.string(), ["a", " b ", "", None], ["a", "b", "missing"]),
+    (pa.large_string(), ["a", None], ["a", "missing"]),
+    (pa.string_view(), ["a", None], ["a", "missing"]),
+    (pa.dictionary(pa.int8(), pa.string()), ["b", "a", None], ["a", "b", "missing"]),
+    (pa.dictionary(pa.int8(), pa.int64()), [2, 1, None], ["1", "2", "missing"]),
+    (pa.binary(), [b"a", None], BYTES),
+    (pa.binary(2), [b"ab", None], BYTES),
+    (pa.decimal128(10, 2), [Decimal("1.50"), Decimal("2.00"), None], ["1.5", "2", "missing"]),
+    (pa.decimal256(40, 2), [Decimal("1.50"), None], ["1.5", "missing"]),
+    (pa.date32(), [dt.date(2024, 1, 2), None], ["2024-01-02", "missing"]),
+    (pa.date64(), [dt.date(2024, 1, 2), None], ["2024-01-02", "missing"]),
+    (pa.timestamp("s"), [dt.datetime(2024, 1, 2, 3, 4, 5), dt.datetime(2024, 1, 2)], ["2024-01-02", "2024-01-02 03:04:05"]),
+    (pa.timestamp("ms"), [dt.datetime(2024, 1, 2, 3, 4, 5, 120_000)], ["2024-01-02 03:04:05.120000"]),
+    (pa.timestamp("us"), [dt.datetime(2024, 1, 2, 3, 4, 5, 123_456)], ["2024-01-02 03:04:05.123456"]),
+    (pa.timestamp("us", "Europe/Berlin"), [SUMMER, WINTER], ["2024-01-02 04:00:00", "2024-07-02 05:00:00"]),
+    (pa.timestamp("us", "+05:30"), [SUMMER], ["2024-07-02 08:30:00"]),
+    (pa.time32("s"), [dt.time(1, 2, 3), None], ["01:02:03", "missing"]),
+    (pa.time64("us"), [dt.time(1, 2, 3, 5), None], ["01:02:03.000005", "missing"]),
+    (pa.duration("us"), [dt.timedelta(days=1), None], DURATIONS),
+    (pa.month_day_nano_interval(), [pa.MonthDayNano([1, 2, 3]), None], DURATIONS),
+    (pa.list_(pa.int8()), [[1], None], LISTS),
+    (pa.struct([("x", pa.int8())]), [{"x": 1}, None], LISTS),
+    (pa.null(), [None, None], ["missing"]),
+]  # fmt: skip
+DOORS = (
+    "arrow",
+    "pandas",
+    "pandas of arrow",
+    "polars",
+    "polars lazy",
+    "duckdb",
+    "parquet by pandas",
+    "parquet by duckdb",
+)
+ATTRIBUTES = {"x": Attribute("quasi-identifier", missing="as a value"), "s": Attribute("sensitive")}
+
+
+LACKING = ("PanicException", "ComputeError", "NotImplementedException", "ArrowNotImplementedError")
+"""What libraries raise of a type of Arrow that they lack."""
+
+
+def opened(table: Any, door: str, folder: Path) -> tuple[Any, str]:
+    """The table behind a door, and the engine; raises what another library says of a type that it lacks."""
+    if door.startswith("parquet"):
+        pa.parquet.write_table(table, folder / "t.parquet")
+        return folder / "t.parquet", door.split()[-1]
+    ways = {
+        "arrow": lambda: table,
+        "pandas": table.to_pandas,
+        "pandas of arrow": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
+        "polars": lambda: polars.from_arrow(table),
+        "polars lazy": lambda: polars.from_arrow(table).lazy(),
+        "duckdb": lambda: duckdb.from_arrow(table),
+    }
+    return ways[door](), "auto"
+
+
+def cases() -> Iterator[Any]:
+    for kind, values, right in TYPES:
+        for door in DOORS:
+            # DuckDB has no zone of a column: an instant is written in the zone of its session
+            if not (door == "duckdb" and getattr(kind, "tz", None)):
+                yield pytest.param(kind, values, right, door, id=f"{kind}-{door}")
+
+
+@pytest.mark.parametrize(("kind", "values", "right", "door"), list(cases()))
+def test_a_type_has_one_spelling_or_one_refusal(
+    kind: Any, values: list[Any], right: list[str] | str, door: str, tmp_path: Path
+) -> None:
+    import pyarrow.parquet  # noqa: F401 - as `pa.parquet`
+
+    table = pa.table({"x": pa.array([*values] * 4, kind), "s": [*"uuvv"] * len(values)})
+    try:
+        source, engine = opened(table, door, tmp_path)
+    except BaseException as error:
+        if type(error).__name__ not in LACKING:
+            raise
+        pytest.skip(f"{door.split()[-1]} has no such type: {kind}")
+    if isinstance(right, str):
+        with pytest.raises(marginals.InputError, match=right):
+            marginals.read_table(source, ATTRIBUTES, engine=engine)
+    else:
+        read = marginals.read_table(source, ATTRIBUTES, engine=engine)
+        assert sorted({x for (x, _), _ in read.counts.cells()}) == right
+
+
+def test_instants_of_duckdb_are_in_the_zone_of_its_session() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'Europe/Berlin'")
+        rows = connection.sql("SELECT '2024-07-02 03:00:00+00'::TIMESTAMPTZ AS x, 'u' AS s")
+        read = marginals.read_table(rows, ATTRIBUTES)
+        assert read.domain.hierarchy("x").labels[0] == ("2024-07-02 05:00:00", "missing")

@@ -1,0 +1,141 @@
+"""No argument of an exported function has an exception that is not the project's, whatever it is given.
+
+What functions of the caller raise comes as it is; a member of a release is tested beside releases.
+"""
+
+import inspect
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import marginals
+from checks import Distinct, KLink
+from marginals import Policy
+from marginals.example import attributes, frame, publication, release, table
+from small_release import write_config
+
+POLICY = Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2)
+
+
+WRONG: list[Any] = [
+    *(None, True, False, 0, 1, -1, 7, 2.5, float("nan"), float("inf"), -float("inf"), 10**30, -(10**30), 1e308, 1j),
+    *("", " ", "x", "\x00", "\ud800", "1", "a\nb", "x" * 10_000, b"", b"x", type("Text", (str,), {})("x")),
+    *([], [1], [None], ["x"], [["x"]], [[]], (), ((),), set(), {1}, frozenset({"x"}), range(3), slice(1)),
+    *({}, {"x": 1}, {1: 2}, {"age": None}, {"age": "x"}, {"age": -1}, {None: None}, memoryview(b"x")),
+    *(np.array([]), np.array([1, 2]), np.float64("nan"), np.int64(-1), np.bool_(True), Decimal("nan"), Fraction(1, 3)),
+    *(pd.DataFrame(), pd.DataFrame({"x": [1]}), pd.Series([1]), Path("nowhere"), datetime(2020, 1, 1)),
+    *(object(), sys, ValueError("x"), POLICY, release, table, frame, attributes, type, len),
+]
+
+
+def calls(folder: Path) -> dict[str, dict[str, Any]]:
+    """Arguments of a right call of each function; under "*" one of those before all others."""
+    config = write_config(folder)
+    publication.write(folder / "release")
+    (folder / "tree.csv").write_text("22;20;*\n27;20;*\n")
+    (folder / "people_of.csv").write_text("value,people\nf,100\nm,90\n")
+    (folder / "printed.csv").write_text("age,sex,count\nyoung,f,1\nyoung,m,20\nold,f,2\nold,m,30\n")
+    (folder / "recoded.csv").write_text(marginals.hilbert(table, k=3).frame().to_csv(index=False))
+    disclosed = marginals.disclose(marginals.read_rows(frame, attributes), [])
+    return {
+        "anonymize": {"table": table, "policy": POLICY},
+        "assess": {"table": table, "policy": POLICY},
+        "attack": {"*": folder / "release", "seconds": 2},
+        "audit": {"*": folder / "printed.csv", "seconds": 2, "jobs": 1},
+        "check_criterion": {"kind": Distinct, "*": "2"},
+        "compare": {"release": release, "table": table},
+        "disclose": {"rows": disclosed.rows, "rules": []},
+        "disclosure_risk": {"config": marginals.read_config(config)},
+        "fit_model": {"data": frame, "model": [["age", "sex"]]},
+        "frontier": {"table": table, "policy": POLICY, "k": [4], "diversity": ["distinct:2"], "strategies": ["forward"],
+                     "jobs": 1},
+        "generalize": {"table": disclosed, "attribute": "age", "condition": None, "level": 1},
+        "hide": {"table": disclosed, "attribute": "age"},
+        "hilbert": {"table": table, "requirement": "distinct:2"},
+        "implies": {"stronger": "distinct:3", "weaker": "distinct:2", "values": 4},
+        "open_release": {"path": folder / "release"},
+        "plain": {"value": 1},
+        "prediction_accuracy": {"anonymized": release, "table": table, "target": "diagnosis"},
+        "publish": {"table": table, "policy": POLICY, "seconds": 2},
+        "query_error": {"anonymized": release, "table": table, "queries": 5},
+        "read_config": {"path": config},
+        "read_hierarchy": {"path": folder / "tree.csv"},
+        "read_population": {"path": folder / "people_of.csv"},
+        "read_rows": {"source": frame, "attributes": attributes, "counts": None},
+        "read_table": {"source": frame, "attributes": attributes, "counts": None, "engine": "pandas", "memory": 1 << 20,
+                       "where": None, "decimal": "."},
+        "register_diversity": {"criterion": Distinct},
+        "select": {"data": frame, "strategy": "forward", "max_attributes": 3, "time_limit": 1},
+        "sweep": {"table": table, "requirement": "functional:0.5,2"},
+        "unregister_diversity": {"name": "nobodys"},
+        "verify": {"*": folder / "release"},
+        "verify_recoded": {"path": folder / "recoded.csv", "attributes": attributes, "claims": [KLink(2)]},
+        "Attribute": {"role": "quasi-identifier"},
+        "Imprint": {},
+        "Part": {"text": "age < 30"},
+        "Policy": {"k_link": 4},
+        "Population": {"people": table},
+    }  # fmt: skip
+
+
+FUNCTIONS = [name for name in marginals.__all__ if inspect.isfunction(getattr(marginals, name))]
+FUNCTIONS += ["Attribute", "Imprint", "Part", "Policy", "Population"]
+ASKS_BACK = "criterion_strategy_progress"
+"""Arguments that may be functions of the caller."""
+
+
+@contextmanager
+def in_seconds(seconds: int) -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it does not end"))
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, Any]]:
+    return calls(tmp_path_factory.mktemp("right"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_wrong_value_of_an_argument_has_a_foreign_exception(
+    name: str, right: Mapping[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    function: Callable[..., Any] = getattr(marginals, name)
+
+    def call(arguments: Mapping[str, Any]) -> None:
+        named = {key: value for key, value in arguments.items() if key not in ("*", "kind")}
+        first = [arguments[key] for key in ("kind", "*") if key in arguments]
+        with in_seconds(20):
+            function(*first, **named)
+
+    if not name.endswith("register_diversity"):
+        call(right[name])
+    parameters = inspect.signature(function).parameters.values()
+    more = (parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
+    more = () if "*" in right[name] else more
+    for argument in dict.fromkeys([*right[name], *more]):
+        for value in WRONG:
+            if callable(value) and argument in ASKS_BACK:
+                continue
+            try:
+                call({**right[name], argument: value})
+            except marginals.MarginalsError:
+                pass
+            except Exception as error:
+                pytest.fail(f"{argument} = {str(value)[:50]!r}: {type(error).__name__}: {error}")
