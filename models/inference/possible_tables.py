@@ -476,7 +476,7 @@ class _Search:
 
 
 def _start(collection: Collection, counts: _Counts, random: _Random) -> list[CodeArray]:
-    """Rows with the counts of a junction tree of as many margins as have one, the largest first; then of what else is new."""
+    """Rows with all counts of a junction tree of some margins, the largest first; then with what others show finer."""
     domain = collection.domain
     rows: dict[str, CodeArray] = {}
     levels: dict[str, int] = {}
