@@ -14,6 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from checks.claims import NoSmallCertain
 from checks.small_combinations import CHAINS, Witnesses, Witnessing, one_by_one
 from marginals.bundle.content import BundleContent
 from marginals.errors import InputError, WorkerLostError
@@ -124,11 +125,14 @@ def _provable(
     content: BundleContent, beside: FurtherBeside, deadline: Deadline
 ) -> tuple[Sequence[int], Witnesses | None]:
     """The places of further tables beside which nothing stays open, and what shows that of all; or of half of them."""
-    published, further, half = content.everything, content.further, range(len(beside.tables) // 2)
+    further, half = content.further, range(len(beside.tables) // 2)
+    published = content.given(NoSmallCertain(beside.least))
     with Workers(CHAINS if published.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
         run = partial(_side_by_side, workers)
         try:
-            witnessing = Witnessing(published.cube, published.masks, content.sensitive, beside.least, run, deadline)
+            witnessing = Witnessing(
+                published.cube, published.masks, content.sensitive, beside.least, run, deadline, published.supports
+            )
         except (TooManyCellsError, TimeOverError):
             return half, None
         all_found = found = witnessing.look(inf, deadline)

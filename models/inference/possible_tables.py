@@ -33,6 +33,7 @@ from models.errors import ContradictionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
+from models.tables.hierarchy import Mask
 
 _MOST_CELLS = 1 << 25
 """Cells of all margins together, empty ones included."""
@@ -473,36 +474,39 @@ class _Search:
 
 
 def _start(collection: Collection, counts: _Counts, random: _Random) -> list[CodeArray]:
-    """Rows with the counts of a junction tree, where the margins have one, else of as many margins as go together."""
-    domain, masks = collection.domain, list(maximal_masks(collection.masks))
+    """Rows with all counts of a junction tree of some margins, the largest first; then with what others show finer."""
+    domain = collection.domain
     rows: dict[str, CodeArray] = {}
     levels: dict[str, int] = {}
-    shown = 0
 
-    def hashes(codes: Mapping[str, CodeArray], at: Mapping[str, int], shared: Mapping[str, int]) -> Bits:
-        total = np.zeros(counts.rows, dtype=np.uint64)
-        for place, (name, level) in enumerate(shared.items()):
-            lifted = domain.hierarchy(name).lift(at[name], level)
-            total += _Random(place + 1).bits(int(lifted.max()) + 1)[lifted][codes[name]]
-        return total
+    def order(codes: Mapping[str, CodeArray], at: Mapping[str, int], shared: Sequence[Mapping[str, int]]) -> IndexArray:
+        keys = []
+        for part in shared:
+            keys.append(np.zeros(counts.rows, dtype=np.uint64))
+            for place, (name, level) in enumerate(part.items()):
+                lifted = domain.hierarchy(name).lift(at[name], level)
+                keys[-1] += _Random(place + 1).bits(int(lifted.max()) + 1)[lifted][codes[name]]
+        return np.lexsort(keys)
 
-    while masks:
-        mask = max(masks, key=lambda mask: ((mask & shown).bit_count(), domain.size(domain.margin(mask)), mask))
-        masks.remove(mask)
-        if not mask & ~shown:
+    tree, others = Collection.of(collection.cube, ()), list[Mask]()
+    for mask in sorted(maximal_masks(collection.masks), key=lambda mask: (-len([*domain.places(mask)]), mask)):
+        larger = Collection.of(collection.cube, (*tree.masks, mask))
+        tree, others = (larger, others) if larger.is_decomposable else (tree, [*others, mask])
+    for mask in (*tree.junction_tree.cliques, *others):
+        if not mask & ~domain.mask(levels):
             continue
         table = collection.cube.table(mask)
         repeated = np.repeat(np.arange(len(table)), table.counts)[random.order(table.total)]
         own = {name: table.column(name, level)[repeated] for name, level in table.margin.items()}
         shared = {name: max(level, levels[name]) for name, level in table.margin.items() if name in levels}
+        # What is refined keeps its counts, whether or not those of all that is shared agree.
+        refined = {name: level for name, level in shared.items() if table.margin[name] < level}
+        keys = {name: shared[name] for name in shared if name not in refined}, refined
         places = np.empty(counts.rows, dtype=np.intp)
-        places[np.argsort(hashes(rows, levels, shared), kind="stable")] = np.argsort(
-            hashes(own, table.margin, shared), kind="stable"
-        )
+        places[order(rows, levels, keys)] = order(own, table.margin, keys)
         for name, level in table.margin.items():
             if level < levels.get(name, level + 1):
                 rows[name], levels[name] = own[name][places], level
-        shown |= mask
     return [rows[name] for name in counts.names]
 
 

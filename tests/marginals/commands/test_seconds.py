@@ -88,7 +88,7 @@ def test_python_has_seconds_too(pairs: Path) -> None:
     assert marginals.verify(pairs, seconds=100).ok
     late = marginals.verify(pairs, seconds=OVER)
     assert [str(finding).split(": ")[1] for finding in late.checks] == ["holds", "holds", "undecided", "undecided"]
-    with pytest.raises(marginals.InputError, match="seconds"):
+    with pytest.raises(marginals.errors.InputError, match="seconds"):
         marginals.verify(pairs, seconds=-1)
     with pytest.raises(marginals.errors.TimeOverError):
         marginals.open_release(pairs, OVER).table({"a": 0, "b": 0, "c": 0})
@@ -147,7 +147,7 @@ def test_publish_without_time_gives_what_is_verified_or_names_what_the_time_ende
         table, marginals.Policy(k_link=4, diversity="distinct:2", base="none"), seconds=over
     ).release
     assert release.verify().ok
-    with pytest.raises(marginals.NothingPublishableError, match="before the base table was found"):
+    with pytest.raises(marginals.errors.NothingPublishableError, match="before the base table was found"):
         marginals.publish(table, marginals.Policy(k_link=4, diversity="distinct:2", base="best"), seconds=over)
 
 

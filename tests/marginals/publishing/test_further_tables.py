@@ -21,7 +21,7 @@ import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
 from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
-from models import Collection, Margin, possible_table
+from models import Collection, Margin, TimeOverError, possible_table
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -288,6 +288,23 @@ def test_all_rounds_share_their_processes_and_the_time_limit(uneven: Table, besi
     assert (pools.call_count, repr(beside)) == (1, beside_uneven)
     (proving,) = looks.call_args_list
     assert proving.args[2].left <= POLICY.time_limit
+
+
+def test_a_proof_is_of_tables_without_the_impossible_pairs_that_nothing_shows_any_more(frame: pd.DataFrame) -> None:
+    """Where the table is left out that showed a pair as 0, proofs that did not know of it were made again by verify."""
+    few = frame[(frame["c"] != "0") | (frame["d"] != "0")]
+    table = marginals.read_table(few, ROLES, impossible=[{"c": ["0"], "d": ["0"], "confirmed": True}])
+    core = [{"a": 0, "b": 0}, {"a": 0, "c": 0}, {"b": 0, "d": 0}]
+    policy = replace(POLICY, must_publish=core, further_tables=[["a", "d"], ["c", "d"]])
+    supports = list[int]()
+
+    def late(*question: Any) -> Any:
+        supports.append(len(question[6]))
+        raise TimeOverError("no table was found")
+
+    with patch("marginals.publishing.further.Witnessing", late):
+        marginals.publish(table, policy)
+    assert supports == [0, 1]
 
 
 def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
