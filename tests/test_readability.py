@@ -12,7 +12,15 @@ import pytest
 
 from project import ROOT
 
-DONE = ("models", "checks", "marginals/auditing", "marginals/label_sums.py", "marginals/recoding")
+DONE = (
+    "models",
+    "checks",
+    "marginals/auditing",
+    "marginals/label_sums.py",
+    "marginals/conditions.py",
+    "marginals/ledger.py",
+    "marginals/recoding",
+)
 """Folders and files that keep all rules."""
 
 NOT_YET = {
@@ -45,6 +53,7 @@ BANNED = "told said made kept known stated given meant judged listed asked whole
 
 ALLOWED_NAMES = {
     ("checks/attacks/guesses.py", "beside"): "a key of the JSON that attacks write",
+    ("marginals/ledger.py", "kept"): "a key of the JSON that stewards read",
 }
 """Names of the dialect that stay, and why."""
 
