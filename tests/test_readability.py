@@ -16,6 +16,7 @@ DONE = (
     "models",
     "checks",
     "marginals/auditing",
+    "marginals/bundle",
     "marginals/label_sums.py",
     "marginals/conditions.py",
     "marginals/ledger.py",
