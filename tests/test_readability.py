@@ -21,6 +21,7 @@ DONE = (
     "marginals/conditions.py",
     "marginals/ledger.py",
     "marginals/recoding",
+    "marginals/tables/attribute.py",
     "marginals/tables/counts.py",
     "marginals/tables/engines.py",
     "marginals/tables/impossible_pairs.py",

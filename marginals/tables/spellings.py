@@ -39,8 +39,7 @@ _ZERO_FRACTION = re.compile(r"([-+]?[0-9]+)[.,]0+")
 
 
 def folded(text: str) -> str:
-    r"""Return the common form of all spellings of one value: without case, accents, script, hyphens and dots at the
-    end.
+    r"""Return the common form of all spellings of one value: without case, accents, script, hyphens and final dots.
 
     >>> {folded(text) for text in ("Yes", "YES.", "\uff39es", "\u03a5\u0435s", "'yes'")}
     {'yes'}
