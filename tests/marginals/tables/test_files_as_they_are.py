@@ -90,8 +90,8 @@ def test_one_table_in_many_disguises_is_that_table(tmp_path: Path, disguise: str
 
 
 REFUSED = {
-    "title": (lines("Population of Ulm", ""), "line 1 .* title does; Write header = 3 "),
-    "title, padded": (lines("Population of Ulm,,,", ",,,"), "line 1 .* title does; Write header = 3 "),
+    "title": (lines("Population of Ulm", ""), "line 1 .* title does. Write header = 3 "),
+    "title, padded": (lines("Population of Ulm,,,", ",,,"), "line 1 .* title does. Write header = 3 "),
     "sep= and a title": (lines("sep=;", "People", separator=";"), "line 2 .* Write header = 3 "),
     "units": (lines().replace("\n", "\n(years),,,\n", 1), r"line 1 .* Write header = \[1, 2\] "),
     "unit of each": (lines().replace("\n", "\nyears,text,text,text\n", 1), r"line 1 .* Write header = \[1, 2\] "),
