@@ -274,14 +274,14 @@ def certainties(published: BundleContent) -> dict[str, CertainCells]:
 
 def _known(published: BundleContent) -> Knowledge:
     """What readers know of the tables and the impossible pairs, if these can be judged."""
-    if not _judged_pairs(published) or (given := published.given()) is published.everything:
+    if not _judged_pairs(published) or (given := published.without_impossible()) is published.everything:
         return Knowledge(published.model.frechet_bounds)
     return Knowledge(FrechetBounds(given, published.deadline))
 
 
 def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
     try:
-        published.given()
+        published.without_impossible()
     except (CriterionError, TooManyCellsError):
         return ()
     return published.impossible

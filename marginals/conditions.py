@@ -1,4 +1,4 @@
-"""The language of conditions: which rows of a table are meant, in the notation of queries or in that of rules.
+"""Language of conditions, which select rows of a table, in the notation of queries or in that of rules.
 
     condition  = either
     either     = both { "or" both }
@@ -15,12 +15,12 @@
     text       = characters between quotes, as in Python
 
 Between parentheses, & | ~ stand for and, or and not, and bind as in Python. A choice is the notation of queries, such as
-`age in 20-39` or `diagnosis=Asthma|Migraine`; a comparison that of rules, such as `age > 80 and sex == 'Female'`. Both may
-stand in one condition.
+`age in 20-39` or `diagnosis=Asthma|Migraine`. A comparison is the notation of rules, such as `age > 80 and sex ==
+'Female'`. One condition may have both.
 
-A label is written without quotes. It goes on to the last place where it is still a label that the column is known to have;
-else to the end, to a parenthesis that it has not opened, or to an "and" or "or" before a condition. The columns' labels
-say what a value means (`Labels`). A name is the longest that the table has and that a sign follows.
+A label is written without quotes. It goes on to the last place where it is still a label of the column. Otherwise it ends
+at a parenthesis that it has not opened, at an "and" or "or" before a condition, or at the end. The columns' labels give a
+value its meaning (`Labels`). A name is the longest name of a column that a sign follows.
 
 A condition may also be a mapping, `{"age": "20-39", "race": ["White", "Black"]}`, whose values are choices, or several
 texts, all of which must hold.
@@ -51,7 +51,7 @@ from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 @dataclass(frozen=True)
 class Column:
-    """The values of a column."""
+    """Values of a column."""
 
     name: str
 
@@ -62,7 +62,7 @@ Operand: TypeAlias = "Column | Constant"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether one value is ==, <, <=, > or >= another; one of them is of a column."""
+    """Comparison of two values by ==, <, <=, > or >=; one of them is of a column."""
 
     left: Operand
     sign: str
@@ -71,7 +71,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Membership:
-    """Whether the value of a column is among some, all numbers or all texts."""
+    """Test that the value of a column is in a list, all numbers or all texts."""
 
     column: Column
     values: tuple[Constant, ...]
@@ -79,7 +79,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether one of some texts means the value of a column: labels, and ranges of numbers, as in `age=20-39`."""
+    """Test that one of some texts means the value of a column: labels, and ranges of numbers, as in `age=20-39`."""
 
     column: Column
     texts: tuple[str, ...]
@@ -87,21 +87,21 @@ class Choice:
 
 @dataclass(frozen=True)
 class Negation:
-    """Whether a term does not hold."""
+    """Condition that a term does not hold."""
 
     term: "Formula"
 
 
 @dataclass(frozen=True)
 class Conjunction:
-    """Whether all terms hold."""
+    """Condition that all terms hold."""
 
     terms: "tuple[Formula, ...]"
 
 
 @dataclass(frozen=True)
 class Disjunction:
-    """Whether at least one term holds."""
+    """Condition that at least one term holds."""
 
     terms: "tuple[Formula, ...]"
 
@@ -136,26 +136,26 @@ def columns_of(formula: Formula) -> tuple[str, ...]:
 
 
 Values: TypeAlias = str | float | Iterable[str | float]
-"""A label or a range of numbers, a number, or several of these, any of which will do."""
+"""A label or a range of numbers, a number, or several of these, of which one must hold."""
 
 Where: TypeAlias = Mapping[str, Values] | Sequence[str]
 """`{"age": "20-39", "race": ["White", "Black"]}`, or `["age in 20-39", "race=White|Black"]`, or one such text."""
 
 IsValue: TypeAlias = Callable[[str, str], bool]
-"""Whether a column, by its name, is known to have the values that a text means."""
+"""Test that a text means values of a column, by the column's name."""
 
 EXACT = 2**53
-"""Whole numbers up to here are told apart by every engine."""
+"""Limit of whole numbers that every engine tells apart."""
 
 _DEEPEST = 100
-"""Parentheses and negations that may lie in each other."""
+"""Deepest nesting of parentheses and negations."""
 
 _LONGEST = 20_000
-"""Characters of a condition."""
+"""Most characters of a condition."""
 
 
 def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
-    """Return the formula of a condition, or of several, all of which must hold. names: as for `parsed`.
+    """Return the formula of a condition, or of several, all of which must hold. `names`: as for `parsed`.
 
     Raises InputError for anything else.
 
@@ -184,10 +184,10 @@ def _texts_of(name: str, values: Values) -> tuple[str, ...]:
 
 
 def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None = None) -> Formula:
-    """Return the formula that a text is. Raises InputError for anything else.
+    """Return the formula of a text. Raises InputError for anything else.
 
-    names: of the table's columns, of any characters; other columns are words or stand between backticks. is_value: tells
-    whether a text is a choice of a column's known values.
+    `names`: of the table's columns, of any characters; other columns are words or stand between backticks. `is_value`:
+    tests whether a text is a choice of a column's values.
 
     >>> parsed("ward not in [1, 2]")
     Negation(term=Membership(column=Column(name='ward'), values=(1, 2)))
@@ -200,7 +200,7 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
         raise InputError(
             f"the condition {in_message(condition)} is no text: it has a NUL or a half of a surrogate pair"
         )
-    return _Reader(cell_text(condition), names, is_value).whole()
+    return _Reader(cell_text(condition), names, is_value).formula()
 
 
 def _is_text(text: str) -> bool:
@@ -208,7 +208,7 @@ def _is_text(text: str) -> bool:
 
 
 def in_message(condition: object) -> str:
-    """Return a condition as a message quotes it."""
+    """Return a condition as quoted in a message."""
     text = condition if isinstance(condition, str) else str(condition)
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
@@ -228,7 +228,7 @@ _JOINTS: tuple[tuple[int, re.Pattern[str], type[Conjunction] | type[Disjunction]
     (3, re.compile(r"\s*\|"), Disjunction),
     (4, re.compile(r"\s*&"), Conjunction),
 )
-"""How strongly each joint binds, from the weakest on; `not` binds as 2 does, `~` stronger than all."""
+"""Joints by the strength with which they bind, the weakest first; `not` binds as 2 does, `~` stronger than all."""
 
 _NEGATED, _TIGHTEST = 2, 5
 _JOINED_TIGHTLY, _AFTER_COMPARISON = re.compile(r"\s*[&|]"), re.compile(r"\s*(?:$|\)|(?:and|or)\b)")
@@ -242,18 +242,18 @@ _QUOTED_VALUE = re.compile(rf"\s*(?:{QUOTED})(?=\s*(?:\||\)|$|(?:and|or)\b))", r
 _STOP = re.compile(r"[()|]|\s+(?:and|or)\b")
 
 _ENDS = 50
-"""Places at which a label that is known may end, at most: it may have parentheses, "and" and "or" within."""
+"""Most places at which a label of a column may end: it may have parentheses, "and" and "or" within."""
 
 
 class _Reader:
-    """The reading of one condition from the left, by recursive descent; `_place` is where the rest begins."""
+    """Reading of one condition from the left, by recursive descent; the rest begins at `_place`."""
 
     def __init__(self, condition: str, names: Collection[str], is_value: IsValue | None) -> None:
         self._text, self._place, self._depth = condition.strip(), 0, 0
         self._names = sorted(names, key=len, reverse=True)
         self._is_value = is_value
 
-    def whole(self) -> Formula:
+    def formula(self) -> Formula:
         formula = self._formula(0)
         if self._place < len(self._text):
             raise self._unreadable()
@@ -266,9 +266,9 @@ class _Reader:
 
     def _take_sign(self, sign: str) -> bool:
         self._take(_BLANK)
-        found = self._text.startswith(sign, self._place)
-        self._place += len(sign) * found
-        return found
+        is_next = self._text.startswith(sign, self._place)
+        self._place += len(sign) * is_next
+        return is_next
 
     def _formula(self, strength: int) -> Formula:
         formula = self._term(strength)
@@ -282,7 +282,7 @@ class _Reader:
     def _term(self, strength: int) -> Formula:
         self._take(_BLANK)
         start, depth = self._place, self._depth
-        if (choice := self._choice(known=True)) is not None:
+        if (choice := self._choice(of_values=True)) is not None:
             return choice
         if strength <= _NEGATED and self._take(_NOT):
             return Negation(self._inside(_NEGATED))
@@ -292,7 +292,7 @@ class _Reader:
             return self._comparison(strength, any_name=False)
         except InputError as error:
             problem, self._place, self._depth = error, start, depth
-        if (choice := self._choice(known=False)) is not None:
+        if (choice := self._choice(of_values=False)) is not None:
             return choice
         try:
             return self._comparison(strength, any_name=True)
@@ -384,14 +384,14 @@ class _Reader:
         closing = "]" if self._take_sign("[") else ")"
         if closing == ")" and not self._take_sign("("):
             raise self._refusal("needs a list of constants after in, all numbers or all texts")
-        listed: list[Operand] = []
+        values: list[Operand] = []
         while not self._take_sign(closing):
-            listed.append(self._operand(any_name=False))
+            values.append(self._operand(any_name=False))
             if not self._take_sign(","):
                 self._require_sign(closing)
                 break
-        constants = tuple(value for value in listed if not isinstance(value, Column))
-        if len(constants) < len(listed) or len({isinstance(value, str) for value in constants}) > 1:
+        constants = tuple(value for value in values if not isinstance(value, Column))
+        if len(constants) < len(values) or len({isinstance(value, str) for value in constants}) > 1:
             raise self._refusal("needs a list of constants after in, all numbers or all texts")
         return constants
 
@@ -412,17 +412,17 @@ class _Reader:
             raise self._refusal("has a number of 2**53 or more, beyond which not all are told apart")
         return value
 
-    def _choice(self, *, known: bool) -> "Formula | None":
-        """The choice that begins here. known: only one of values that its column is known to have."""
+    def _choice(self, *, of_values: bool) -> "Formula | None":
+        """Choice that begins here. `of_values`: only a choice of values of its column."""
         beginning = self._beginning(self._place)
         begin = beginning and _CHOICE.match(self._text, beginning[1])
         if not beginning or not begin:
             return None
         name, after_name = beginning
         start, end = begin.end(), None
-        if not known and _IS_CHOICE.match(self._text, after_name):
+        if not of_values and _IS_CHOICE.match(self._text, after_name):
             end = next(end for end, is_certain in self._ends(start) if is_certain)
-        elif known and self._is_value is not None:
+        elif of_values and self._is_value is not None:
             ends = [end for end, _ in islice(self._ends(start), _ENDS)]
             end = next((end for end in reversed(ends) if self._is_value(name, self._text[start:end].strip())), None)
         if end is None:
@@ -477,17 +477,17 @@ class _Reader:
         )
 
 
-# What a text means among the labels of an attribute: a label of any level, several of them, or a range of numbers.
+# Meaning of a text among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 #
 # A text that is a label is that label, unless it begins with < or >. If it stands for different sets of values at different
-# levels, the finest published one is meant; `label@level` names another. A range means the base values that lie in it.
+# levels, it means the finest published one; `label@level` names another. A range means the base values that lie in it.
 
 
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
 
 
 class _ConditionError(InputError):
-    """A condition that an attribute cannot answer."""
+    """Error of a condition that an attribute cannot answer."""
 
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
@@ -495,15 +495,15 @@ class _ConditionError(InputError):
 
 
 class NoValueError(_ConditionError):
-    """A text that means none of the values of an attribute."""
+    """Error of a text that means none of the values of an attribute."""
 
 
 class NothingInRangeError(NoValueError):
-    """A range in which none of the values of an attribute lies, though they are numbers."""
+    """Error of a range in which none of the values of an attribute lies, though they are numbers."""
 
 
 def unquoted(text: str) -> str | None:
-    """The characters between the quotes of a text; None for one without quotes around it."""
+    """Characters between the quotes of a text; None for one without quotes around it."""
     if not re.fullmatch(QUOTED, text.strip(), re.DOTALL):
         return None
     try:
@@ -514,10 +514,11 @@ def unquoted(text: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """Which base values a condition means: surely, and possibly, for values of which it cannot be judged.
+    """Base values that a condition means: surely, and possibly, where a value is not decided.
 
-    Of shape (size(0),) each. A range of numbers cannot be judged of a value that is no number, nor of one that it cuts.
-    shares: estimated, nan of a value that is no number. low, high: the ends of the range, where it cuts a value.
+    Each array has shape (size(0),). A range of numbers is not decided for a value that is no number, nor for one that
+    it cuts. `shares`: estimated, nan of a value that is no number. `low`, `high`: the ends of the range, where it cuts
+    a value.
     """
 
     surely: BoolArray
@@ -528,22 +529,22 @@ class Meaning:
 
     @classmethod
     def certain(cls, inside: BoolArray) -> "Meaning":
-        """Of a condition that can be judged of every value."""
+        """Meaning of a condition that is decided for every value."""
         return cls.between(inside, inside)
 
     @classmethod
     def between(cls, surely: BoolArray, possibly: BoolArray) -> "Meaning":
-        """Of a condition that may not hold for all rows of a value, and is estimated to."""
+        """Meaning of a condition that may not hold for all rows of a value, and is estimated to."""
         return cls(surely, possibly, possibly.astype(np.float64))
 
     @property
     def cut(self) -> BoolArray:
-        """The values that stand for numbers of which only some are meant."""
+        """Values that stand for numbers of which only some are in the range."""
         return np.asarray(self.possibly & ~self.surely & ~np.isnan(self.shares))
 
     @property
     def unjudged(self) -> BoolArray:
-        """The values that are no numbers, so that it cannot be judged of them."""
+        """Values that are no numbers, so that the condition is not decided for them."""
         return np.asarray(self.possibly & ~self.surely & np.isnan(self.shares))
 
     def __or__(self, other: "Meaning") -> "Meaning":
@@ -565,13 +566,15 @@ class Meaning:
 
 
 class UnjudgedError(_ConditionError):
-    """A condition that cannot be judged of some values of an attribute."""
+    """Error of a condition that is not decided for some values of an attribute."""
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels that an attribute has. finest: its finest published level. of_table: whether base values are those of a
-    table, whose numbers are what they are, whatever labels are above them.
+    """Labels of an attribute.
+
+    `finest`: its finest published level. `of_table`: whether base values are those of a table; their numbers are
+    exact, whatever labels are above them.
     """
 
     attribute: str
@@ -579,17 +582,17 @@ class Labels:
     finest: int = 0
     of_table: bool = False
 
-    def meant(self, text: str) -> Meaning:
-        """Which base values a text means, and of which that cannot be judged.
+    def meaning_of(self, text: str) -> Meaning:
+        """Meaning of a text among the labels: base values, and those for which it is not decided.
 
-        Raises InputError, naming the attribute, for a label that there is not, and for a range that no value lies in.
+        Raises InputError, naming the attribute, for an unknown label, and for a range that no value lies in.
         """
         numbers = Range.of(text) if self.has_numbers else None
         is_comparison = numbers is not None and text.lstrip().startswith(("<", ">"))  # also where a label is spelled so
         if not is_comparison and (inside := self.labelled(text)) is not None:
             return Meaning.certain(inside)
         if len(parts := self.parts(text)) > 1:
-            return reduce(or_, map(self.meant, parts))
+            return reduce(or_, map(self.meaning_of, parts))
         if numbers is not None:
             return self.between(numbers, text)
         numbers = Range.of(text)
@@ -598,7 +601,7 @@ class Labels:
             why = f" ({overlaps[0].below!r} and {overlaps[0].above!r} overlap)" if overlaps else ""
             raise InputError(
                 f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names{why}, which need not "
-                "stand for the numbers that they look like; name values, with | between"
+                "stand for the numbers that they look like. Name values, with | between"
             )
         if text.lstrip().startswith(("<", ">")):
             raise no_range(self.attribute, text)
@@ -607,7 +610,7 @@ class Labels:
         raise self.no_value(text)
 
     def is_value(self, text: str) -> bool:
-        """Whether a text means values that there may be: every part of it is a label, or a range of what are numbers."""
+        """Return whether a text can mean values: every part of it is a label, or a range where values are numbers."""
         if self.labelled(text) is not None:
             return True
         if len(parts := self.parts(text)) > 1:
@@ -616,7 +619,7 @@ class Labels:
         return not (is_several or _LIST.fullmatch(text)) and Range.of(text) is not None and self.has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
-        """The base values under a label, at its finest published level where it has several meanings; None for none.
+        """Base values under a label; None for none. Of several meanings of a label its finest published level counts.
 
         A number has one label, however the text spells it.
         """
@@ -633,16 +636,16 @@ class Labels:
         return None if canonical == text or has_leading_zero(text) else self.labelled(canonical)
 
     def parts(self, text: str) -> Sequence[str]:
-        """The texts with | between them; a | within quotes divides nothing, unless what it divides are labels."""
+        """Texts with | between them; a | within quotes divides nothing, unless the pieces are labels."""
         divided = [part.strip() for part in text.split("|")]
         if all(self.labelled(part) is not None for part in divided):
             return divided
         return parts(text)
 
     def between(self, numbers: Range, text: str) -> Meaning:
-        """The base values that lie in a range, which messages call as the text does. Raises InputError as `meant` does.
+        """Base values that lie in a range, which messages quote as in the text. Raises InputError as `meaning_of` does.
 
-        Of a value that is no number, such as `refused`, nobody can say whether it lies there; a missing one does not.
+        A value that is no number, such as `refused`, is not decided; a missing one does not lie in the range.
         """
         labels = self.hierarchy.labels[0]
         shares = np.zeros(len(labels))
@@ -666,7 +669,9 @@ class Labels:
         return replace(meaning, low=low, high=high)
 
     def no_value(self, text: str) -> InputError:
-        """What is said of a text that means none of the values; not whether some row has it below the published levels."""
+        """Error for a text that means none of the values; it says nothing of rows with the text below the published
+        levels.
+        """
         if self.hierarchy.labels[self.finest] == (SUPPRESSED,):
             return NoValueError(
                 self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"
@@ -678,17 +683,17 @@ class Labels:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether some base value is a number, or a range."""
+        """Return whether some base value is a number, or a range."""
         return any(base_numbers(self.hierarchy, self.of_table))
 
 
 _JOINED = re.compile(r"\b(?:and|or)\b|[&,]")
 _LIST = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
-"""Values between the marks of a list, which in Python's notation is no range: `age in [20, 25]`."""
+"""Values between the marks of a list, which is no range in Python's notation: `age in [20, 25]`."""
 
 
 def no_range(attribute: str, text: str) -> InputError:
-    """What is said of a range of values that are no numbers."""
+    """Error for a range of values that are no numbers."""
     return InputError(
         f"{attribute!r} cannot be asked for {text!r}: ranges are of numbers, as {attribute}>3 or {attribute}=20-39; or name "
         "values, with | between"
@@ -696,7 +701,7 @@ def no_range(attribute: str, text: str) -> InputError:
 
 
 def parts(text: str) -> list[str]:
-    """The texts with | between them; one within quotes divides nothing."""
+    """Texts with | between them; one within quotes divides nothing."""
     divided, place = [], 0
     while place <= len(text) and (match := _PART.match(text, place)):
         divided.append(match[0].strip())

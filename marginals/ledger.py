@@ -1,4 +1,4 @@
-"""Ledgers: what is out of a table that changes, so that the next release is safe beside all of them."""
+"""Ledgers: releases of a table that changes, so that the next release is safe beside all of them."""
 
 import io
 import json
@@ -60,7 +60,7 @@ from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
 ENTRY, CELLS, HIERARCHIES, BUNDLE = "entry.json", "cells.csv", "hierarchies.json", "release"
-"""Names in the folder of an entry; the first entry alone has hierarchies, which are those of all."""
+"""Names in the folder of an entry; only the first entry has hierarchies, which are those of all."""
 
 FORMAT = 1
 
@@ -69,10 +69,10 @@ FORMAT = 1
 class Entry:
     """A release that is out, or may be.
 
-    folder: where it was written to. table: the people that it shows, at base values. margins: of the ledger's domain.
-    waiting: rows that had come and that had left, and are not shown. is_out: whether its bundle was seen in place.
-    turnover_known: whether its readers know that people come and go. where: which part of the people it shows, and shown:
-    how many rows; empty and None where it shows all.
+    `folder`: where it was written to. `table`: the people that it counts, at base values. `margins`: of the ledger's
+    domain. `waiting`: rows that had come and that had left, and are not counted. `is_out`: whether its bundle was seen
+    in place. `turnover_known`: whether its readers know that people come and go. `where`, `part_rows`: the published
+    part of the people, and its number of rows; empty and None where all are published.
     """
 
     number: int
@@ -87,16 +87,16 @@ class Entry:
     is_out: bool = False
     turnover_known: bool = False
     where: str = ""
-    shown: int | None = None
+    part_rows: int | None = None
     PLAIN: ClassVar = ("number", "date", "rows", "where", "folder", "margins", "is_out", "turnover_known", "waiting")
 
     @property
     def rows(self) -> int:
-        """How many rows the release counts."""
-        return self.table.total if self.shown is None else self.shown
+        """Number of rows that the release counts."""
+        return self.table.total if self.part_rows is None else self.part_rows
 
     def files(self, previous: str | None, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> dict[str, bytes]:
-        """What is written of it, by paths in its folder. previous: hash of the entry before it, None for the first."""
+        """Files of the entry, by paths in its folder. `previous`: hash of the entry before it, None for the first."""
         import pandas as pd
 
         columns = {str(place): codes for place, codes in enumerate(self.table.codes)} | {"count": self.table.counts}
@@ -104,49 +104,49 @@ class Entry:
         files = {CELLS: cells} | {f"{BUNDLE}/{path}": content for path, content in bundle.items()}
         if previous is None:
             files[HIERARCHIES] = _json(_domain_as_json(self.table.domain, roles))
-        stated = {
+        entry = {
             "format": FORMAT,
             "previous": previous,
             "rows": self.table.total,
-            **{name: plain(getattr(self, name)) for name in _STATED},
+            **{name: plain(getattr(self, name)) for name in _ENTRY_KEYS},
             "waiting": dict(zip(("came", "left"), self.waiting)),
             **({"turnover": KNOWN} if self.turnover_known else {}),
-            **({"part": {"where": self.where, "rows": self.shown}} if self.where else {}),
+            **({"part": {"where": self.where, "rows": self.part_rows}} if self.where else {}),
             "files": {path: digest(content) for path, content in sorted(files.items())},
         }
-        return {ENTRY: _json(stated), **files}
+        return {ENTRY: _json(entry), **files}
 
     @classmethod
-    def read(cls, stated: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
-        """From what was written. Raises KeyError, TypeError or ValueError where that is something else."""
+    def read(cls, entry: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
+        """Read an entry from its files. Raises KeyError, TypeError or ValueError for other content."""
         import pandas as pd
 
         frame = pd.read_csv(io.BytesIO(cells), dtype="int64")
         codes = {name: frame[str(place)].to_numpy() for place, name in enumerate(domain.attributes)}
         margin = dict.fromkeys(domain.attributes, 0)
-        claims = filter(None, map(MaxentDiversity.from_json, stated["diversities"]))
-        rows_per_person, part = stated["rows_per_person"], stated.get("part", {"where": "", "rows": None})
+        claims = filter(None, map(MaxentDiversity.from_json, entry["diversities"]))
+        rows_per_person, part = entry["rows_per_person"], entry.get("part", {"where": "", "rows": None})
         return cls(
-            int(stated["number"]),
-            str(stated["date"]),
-            str(stated["folder"]),
+            int(entry["number"]),
+            str(entry["date"]),
+            str(entry["folder"]),
             ContingencyTable.from_cells(domain, margin, codes, frame["count"].to_numpy()),
-            tuple(map(Margin, stated["margins"])),
-            int(stated["k"]),
+            tuple(map(Margin, entry["margins"])),
+            int(entry["k"]),
             rows_per_person,
             tuple(replace(claim, rows_per_person=rows_per_person) for claim in claims),
-            (int(stated["waiting"]["came"]), int(stated["waiting"]["left"])),
-            turnover_known=stated.get("turnover") == KNOWN,
+            (int(entry["waiting"]["came"]), int(entry["waiting"]["left"])),
+            turnover_known=entry.get("turnover") == KNOWN,
             where=str(part["where"]),
-            shown=None if part["rows"] is None else int(part["rows"]),
+            part_rows=None if part["rows"] is None else int(part["rows"]),
         )
 
 
-_STATED = ("number", "date", "folder", "margins", "k", "rows_per_person", "diversities")
+_ENTRY_KEYS = ("number", "date", "folder", "margins", "k", "rows_per_person", "diversities")
 
 
-def _json(stated: Any) -> bytes:
-    return (json.dumps(stated, indent=1, ensure_ascii=True) + "\n").encode()
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1, ensure_ascii=True) + "\n").encode()
 
 
 def _domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]:
@@ -159,9 +159,9 @@ def _domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]
     return {"attributes": attributes}
 
 
-def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
+def _domain_from_json(content: Mapping[str, Any]) -> tuple[Domain, dict[str, Role]]:
     hierarchies, roles = {}, {}
-    for attribute in stated["attributes"]:
+    for attribute in content["attributes"]:
         labels, parents = (tuple(map(tuple, attribute[key])) for key in ("labels", "parents"))
         order = tuple(map(int, attribute["order"])) if "order" in attribute else None
         hierarchies[str(attribute["name"])] = Hierarchy(labels, parents, order, bool(attribute.get("has_names")))
@@ -175,9 +175,9 @@ def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role
 #       lock                held while an entry is written
 #       head.json           number and hash of the last entry; while one is written, also those that it will have
 #       0001/               one folder for each release, written whole or not at all
-#         entry.json        what is noted of it, the hashes of the files beside it, and the hash of the entry before
+#         entry.json        its facts, the hashes of the files beside it, and the hash of the entry before
 #         cells.csv         the people that the release shows: codes of base values, count
-#         hierarchies.json  the attributes of all releases, with roles and hierarchies; in the first entry alone
+#         hierarchies.json  the attributes of all releases, with roles and hierarchies; only in the first entry
 #         release/          a copy of the bundle
 #       0001-out.json       its bundle was put in place
 #
@@ -188,15 +188,18 @@ def _domain_from_json(stated: Mapping[str, Any]) -> tuple[Domain, dict[str, Role
 HEAD, LOCK = "head.json", "lock"
 
 _TAKEN_BACK = "takeback"
-"""As long as what makes names of leftovers different, so that the next writing removes it where a process dies."""
+"""Name of an entry that is removed.
+
+It is as long as the part that makes names of leftovers different, so that the next writing removes it where a process
+dies."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """What a ledger held when it was read.
+    """Content of a ledger when it was read.
 
-    path: its folder. entries: in the order of release. head: the hash of the last one; None where there is none. previous:
-    that of the one before. domain, roles: of all its tables; None where there is no entry yet.
+    `path`: its folder. `entries`: in the order of release. `head`: the hash of the last one; None where there is none.
+    `previous`: the hash of the one before. `domain`, `roles`: of all its tables; None where there is no entry yet.
     """
 
     path: Path
@@ -208,9 +211,9 @@ class Ledger:
 
     @classmethod
     def read(cls, path: str | Path) -> "Ledger":
-        """The ledger in a folder; one without entries where there is no folder yet, or an empty one.
+        """Ledger in a folder; one without entries where there is no folder yet, or an empty one.
 
-        Raises InputError for a folder of something else, that others may read, or whose files are not those written.
+        Raises InputError for a folder of other files, that others may read, or whose files were changed.
         """
         folder = path_of(path)
         if not folder.exists():
@@ -230,13 +233,13 @@ class Ledger:
             raise InputError(f"the ledger {folder} cannot be read: {system_reason(error)}") from None
 
     def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
-        """All margins that any release of the ledger shows, and what must hold on them of the rows that change."""
+        """Envelope of all margins of the releases, and of the claims that must hold on them for the rows that change."""
         assert self.domain is not None
         masks = maximal_masks(self.domain.mask(margin) for entry in self.entries for margin in entry.margins)
         return Envelope(tuple(masks), k, tuple(dict.fromkeys(diversities)), rows_per_person)
 
     def require_apart(self, release: Path, reads: tuple[Path, ...] = ()) -> None:
-        """Raise InputError where the ledger would lie in a release or among what is read, or the release in the ledger."""
+        """Raise InputError where the ledger would lie in a release or among the sources, or the release in the ledger."""
         with refusals(self.path):
             keep_apart(self.path, reads, release_at)
             if resolved(release).is_relative_to(resolved(self.path)) or resolved(self.path) == resolved(release):
@@ -246,10 +249,11 @@ class Ledger:
 
     @contextmanager
     def entering(self, entry: Entry, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> Iterator[None]:
-        """The entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
+        """Write the entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
 
-        bundle: its files by paths in its folder. If the process dies in between, the entry is there, and counts. Raises
-        InputError if another process writes, or has written since this ledger was read, or nothing can be written.
+        `bundle`: its files by paths in its folder. If the process dies in between, the entry is there, and counts.
+        Raises InputError if another process writes, or has written since this ledger was read, or nothing can be
+        written.
         """
         folder, entry_folder = self.path, self.path / _name(entry.number)
         try:
@@ -260,7 +264,7 @@ class Ledger:
                 files = entry.files(self.head, roles, bundle)
                 last = {"number": entry.number, "entry": digest(files[ENTRY])}
                 try:
-                    _put(folder / HEAD, {**self._stated_head, "pending": last})
+                    _put(folder / HEAD, {**self._head_entry, "pending": last})
                     replace_folder(entry_folder, files, PRIVATE)
                     for written, content in files.items():
                         require_written(entry_folder / written, content)
@@ -280,13 +284,13 @@ class Ledger:
         _put(self.path / f"{_name(entry.number)}-out.json", {"folder": entry.folder})
 
     @property
-    def _stated_head(self) -> dict[str, Any]:
+    def _head_entry(self) -> dict[str, Any]:
         return {"number": len(self.entries), "entry": self.head}
 
     def _taken_back(self, number: int, last: Mapping[str, Any]) -> None:
         entry_folder, head = self.path / _name(number), self.path / HEAD
         if entry_folder.exists():
-            _put(head, {**self._stated_head, "pending": last})
+            _put(head, {**self._head_entry, "pending": last})
             aside = entry_folder.with_name(prefix(entry_folder) + _TAKEN_BACK)
             entry_folder.rename(aside)
             sync_folder(self.path)
@@ -294,13 +298,13 @@ class Ledger:
         if self.head is None:
             head.unlink(missing_ok=True)
         else:
-            _put(head, self._stated_head)
+            _put(head, self._head_entry)
 
     def settled(self, number: int, *, is_out: bool) -> "Ledger":
-        """The ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
+        """Ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
 
-        Raises InputError for a release that is not waiting for that, and for one that is said not to be out though it stands
-        in its folder, or others were made beside it.
+        Raises InputError for a release that was not interrupted. It also does where a release is settled as not out
+        but stands in its folder, or a later one was made beside it.
         """
         pending = [entry.number for entry in self.entries if not entry.is_out]
         if number not in pending:
@@ -326,7 +330,7 @@ class Ledger:
                     )
                 else:
                     before = Ledger(self.path, self.entries[:-1], self.previous)
-                    before._taken_back(number, self._stated_head)
+                    before._taken_back(number, self._head_entry)
         except OSError as error:
             raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
         return Ledger.read(self.path)
@@ -343,8 +347,8 @@ def _name(number: int) -> str:
     return f"{number:04d}"
 
 
-def _put(file: Path, stated: Mapping[str, Any]) -> None:
-    replace_file(file, (json.dumps(stated) + "\n").encode(), PRIVATE)
+def _put(file: Path, content: Mapping[str, Any]) -> None:
+    replace_file(file, (json.dumps(content) + "\n").encode(), PRIVATE)
 
 
 def _is_in_place(folder: Path, descriptor: bytes) -> bool:
@@ -360,22 +364,22 @@ def _read(folder: Path) -> Ledger:
     # each entry is compared with the hash that the next one, or the head, gives of it
     if not (folder / HEAD).exists():
         raise _damaged(folder, f"it has entries, and no {HEAD} that tells which is the last")
-    head = _stated(folder / HEAD)
-    known = {}
+    head = _object_in(folder / HEAD)
+    hashes = {}
     for mark in (head, head.get("pending", head)):
         match mark:
             case {"number": int(number), "entry": str() | None as entry} if type(number) is int and bool(
                 number
             ) is bool(entry):
-                known[number] = entry
-    if head.get("number") not in known:
+                hashes[number] = entry
+    if head.get("number") not in hashes:
         raise _damaged(folder, f"{HEAD} cannot be understood")
     ledger = Ledger(folder)
     try:
         while (folder / _name(len(ledger.entries) + 1)).exists():
             ledger = _with_next(ledger)
             number = len(ledger.entries)
-            if known.get(number, ledger.head) != ledger.head:
+            if hashes.get(number, ledger.head) != ledger.head:
                 raise _damaged(folder, f"{_name(number)}/{ENTRY} is not what was written")
     except InputError:
         raise
@@ -384,7 +388,7 @@ def _read(folder: Path) -> Ledger:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MarginalsError):
         raise _damaged(folder, f"{_name(len(ledger.entries) + 1)} cannot be understood") from None
     # A process that died while it wrote an entry has named it the one that is written.
-    if (count := len(ledger.entries)) not in known:
+    if (count := len(ledger.entries)) not in hashes:
         less = "an entry was taken away" if count < head["number"] else f"{HEAD} is older than the entries"
         raise _damaged(folder, f"{less}: there are {count}, and {HEAD} speaks of {head['number']}")
     return ledger
@@ -394,13 +398,13 @@ def _with_next(ledger: Ledger) -> Ledger:
     folder, number = ledger.path, len(ledger.entries) + 1
     entry_folder = folder / _name(number)
     content = bounded_content(entry_folder / ENTRY, MAX_BYTES)
-    stated = json.loads(content)
-    if (stated["number"], stated["previous"]) != (number, ledger.head):
+    entry_json = json.loads(content)
+    if (entry_json["number"], entry_json["previous"]) != (number, ledger.head):
         raise _damaged(folder, f"{entry_folder.name}/{ENTRY} does not follow on the entry before it")
-    if stated["format"] != FORMAT:
+    if entry_json["format"] != FORMAT:
         raise InputError(f"the ledger {folder} is of another version of this program")
     files = {}
-    for path, expected in stated["files"].items():
+    for path, expected in entry_json["files"].items():
         files[path] = bounded_content(entry_folder / path, MAX_BYTES)
         if digest(files[path]) != expected:
             raise _damaged(folder, f"{entry_folder.name}/{path} is not what was written")
@@ -408,18 +412,18 @@ def _with_next(ledger: Ledger) -> Ledger:
     if domain is None:
         domain, roles = _domain_from_json(json.loads(files[HIERARCHIES]))
     mark = folder / f"{entry_folder.name}-out.json"
-    entry = replace(Entry.read(stated, files[CELLS], domain), is_out=mark.exists() and bool(_stated(mark)))
+    entry = replace(Entry.read(entry_json, files[CELLS], domain), is_out=mark.exists() and bool(_object_in(mark)))
     return Ledger(folder, (*ledger.entries, entry), digest(content), domain, roles, ledger.head)
 
 
-def _stated(file: Path) -> dict[str, Any]:
+def _object_in(file: Path) -> dict[str, Any]:
     try:
-        stated = json.loads(bounded_content(file, MAX_BYTES))
+        content = json.loads(bounded_content(file, MAX_BYTES))
     except (ValueError, RecursionError):
-        stated = None
-    if not isinstance(stated, dict):
+        content = None
+    if not isinstance(content, dict):
         raise _damaged(file.parent, f"{file.name} cannot be understood")
-    return stated
+    return content
 
 
 def _damaged(folder: Path, problem: str) -> InputError:
@@ -431,12 +435,12 @@ def _damaged(folder: Path, problem: str) -> InputError:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The rows that a release does not show yet, for its steward alone.
+    """Rows that a release does not count yet, for its steward only.
 
-    came, left: rows added and removed since the last release. unknown: rows of today with values that the ledger does not
-    know. releases: in the ledger before this one. coarsened: margins of these that this one does not show as finely.
-    foreseen: of the first release, the share of the people who will wait; kept: how much it shows beyond single attributes,
-    as a share of what it would if everybody might wait.
+    `came`, `left`: rows added and removed since the last release. `unknown`: rows of today with values that the ledger
+    does not have. `releases`: in the ledger before this one. `coarsened`: margins of these that are coarser in this
+    one. `foreseen`: of the first release, the share of the people who will wait. `kept`: how much information it has
+    beyond single attributes, as a share of that without a limit on waiting.
     """
 
     came: int
@@ -448,7 +452,7 @@ class Waiting:
     kept: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
         shares = {name: share for name in ("foreseen", "kept") if (share := getattr(self, name)) is not None}
         return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | shares
@@ -456,11 +460,11 @@ class Waiting:
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """The part of today's table that can be published now, beside the releases of a ledger.
+    """Part of today's table that can be published now, beside the releases of a ledger.
 
-    table: everybody who can be shown. envelope: the margins that it may show; None for the first release, which may show
-    any. turnover_known: whether readers are taken to know that people come and go. part: of the table whose cells alone are
-    to be shown, though everybody is judged.
+    `table`: everybody who can be counted. `envelope`: the margins that may be published; None for the first release,
+    which may have any. `turnover_known`: whether readers know that people come and go. `part`: the part of the table
+    that is published, though checks are of everybody.
     """
 
     ledger: Ledger
@@ -476,17 +480,17 @@ class Continuation:
     def of(
         cls, ledger: Ledger, today: Table, requirements: Requirements, *, turnover_known: bool = False
     ) -> "Continuation":
-        """As much of what changed since the last release of a ledger as can be shown beside all of them.
+        """Continue a ledger with as many changes since its last release as can be published beside all releases.
 
-        today: the table as it is, or a part of it. turnover_known: counts for two releases that both say so. Raises
-        InputError if the table does not fit the ledger, nothing says how many people are enough, or no margin of the ledger
-        tells the part from the rest.
+        `today`: the table, or a part of it. `turnover_known`: counts for two releases that both declare it. Raises
+        InputError if the table does not fit the ledger or no claim has a k. It also does if no margin of the ledger tells
+        the part from the rest.
         """
         part, today = today.part, today.whole
         k = max(filter(None, (requirements.k_link, requirements.k_combinatorial, requirements.min_cell)), default=1)
         if k < 2:
             raise InputError(
-                "a ledger keeps changes by fewer than k people apart, and the policy does not say k; set k_link, "
+                "a ledger keeps changes by fewer than k people apart, and the policy does not say k. Set k_link, "
                 "k_combinatorial or min_cell to 2 or more"
             )
         if not ledger.entries or ledger.domain is None:
@@ -506,7 +510,7 @@ class Continuation:
         naming = dict.fromkeys(today.naming, KeptNames())
         table = replace(today, counts=shown_counts, ladders={}, naming=naming, fitted=frozenset())
         series = cls(ledger, table, envelope, requirements, k, waiting, turnover_known, part)
-        if not series.shown.rows:
+        if not series.published.rows:
             raise NothingPublishableError(
                 f"everybody in the part still waits beside the ledger {ledger.path}: nobody of it can be shown yet"
             )
@@ -514,31 +518,33 @@ class Continuation:
             margin = table.domain.margin(series.common)
             raise InputError(
                 f"no margin of the ledger {ledger.path} tells the part {part.where.text!r} from the rest: it would have to "
-                f"show {margin}. All releases keep to the margins of the first; let the first release of a ledger be of the "
+                f"show {margin}. All releases keep to the margins of the first. Let the first release of a ledger be of the "
                 "part whose cut is hardest to see, or name such margins in its search.must_publish"
             )
         return series
 
     @property
     def masks(self) -> tuple[Mask, ...] | None:
-        """The margins that may be shown, as finely as that; None for any."""
+        """Margins that may be published, at the finest levels; None for any."""
         return None if self.envelope is None else tuple(m for m in self.envelope.masks if not self.common & ~m)
 
     @cached_property
     def common(self) -> Mask:
-        """What each margin must show, to tell the part from the rest; 0 where everybody is shown."""
+        """Margin that every published margin must include, to tell the part from the rest; 0 without a part."""
         return 0 if self.part is None else telling_margin(self.part.where, self.table.domain)
 
     @cached_property
-    def shown(self) -> Table:
-        """The table whose margins are published: all that is settled, or the part of it."""
+    def published(self) -> Table:
+        """Table whose margins are published: all that is settled, or the part of it."""
         if self.part is None:
             return self.table
         counts = part_of(self.part.where, self.table.counts)
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
     def limited(self, constraint: PruningConstraint, most: float, seed: int) -> PruningConstraint:
-        """The constraint, and for the first release that few people will wait. most: share of the people who may wait."""
+        """Constraint with, for the first release, the limit that few people wait. `most`: share of the people who may
+        wait.
+        """
         return constraint if self.ledger.entries or most >= 1 else FewWaiting(self._changes(seed), most, constraint)
 
     def _changes(self, seed: int) -> "SampledChanges":
@@ -546,7 +552,7 @@ class Continuation:
 
     @property
     def least(self) -> int:
-        """Rows of those who came, and of those who left, in each published cell, where there are any."""
+        """Fewest rows that came, and that left, in each published cell, where there are any."""
         return MinCell(self.k, rows_per_person=self.requirements.rows_per_person).least_count
 
     def require_safe(self, cliques: Sequence[Mask]) -> None:
@@ -563,8 +569,8 @@ class Continuation:
                     where = ", ".join(f"{name}={label}" for name, label in cell.items())
                     raise NothingPublishableError(
                         f"beside release {entry.number} of the ledger {self.ledger.path} the claims are not proven for "
-                        f"those by whom the two differ, so it is not published: {finding.criterion} {finding.verdict.value}"
-                        f"{where and f' in {where}'}; demand no more, and assume no less, than the earlier releases do"
+                        f"those by whom the two differ: {finding.criterion} {finding.verdict.value}"
+                        f"{where and f' in {where}'}. Demand no more, and assume no less, than the earlier releases do"
                     )
             if not envelope.turnover_known and (entry.where or self.part is not None):
                 self._require_no_small_difference(entry, cliques)
@@ -573,17 +579,17 @@ class Continuation:
         before = part_of(Part(entry.where), entry.table) if entry.where else entry.table
         domain = self.table.domain
         earlier = Collection.of(DataCube([before]), [domain.mask(margin) for margin in entry.margins])
-        later = Collection.of(DataCube([self.shown.base_counts]), cliques)
+        later = Collection.of(DataCube([self.published.base_counts]), cliques)
         parts = [self.part.where.text] if self.part else []
         narrowed = inside_all([Part(where) for where in {*parts, entry.where} if where])
         if difference(earlier, later, self.least, narrowed=narrowed).verdict is Verdict.FAILS:
             raise NothingPublishableError(
                 f"counts of this part would differ by fewer than {self.k} from those of release {entry.number} of the "
-                f"ledger {self.ledger.path}, though no few people did; publish when more has changed, or another part"
+                f"ledger {self.ledger.path}, though no few people did. Publish when more has changed, or another part"
             )
 
     def after(self, cliques: Sequence[Mask], seed: int) -> Waiting:
-        """Who waits, and what is coarsened, or who will wait, where these margins are published."""
+        """Rows that wait where these margins are published, with coarsened margins, or the share of people who will wait."""
         domain = self.table.domain
         if self.masks is None:
             return replace(self.waiting, foreseen=self._changes(seed).waiting(cliques))
@@ -591,7 +597,7 @@ class Continuation:
         return replace(self.waiting, coarsened=tuple(map(domain.margin, lost)))
 
     def entering(self, cliques: Sequence[Mask], date: str, named: Mapping[str, Hierarchy]) -> Entering:
-        """The entry of a release of these margins. date: of today. named: hierarchies whose names all releases keep."""
+        """Entry of a release of these margins. `date`: of today. `named`: hierarchies whose names all releases keep."""
         counts = self.table.counts
         domain = Domain.of(dict(counts.domain.items()) | dict(named))
         entry = Entry(
@@ -606,7 +612,7 @@ class Continuation:
             (self.waiting.came, self.waiting.left),
             turnover_known=self.turnover_known,
             where="" if self.part is None else self.part.where.text,
-            shown=None if self.part is None else self.shown.rows,
+            part_rows=None if self.part is None else self.published.rows,
         )
 
         def enter(folder: Path, bundle: Mapping[str, bytes]) -> AbstractContextManager[None]:
@@ -639,7 +645,7 @@ def _require_fit(ledger: Ledger, domain: Domain, today: Table) -> None:
 
 
 def _recoded(domain: Domain, today: Table) -> ContingencyTable:
-    """The rows whose values the domain knows, in its codes."""
+    """Rows whose values are in the domain, in its codes."""
     counts, codes = today.base_counts, {}
     is_known = np.ones(len(counts), dtype=bool)
     for name, hierarchy in domain.items():
@@ -651,29 +657,29 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
     return ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts.counts[is_known])
 
 
-# Few waiting: what the first release of a ledger leaves coarse, so that what changes later can soon be shown.
+# Few waiting: the first release of a ledger is coarse, so that later changes can soon be published.
 #
 # A change can be shown beside it when those who came, and those who left, are none or at least k in every cell of its
-# margins (`checks.changes`). Whoever is in a smaller cell waits, and all later releases keep to these margins. How many
-# will wait is foreseen with a sample of the table: when of w people drawn as many can be shown at once as change between
-# two releases, no more than about w wait. It is a forecast, on which no claim of privacy depends.
+# margins (`checks.changes`). People in a smaller cell wait, and all later releases keep to these margins. A sample of the
+# table foresees how many will wait. When of w people drawn as many can be published at once as change between two releases,
+# no more than about w wait. It is a forecast, on which no claim of privacy depends.
 
 
 CHANGED = 0.02
 """Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
 
 _STEPS = 10
-"""Halvings by which the share of those who wait is found."""
+"""Number of halvings that find the share of those who wait."""
 
 _REMEMBERED = 256
-"""Margins of which is remembered who is in which cell."""
+"""Most margins whose cells are cached."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledChanges:
-    """People who come to a table, or leave it: samples of those who are in it, at base values.
+    """People who come to a table, or leave it: samples of its people, at base values.
 
-    least: rows that each cell of a margin must have of those who are shown, or none. seed: of the samples.
+    `least`: rows that each cell of a margin must have of those who are counted, or none. `seed`: of the samples.
     """
 
     table: ContingencyTable
@@ -681,14 +687,17 @@ class SampledChanges:
     seed: int = 0
 
     def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
-        """Whether no larger share of the people is foreseen to wait beside these margins. Finer margins have more."""
+        """Return whether at most this share of the people is foreseen to wait beside these margins.
+
+        Beside finer margins more people wait.
+        """
         rows = self._sample(share).counts
         places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
         # Of this many people that come between two releases; as many leave.
         return int(rows[places].sum()) >= max(round(self.table.total * CHANGED / 2), 1)
 
     def waiting(self, cliques: AnyCollection[Mask]) -> float:
-        """The share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
+        """Share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
         low, high = 0.0, 1.0
         for _ in range(_STEPS):
             middle = (low + high) / 2
@@ -697,7 +706,7 @@ class SampledChanges:
 
     @cached_property
     def _sample(self) -> Callable[[float], ContingencyTable]:
-        """The people who wait on one side: half of such a share of all came, and half left."""
+        """People who wait on one side: half of such a share of all came, and half left."""
 
         def drawn(share: float) -> ContingencyTable:
             table, size = self.table, round(self.table.total * share / 2)
@@ -710,7 +719,7 @@ class SampledChanges:
 
     @cached_property
     def _cells(self) -> Callable[[float, Mask], IndexArray]:
-        """The cell of a margin that each cell of a sample is in. A search asks of most margins again and again."""
+        """Cell of a margin for each cell of a sample. A search needs most margins again and again."""
         return lru_cache(_REMEMBERED)(lambda share, mask: cells_of(self._sample(share), mask))
 
 
@@ -723,12 +732,12 @@ class FewWaiting(PruningConstraint):
     then: PruningConstraint
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """The refusal of the other constraint, or that where more would wait."""
+        """Refusal of the other constraint, or that where more would wait."""
         refusal = self.then(cliques, new) or (self._refusal([new], RefusalScope.FINER) if new else None)
         return refusal or self._refusal(cliques, RefusalScope.LONGER)
 
     def of_margin(self, margin: Mask) -> Refusal | None:
-        """The refusal of everything that shows a margin."""
+        """Refusal of every set with a margin."""
         return self.then.of_margin(margin) or self._refusal([margin], RefusalScope.FINER)
 
     def _refusal(self, cliques: AnyCollection[Mask], scope: RefusalScope) -> Refusal | None:
@@ -744,9 +753,10 @@ class FewWaiting(PruningConstraint):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two releases by their numbers; how many rows came and left between them, and what holds of these.
+    """Two releases by their numbers, the rows that came and left between them, and findings on these.
 
-    smallest_difference: that readers can compute. turnover_known: whether both say so, so that it need not be large.
+    `smallest_difference`: the smallest that readers can compute. `turnover_known`: whether both declare it, so that
+    the difference need not be large.
     """
 
     earlier: int
@@ -760,12 +770,12 @@ class Pair:
 
     @property
     def ok(self) -> bool:
-        """Whether all is proven to hold."""
+        """Return whether all findings are proven to hold."""
         return all(finding.holds for finding in self.findings)
 
 
 def pairs(ledger: Ledger) -> Iterator[Pair]:
-    """Every two releases of a ledger, by what both claim, on all margins that any of its releases shows."""
+    """Pairs of releases of a ledger, checked by the claims of both, on all margins of its releases."""
     for earlier, later in combinations(ledger.entries, 2):
         is_known = earlier.turnover_known and later.turnover_known
         diversities = (*earlier.diversities, *later.diversities)
@@ -778,11 +788,11 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
 
 
 ENOUGH = 0.9
-"""Share of what could be shown from which on nothing is said of the rest."""
+"""Share of the possible information from which on a report is silent about the rest."""
 
 
 def turnover_in_words(published: BundleContent) -> str:
-    """What a release takes for granted of its readers, as a sentence for them; empty where it does not say."""
+    """Sentence for readers about the turnover that a release assumes; empty where it assumes none."""
     if not published.turnover_known:
         return ""
     return (
@@ -792,7 +802,7 @@ def turnover_in_words(published: BundleContent) -> str:
 
 
 def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
-    """Whom a release does not show yet, and which margins of the earlier ones. domain: of the table.
+    """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table.
 
     >>> from marginals.example import table
     >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
@@ -813,49 +823,49 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
                 "start the ledger again before anything is out, with a larger max_waiting, a smaller k, or fewer releases."
             )
         return
-    beside = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
+    beginning = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:
         yield (
-            f"{beside} of the ledger {number_of(waiting.came, 'added row')} and {number_of(waiting.left, 'removed row')} "
+            f"{beginning} of the ledger {number_of(waiting.came, 'added row')} and {number_of(waiting.left, 'removed row')} "
             "cannot be shown yet: they wait."
         )
     else:
-        yield f"{beside} of the ledger everything that changed can be shown: nobody waits."
+        yield f"{beginning} of the ledger everything that changed can be shown: nobody waits."
     if waiting.unknown:
         yield (
             f"{number_of(waiting.unknown, 'row has', 'rows have')} a value that the first release of the ledger did not "
             f"know, and {'is' if waiting.unknown == 1 else 'are'} not counted."
         )
     if waiting.coarsened:
-        listed = "; ".join(margin_in_words(margin, domain) for margin in waiting.coarsened)
-        yield f"Of margins that the earlier releases show, these are coarser now, or left out: {listed}."
+        margins = "; ".join(margin_in_words(margin, domain) for margin in waiting.coarsened)
+        yield f"Of margins that the earlier releases show, these are coarser now, or left out: {margins}."
 
 
 def entry_line(entry: Entry) -> str:
-    """A release of a ledger."""
+    """Line about a release of a ledger."""
     settle = f"--settle {entry.number} out, or --settle {entry.number} not-out"
     pending = f"perhaps out: its writing was interrupted, so it counts until you settle it ({settle})"
     came, leaving = entry.waiting
-    told = [
+    facts = [
         "out" if entry.is_out else pending,
         f"part: {entry.where}, of {number_of(entry.table.total, 'row')} judged" if entry.where else "",
         "turnover known" if entry.turnover_known else "",
         f"{came:,} that came and {leaving:,} that left waited" if came or leaving else "",
     ]
     rows = number_of(entry.rows, "row")
-    return f"{entry.number}  {entry.date}  {rows}  {'; '.join(filter(None, told))}  {entry.folder}"
+    return f"{entry.number}  {entry.date}  {rows}  {'; '.join(filter(None, facts))}  {entry.folder}"
 
 
 def pair_lines(pair: Pair) -> Iterator[str]:
-    """What two releases tell together."""
+    """Lines about the differences of two releases."""
     smallest = pair.smallest_difference
-    told = [
+    facts = [
         f"{'' if pair.ok else 'not proven that '}the claims hold for their differences",
         "" if smallest is None else f"the smallest difference is {smallest:+,}",
         "it may be of any size, since both say that turnover is known" if pair.turnover_known else "",
     ]
     changed = f"{number_of(pair.came, 'row')} came and {pair.left:,} left"
-    yield f"{pair.earlier} and {pair.later}: {changed}, {'; '.join(filter(None, told))}"
+    yield f"{pair.earlier} and {pair.later}: {changed}, {'; '.join(filter(None, facts))}"
     for finding in pair.findings:
         if not finding.holds:
             of_whom = f" of the {finding.parameters['of']}" if "of" in finding.parameters else ""

@@ -157,7 +157,7 @@ class _PublishedValues:
     def meant(self, formula: Formula) -> dict[str, Meaning]:
         match formula:
             case Choice(column=column, texts=texts):
-                return self._any_value(column.name, map(self._labels(column.name).meant, texts))
+                return self._any_value(column.name, map(self._labels(column.name).meaning_of, texts))
             case Membership(column=column, values=values):
                 return self._any_value(column.name, (self._equal(column.name, value) for value in values))
             case Comparison():
@@ -204,12 +204,12 @@ class _PublishedValues:
             return {left.name: self._equal(left.name, right)}
         if isinstance(right, str):
             raise no_range(left.name, sign + right)
-        return {left.name: labels.meant(sign + _digits(right))}
+        return {left.name: labels.meaning_of(sign + _digits(right))}
 
     def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
         if not isinstance(value, str):
-            return labels.meant(_digits(value))
+            return labels.meaning_of(_digits(value))
         if (inside := labels.labelled(value)) is None:
             raise labels.no_value(value)
         return Meaning.certain(inside)

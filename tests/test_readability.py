@@ -12,7 +12,30 @@ import pytest
 
 from project import ROOT
 
-DONE = ("models", "checks", "marginals/auditing", "marginals/label_sums.py", "marginals/recoding")
+DONE = (
+    "models",
+    "checks",
+    "marginals/auditing",
+    "marginals/bundle",
+    "marginals/label_sums.py",
+    "marginals/conditions.py",
+    "marginals/ledger.py",
+    "marginals/recoding",
+    "marginals/tables/attribute.py",
+    "marginals/tables/counts.py",
+    "marginals/tables/engines.py",
+    "marginals/tables/impossible_pairs.py",
+    "marginals/tables/layout.py",
+    "marginals/tables/levels.py",
+    "marginals/tables/opening.py",
+    "marginals/tables/spellings.py",
+    "marginals/tables/scales.py",
+    "marginals/tables/sensitive_groups.py",
+    "marginals/tables/table.py",
+    "marginals/tables/values.py",
+    "marginals/tables/words.py",
+    "marginals/tables/workbook.py",
+)
 """Folders and files that keep all rules."""
 
 NOT_YET = {
@@ -45,6 +68,8 @@ BANNED = "told said made kept known stated given meant judged listed asked whole
 
 ALLOWED_NAMES = {
     ("checks/attacks/guesses.py", "beside"): "a key of the JSON that attacks write",
+    ("marginals/ledger.py", "kept"): "a key of the JSON that stewards read",
+    ("marginals/tables/table.py", "whole"): "an attribute that modules of publishing read",
 }
 """Names of the dialect that stay, and why."""
 

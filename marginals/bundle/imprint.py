@@ -1,4 +1,4 @@
-"""The imprint of a release: its title, who publishes it, when, whom to ask, and under which licence; all of it optional."""
+"""Imprint of a release: its title, publisher, date, contact and licence; all of it optional."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -8,15 +8,15 @@ from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
 
 TITLE = "Anonymized marginals"
-"""What a release is called where nobody has said otherwise."""
+"""Title of a release without one of its own."""
 
 
 @dataclass(frozen=True)
 class Imprint:
-    """What a release is called, and what readers are told of whoever publishes it; empty where it is left out.
+    """Title of a release, and facts about its publisher; empty where they are left out.
 
-    date: as it is typed, since the same tables give the same bundle on any day. Raises InputError for what is not one line
-    of text.
+    `date`: as typed, since the same tables give the same bundle on any day. Raises InputError for a text that is not
+    one line.
 
     >>> str(Imprint("A census", "City of Ulm", contact="data@ulm.example"))
     'City of Ulm, data@ulm.example'
@@ -34,22 +34,23 @@ class Imprint:
                 raise InputError(f"release.{name} must be one line of text of at most {LONGEST_WORDS} characters")
 
     @classmethod
-    def of(cls, stated: object) -> "Imprint":
-        """From the entries of a config or a descriptor, others than its own left aside. Raises InputError as a new one does.
+    def of(cls, content: object) -> "Imprint":
+        """Read the entries of a config or a descriptor; other entries are left aside. Raises InputError as a new one
+        does.
 
         >>> Imprint.of({"publisher": "City of Ulm", "path": "census.csv"}).publisher
         'City of Ulm'
         """
-        if not isinstance(stated, Mapping):
+        if not isinstance(content, Mapping):
             raise InputError(
                 "the imprint of a release says of publisher, date, contact and licence a line of text each"
             )
-        said = {name: stated[name] for name in NAMES if name in stated}
-        return cls(**{name: text.strip() if isinstance(text, str) else text for name, text in said.items()})
+        entries = {name: content[name] for name in NAMES if name in content}
+        return cls(**{name: text.strip() if isinstance(text, str) else text for name, text in entries.items()})
 
     @property
     def entries(self) -> dict[str, Any]:
-        """What is said beside the title, by name."""
+        """Entries other than the title, by name."""
         return {name: text for name, text in asdict(self).items() if text and name != "title"}
 
     def __str__(self) -> str:

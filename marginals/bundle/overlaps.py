@@ -1,4 +1,4 @@
-"""Which values of two releases overlap, and which columns may be one, by labels and counts."""
+"""Overlaps of the values of two releases, and columns that may be one, by labels and counts."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 MOST_PAIRS = 1_000_000
-"""Combinations of values that are looked at; of more, any two may overlap."""
+"""Most combinations of values that are compared; of more, any two may overlap."""
 
 
 def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
-    """The hierarchy of an attribute in a collection, and how many rows its finest published values have."""
+    """Hierarchy of an attribute in a collection, and the counts of its finest published values."""
     hierarchy, finest = collection.domain.hierarchy(attribute), collection.finest_level(attribute)
     if finest == hierarchy.height:
         return CountedHierarchy(hierarchy, finest, np.array([collection.cube.total]))
@@ -33,31 +33,33 @@ def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarch
 
 
 def value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
-    """The rows of each value of a level."""
+    """Counts of the values of a level."""
     table = cube.table(cube.domain.mask({attribute: level}))
     counts = np.zeros(cube.domain.hierarchy(attribute).size(level), dtype=np.int64)
     counts[table.codes[0]] = table.counts
     return counts
 
 
-# Which values of two releases overlap: a label stands for what the other release has under the same label, at any
-# level. Numbers, intervals, prefixes (`148**`) and lists of labels (`cook, clerk`) say what they stand for. Of labels
-# that do not tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has no
-# rows there.
+# Overlaps of the values of two releases: a label stands for the values that the other release has under the same label, at
+# any level. Numbers, intervals, prefixes (`148**`) and lists of labels (`cook, clerk`) have a meaning of their own. Of
+# labels that do not tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has
+# no rows there.
 
 THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
-"""Labels of what the other values of a level leave, as fitted levels have them."""
+"""Pattern of labels for the other values of a level, as fitted levels have them."""
 
 
 class LabelOverlaps(NamedTuple):
-    """The values that overlap, of attributes that are generalized differently, and of which of these labels do not tell."""
+    """Values that overlap, of attributes that are generalized differently. `unclear`: attributes whose labels do not
+    tell.
+    """
 
     pairs: Overlaps
     unclear: tuple[str, ...]
 
 
 def label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
-    """How the values of all attributes overlap that two collections generalize differently."""
+    """Overlaps of the values of all attributes that two collections generalize differently."""
     pairs, unclear = {}, []
     for name in earlier.domain.attributes:
         if name not in later.domain.attributes:
@@ -70,7 +72,7 @@ def label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
 
 
 def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bool]:
-    """The base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all of that.
+    """Base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all overlaps.
 
     >>> ages, bands = Hierarchy.flat(["20-29", "30-39", "missing"]), Hierarchy.flat(["missing", "20-24", "25 and over"])
     >>> pairs, is_clear = overlapping_values(ages, bands)
@@ -121,7 +123,7 @@ def _namesakes(one: Hierarchy, other: Hierarchy, tell_all: bool) -> dict[int, li
 def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range | None) -> bool | None:
     if THE_REST.fullmatch(label) or THE_REST.fullmatch(other):
         return None
-    are_numbers = [known is not None and not known.is_empty for known in (numbers, other_numbers)]
+    are_numbers = [span is not None and not span.is_empty for span in (numbers, other_numbers)]
     if numbers is not None and other_numbers is not None and all(are_numbers):
         return numbers.meets(other_numbers)
     if any(are_numbers) and MISSING in (label, other):
@@ -141,7 +143,7 @@ def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range
 def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
     """Pairs of names, one of each release, that may be of one column, those that are spelled alike first.
 
-    is_one_table: whether the releases agree in whatever they give the same name.
+    `is_one_table`: whether the releases agree on all attributes of the same name.
     """
     first, second = (
         {name: _column(content.collection, name) for name in filter(content.collection.shows, content.roles)}
@@ -178,8 +180,10 @@ def _may_be_one(one: _Column, other: _Column) -> bool:
     (counted, levels), (twin, twin_levels) = one, other
     if len(levels[0]) < 2 or len(twin_levels[0]) < 2:
         return False
-    sizes, twin_sizes = ([sorted(counts.values()) for counts in own] for own in (levels, twin_levels))
-    if any(own[0] in others and _is_rare(own[0]) for own, others in ((sizes, twin_sizes), (twin_sizes, sizes))):
+    sizes, twin_sizes = ([sorted(counts.values()) for counts in column] for column in (levels, twin_levels))
+    if any(
+        column[0] in others and _is_rare(column[0]) for column, others in ((sizes, twin_sizes), (twin_sizes, sizes))
+    ):
         return True
     if any(counts in twin_levels and len(_words(counts)) > 1 for counts in levels):
         return True
@@ -197,7 +201,7 @@ def _words(labels: Iterable[str]) -> set[str]:
 
 
 def _is_rare(sizes: Sequence[int]) -> bool:
-    """Whether at least 20 columns of as many rows and values have different counts, in any order of their values."""
+    """Return whether at least 20 columns of as many rows and values have different counts, in any order of their values."""
     parts = min(len(sizes), 4)
     return comb(sum(sizes) - len(sizes) + parts - 1, parts - 1) >= 20 * factorial(parts)
 
@@ -208,9 +212,9 @@ def _is_like(one: _Column, other: _Column) -> bool:
         for counted, levels in (one, other)
     )
     return any(
-        len(_words(own) & _words(others)) > 1
-        and sum(abs(own.get(label, 0) - others.get(label, 0)) for label in {*own, *others}) <= _LIKE
-        for own, others in (*product(shares[:1], twin_shares), *product(shares, twin_shares[:1]))
+        len(_words(column) & _words(others)) > 1
+        and sum(abs(column.get(label, 0) - others.get(label, 0)) for label in {*column, *others}) <= _LIKE
+        for column, others in (*product(shares[:1], twin_shares), *product(shares, twin_shares[:1]))
     )
 
 

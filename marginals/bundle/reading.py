@@ -1,4 +1,4 @@
-"""Reading a bundle: from its bytes to what it publishes. Nothing is trusted that its files say."""
+"""Reading a bundle: from its bytes to its content. No statement of its files is trusted."""
 
 import csv
 import io
@@ -65,16 +65,16 @@ def _naming(key: str, place: str = DESCRIPTOR) -> Iterator[None]:
 
 
 def read_bundle(folder: Path, deadline: Deadline = NEVER) -> BundleContent:
-    """The content of the bundle in a folder.
+    """Read the content of the bundle in a folder.
 
-    deadline: of what is worked out from it. Reading itself goes on until all is read.
-    Raises InputError where the folder holds no bundle, and BundleError, naming the file, where it holds a bad one.
+    `deadline`: of later computations. Reading itself goes on until all is read. Raises InputError where the folder
+    holds no bundle, and BundleError, naming the file, where it holds a bad one.
     """
     return content_of(Snapshot.of(folder), deadline)
 
 
 def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
-    """The content of a bundle, after looking at everything in it that can be wrong, its report aside.
+    """Read the content of a bundle, after a check of everything in it that can be wrong, its report aside.
 
     Raises BundleError, naming the file.
     """
@@ -199,8 +199,8 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
         except HierarchyError as error:
             raise BundleError(path, f"{error} (the header not counted)") from None
         remaining_labels -= sum(map(len, hierarchy.labels))
-        stated = snapshot.descriptor.release["attributes"][attribute]
-        hierarchies[attribute] = _ordered(attribute, stated, roles[attribute], hierarchy)
+        entries = snapshot.descriptor.release["attributes"][attribute]
+        hierarchies[attribute] = _ordered(attribute, entries, roles[attribute], hierarchy)
     for attribute in roles:
         _require(attribute in hierarchies, f"the attribute {attribute!r} has no hierarchy among the resources")
     return hierarchies
@@ -222,9 +222,9 @@ def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hie
 
 
 _BATCH = 1 << 16
-"""Rows of a CSV file that are held as text at a time."""
+"""Rows of a CSV file that are in memory as text at a time."""
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
-"""Counts as they may be written; below 10^15 they are exact in every program that reads them as floats."""
+"""Counts in decimal digits; below 10^15 they are exact in every program that reads them as floats."""
 
 
 def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -> ContingencyTable:
@@ -243,8 +243,8 @@ def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -
     *codes, counts = _columns(path, rows, domain, {attribute: levels[attribute] for attribute in attributes})
     problem = f"its counts sum to more than the {MAX_ROWS:,} rows that are counted exactly"
     _require(counts.sum(dtype=np.float64) <= MAX_ROWS, problem, path)
-    shown = {name: column for name, column in zip(attributes, codes) if name in margin}
-    table = ContingencyTable.from_cells(domain, margin, shown, counts)
+    codes_of = {name: column for name, column in zip(attributes, codes) if name in margin}
+    table = ContingencyTable.from_cells(domain, margin, codes_of, counts)
     _require(len(table) == len(counts), "a cell stands in two rows", path)
     problem = f"its counts sum to {table.total}, which is not its marginal.total"
     _require(is_number(described.get("total"), table.total), problem, path)
@@ -275,25 +275,25 @@ def _columns(path: str, rows: Iterator[list[str]], domain: Domain, levels: Mappi
 
 
 def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Claim, ...]:
-    stated = release.get("privacy", [])
-    is_list = isinstance(stated, list) and all(isinstance(claim, dict) for claim in stated)
+    entries = release.get("privacy", [])
+    is_list = isinstance(entries, list) and all(isinstance(claim, dict) for claim in entries)
     _require(is_list, "release.privacy must be a list of claims")
-    _require(len(stated) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS:,} claims that are checked")
+    _require(len(entries) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS:,} claims that are checked")
     with _naming("release.privacy: "):
-        claims = tuple(map(parse_claim, stated))
+        claims = tuple(map(parse_claim, entries))
     are_sensitive = all(claim.about is None or roles.get(claim.about) is Role.SENSITIVE for claim in claims)
     _require(are_sensitive, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
 
 
 def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Sequence[str]) -> tuple[AppliedRule, ...]:
-    stated = release.get("rules", [])
-    is_list = isinstance(stated, list) and len(stated) <= MAX_RULES
+    entries = release.get("rules", [])
+    is_list = isinstance(entries, list) and len(entries) <= MAX_RULES
     _require(is_list, f"release.rules must be a list of at most {MAX_RULES} rules")
     with _naming("release.rules: "):
-        rules = tuple(map(AppliedRule.from_json, stated))
-        known = {rule: named_rule(rule.name).applied(sensitive) for rule in rules if rule.name in rule_names()}
-    for rule, known_rule in known.items():
+        rules = tuple(map(AppliedRule.from_json, entries))
+        standard = {rule: named_rule(rule.name).applied(sensitive) for rule in rules if rule.name in rule_names()}
+    for rule, known_rule in standard.items():
         _require(rule == known_rule, f"release.rules states {rule.name}, but not as that rule is")
     demanded = {claim for rule in rules for claim in rule.claims}
     _require(demanded <= {*claims}, "release.rules demands what release.privacy does not claim")
@@ -301,12 +301,12 @@ def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Seque
 
 
 def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:
-    stated: RowsPerPerson = release.get("rows_per_person", ANY)
+    number: RowsPerPerson = release.get("rows_per_person", ANY)
     _require(
-        stated == ANY or (type(stated) is int and 1 <= stated <= MOST_ROWS_OF_A_PERSON),
+        number == ANY or (type(number) is int and 1 <= number <= MOST_ROWS_OF_A_PERSON),
         f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}"',
     )
-    return stated if "rows_per_person" in release else None
+    return number if "rows_per_person" in release else None
 
 
 def _turnover_known(release: Mapping[str, Any]) -> bool:
@@ -315,25 +315,25 @@ def _turnover_known(release: Mapping[str, Any]) -> bool:
 
 
 def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels | None:
-    """The number of values that occur by each label, as far as the release says it; None where it says nothing."""
+    """Number of values that occur by each label, as far as the release declares it; None where it does not."""
     if "occurring" not in release:
         return None
-    stated, domain = release["occurring"], collection.domain
-    are_attributes = isinstance(stated, dict) and stated.keys() <= {*domain.attributes}
+    occurring, domain = release["occurring"], collection.domain
+    are_attributes = isinstance(occurring, dict) and occurring.keys() <= {*domain.attributes}
     _require(are_attributes, "release.occurring must name attributes of the release")
-    for name, numbers in stated.items():
+    for name, numbers in occurring.items():
         labels = {*chain(*domain.hierarchy(name).labels[collection.finest_level(name) : -1])}
         are_labels = isinstance(numbers, dict) and numbers.keys() <= labels
         _require(are_labels, f"release.occurring.{name} must name labels of its published values")
         are_numbers = all(type(number) is int and 0 <= number <= MAX_LABELS for number in numbers.values())
         _require(are_numbers, f"release.occurring.{name} must give whole numbers of values from 0 on")
-    return {name: dict(numbers) for name, numbers in stated.items()}
+    return {name: dict(numbers) for name, numbers in occurring.items()}
 
 
 def _where(release: Mapping[str, Any], collection: Collection) -> str:
-    """The part of a table that is counted, empty for all. Raises BundleError if values outside of it are counted.
+    """Part of a table that is counted, empty for all. Raises BundleError if values outside of it are counted.
 
-    Nothing can be compared of an attribute that no marginal shows, nor of values that the release does not name.
+    Nothing can be compared for an attribute that no marginal shows, nor for values that the release does not name.
     """
     if "where" not in release:
         return ""
@@ -345,20 +345,20 @@ def _where(release: Mapping[str, Any], collection: Collection) -> str:
 
 
 def _imprint(release: Mapping[str, Any], title: str) -> Imprint:
-    """The imprint; a title that is too long for one is that of the package alone."""
+    """Imprint; a title that is too long for one is only that of the package."""
     with _naming("release.imprint: "):
         imprint = Imprint.of(release.get("imprint", {}))
         return replace(imprint, title=title) if is_words(title) else imprint
 
 
 def _title(package: Mapping[str, Any]) -> str:
-    stated = package.get("title")
-    return printable(" ".join(stated.split())) if isinstance(stated, str) and stated.strip() else TITLE
+    title = package.get("title")
+    return printable(" ".join(title.split())) if isinstance(title, str) and title.strip() else TITLE
 
 
-# A bundle is judged by what its files say when they are read as its format has it. So the resource of a table has the
-# keys and values of docs/bundle.md alone, since another program may read the file by any other; elsewhere any key may
-# stand, and is named as one that nobody judged.
+# Checks read the files of a bundle as its format declares. So the resource of a table has only the keys and values of
+# docs/bundle.md, since another program may read the file by any other. Elsewhere any key may stand, and is named as one
+# that nobody checked.
 
 _PACKAGE_OBEYED = frozenset(
     ["basepath", "compression", "control", "data", "dialect", "dialects", "encoding", "format", "layout", "mediatype",
@@ -387,16 +387,16 @@ def _refuse(keys: Iterable[str], place: str) -> None:
         raise BundleError(place, f"by {key} {how}; write it as docs/bundle.md does, or leave it out")
 
 
-def _differing(place: str, stated: Any, form: Any) -> Iterator[str]:
-    """The keys whose values are not those of a form, in which ... stands for any value."""
-    if isinstance(form, dict) and isinstance(stated, dict):
-        for key in {**stated, **form}:
+def _differing(place: str, content: Any, form: Any) -> Iterator[str]:
+    """Keys whose values are not those of a form, in which ... stands for any value."""
+    if isinstance(form, dict) and isinstance(content, dict):
+        for key in {**content, **form}:
             here = f"{place}.{key}"
-            yield from _differing(here, stated[key], form[key]) if key in form and key in stated else [here]
-    elif isinstance(form, list) and isinstance(stated, list) and len(form) == len(stated):
-        for number, pair in enumerate(zip(stated, form)):
+            yield from _differing(here, content[key], form[key]) if key in form and key in content else [here]
+    elif isinstance(form, list) and isinstance(content, list) and len(form) == len(content):
+        for number, pair in enumerate(zip(content, form)):
             yield from _differing(f"{place}[{number}]", *pair)
-    elif form is not ... and (type(stated) is not type(form) or stated != form):
+    elif form is not ... and (type(content) is not type(form) or content != form):
         yield place
 
 
@@ -412,18 +412,18 @@ _RELEASE: Mapping[str, Any] = {
     "imprint": dict.fromkeys(NAMES[1:]),
     "report": dict.fromkeys(("path", "mediatype", "bytes", "hash")),
 }
-"""The keys of a release that are judged, each with those in it: None for none, a list of one for lists, * for any."""
+"""Keys of a release that are checked, each with those in it: None for none, a list of one for lists, * for any."""
 _RESOURCE = {"*": None, "marginal": dict.fromkeys(("levels", "total", FURTHER)), "hierarchy": {"attribute": None}}
 _IS_NAME = re.compile(r"[\w./ -]{0,200}")
 
 
 def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of a descriptor, and the files that it declares, that may say anything and are judged by nobody.
+    """Keys of a descriptor, and the files that it declares, that may have any content and are checked by nobody.
 
-    A key that says what every release says of itself is not among them.
+    Keys with the same entry in every release are not among them.
     """
-    judged = PACKAGE | dict.fromkeys(("title", "resources", "release"), ...)
-    yield from (key for key, value in package.items() if key not in judged or judged[key] not in (..., value))
+    checked = PACKAGE | dict.fromkeys(("title", "resources", "release"), ...)
+    yield from (key for key, value in package.items() if key not in checked or checked[key] not in (..., value))
     yield from _unknown("release", package["release"], _RELEASE)
     for number, resource in enumerate(package["resources"]):
         if not is_table(resource):
@@ -434,20 +434,20 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
             yield f"resources[{number}].name"
 
 
-def _unknown(place: str, stated: Any, known: Any) -> Iterator[str]:
-    if isinstance(known, list) and isinstance(stated, list):
-        for number, entry in enumerate(stated):
-            yield from _unknown(f"{place}[{number}]", entry, known[0])
-    elif isinstance(known, Mapping) and isinstance(stated, Mapping):
-        for key, value in stated.items():
-            if key in known or "*" in known:
-                yield from _unknown(f"{place}.{key}", value, known.get(key, known.get("*")))
+def _unknown(place: str, content: Any, checked: Any) -> Iterator[str]:
+    if isinstance(checked, list) and isinstance(content, list):
+        for number, entry in enumerate(content):
+            yield from _unknown(f"{place}[{number}]", entry, checked[0])
+    elif isinstance(checked, Mapping) and isinstance(content, Mapping):
+        for key, value in content.items():
+            if key in checked or "*" in checked:
+                yield from _unknown(f"{place}.{key}", value, checked.get(key, checked.get("*")))
             else:
                 yield f"{place}.{key}"
 
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
-    """Raise BundleError naming two tables that differ on their common margin. tables: by what to call them."""
+    """Raise BundleError naming two tables that differ on their common margin. `tables`: by their names in messages."""
     showing = [table for table in tables.values() if table.mask]
     if not showing or _agree_along_tree(showing):
         return

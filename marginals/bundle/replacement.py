@@ -1,4 +1,4 @@
-"""Releases that a corrected one replaces: a note beside the old one, which is verified as before."""
+"""Replaced releases: a note beside an old release, which is verified as before, names the corrected one."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ _MOST_BYTES = 10_000
 
 @dataclass(frozen=True)
 class Replacement:
-    """That a release is replaced. old, new: identities. name: of the folder of the new one. date: as ISO 8601 writes it."""
+    """Note that a release is replaced.
+
+    `old`, `new`: identities. `name`: of the folder of the new one. `date`: as ISO 8601 writes it.
+    """
 
     old: str
     new: str
@@ -28,16 +31,16 @@ class Replacement:
 
 
 def note_beside(folder: Path) -> Path:
-    """Where the note of a release stands: OUT-replaced.json beside the folder OUT."""
+    """Path of the note of a release: OUT-replaced.json beside the folder OUT."""
     named = folder if folder.name not in ("", "..") else resolved(folder)
     return named.with_name(f"{named.name}-replaced.json")
 
 
 def mark_replaced(old: Path, new: Path, date: str = "") -> Replacement:
-    """Note beside a release that another one replaces it; a note that is there gives way.
+    """Note beside a release that another one replaces it; the new note overwrites an old one.
 
-    Raises InputError where one of them is no release, where both are the same, where the new one is itself replaced by the
-    old one, or where nothing can be written.
+    Raises InputError where one of them is no release, or both are the same. It also does where the new one is itself
+    replaced by the old one, or where nothing can be written.
     """
     mark = Replacement(_identity(old), _identity(new), resolved(new).name, date)
     if mark.old == mark.new:
@@ -45,31 +48,31 @@ def mark_replaced(old: Path, new: Path, date: str = "") -> Replacement:
     back = replacement_of(new, mark.new)
     if isinstance(back, Replacement) and back.new == mark.old:
         raise InputError(f"{new} is itself noted as replaced by {old}; remove {note_beside(new).name} first")
-    stated = {"release": mark.old, "replaced_by": mark.new, "folder": mark.name, "date": mark.date}
-    replace_file(note_beside(old), (json.dumps(stated, indent=2, ensure_ascii=False) + "\n").encode())
+    content = {"release": mark.old, "replaced_by": mark.new, "folder": mark.name, "date": mark.date}
+    replace_file(note_beside(old), (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return mark
 
 
 def replacement_of(folder: Path, identity: str) -> Replacement | str | None:
-    """What a note beside a release of this identity says; a sentence where nobody can read it; None for none."""
+    """Read the note beside a release of this identity; a sentence where it is not readable; None for none."""
     note = note_beside(folder)
     try:
         with open_regular(note) as stream:
             text = stream.read(_MOST_BYTES + 1)
-        stated = json.loads(text) if len(text) <= _MOST_BYTES else None
+        content = json.loads(text) if len(text) <= _MOST_BYTES else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):
-        stated = None
+        content = None
     keys = ("release", "replaced_by", "folder", "date")
-    if not isinstance(stated, dict) or not all(isinstance(stated.get(key), str) for key in keys):
+    if not isinstance(content, dict) or not all(isinstance(content.get(key), str) for key in keys):
         return f"{printable(note.name)} beside it, which says what replaces it, cannot be read"
-    mark = Replacement(*(stated[key] for key in keys))
+    mark = Replacement(*(content[key] for key in keys))
     return mark if mark.old == identity else None
 
 
 def replacement_beside(folder: Path) -> Replacement | None:
-    """What replaces the release in a folder; None where no note that can be read says so, or nothing can be read there."""
+    """Replacement of the release in a folder; None without a readable note or release."""
     if not note_beside(folder).is_file():
         return None
     try:
@@ -80,7 +83,7 @@ def replacement_beside(folder: Path) -> Replacement | None:
 
 
 def replacement_warning(folder: Path, identity: str) -> str | None:
-    """What somebody should know who verifies a release that is replaced; None for one of which no note says that."""
+    """Warning for a verifier of a replaced release; None for one without a note."""
     mark = replacement_of(folder, identity)
     if not isinstance(mark, Replacement):
         return mark and f"{folder}: {mark}"

@@ -1,8 +1,9 @@
-"""The signature of a bundle: minisign's, over the descriptor, which holds the digests of all other files.
+"""Signature of a bundle: minisign's, over the descriptor, which holds the digests of all other files.
 
-The seal tells damage; the signature tells who made the bundle, to whoever has that person's public key. It is made and
-checked by the program minisign (jedisct1.github.io/minisign), as anybody can by hand; no key is ever kept here. Its two
-comments are always the same words, so the same bundle and key give the same signature, and it tells no name or time.
+The seal detects damage. The signature proves who made the bundle, to readers with that person's public key. The
+program minisign (jedisct1.github.io/minisign) makes and checks it, as anybody can by hand; no key is ever kept here.
+Its two comments are always the same words, so the same bundle and key give the same signature, and it tells no name or
+time.
 """
 
 import binascii
@@ -28,12 +29,12 @@ SIGNATURE = "datapackage.json.minisig"
 _COMMENT = "anonymized marginals"
 _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
 _SECONDS = 60.0
-"""For the program, where no person at a terminal keeps it waiting."""
+"""Time limit of the program, where no person at a terminal keeps it waiting."""
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """The key that tells whose a signature is: the 56 characters that minisign prints. Raises InputError for others."""
+    """Key that proves whose a signature is: the 56 characters that minisign prints. Raises InputError for others."""
 
     text: str
 
@@ -43,7 +44,7 @@ class PublicKey:
 
     @property
     def number(self) -> bytes:
-        """The eight bytes by which a signature names its key."""
+        """Eight bytes by which a signature names its key."""
         return _decoded(self.text)[2:10]
 
 
@@ -58,9 +59,9 @@ class SecretKey:
     has_password: bool
 
 
-def public_key(given: str | Path) -> PublicKey:
-    """The public key itself, or the one in a file. Raises InputError where there is none."""
-    text = str(path_of(given))
+def public_key(key: str | Path) -> PublicKey:
+    """Read a public key, itself or from a file. Raises InputError where there is none."""
+    text = str(path_of(key))
     if re.fullmatch(r"RW[A-Za-z0-9+/]{54}", text) and not Path(text).exists():
         return PublicKey(text)
     line = _second_line(Path(text))
@@ -71,10 +72,10 @@ def public_key(given: str | Path) -> PublicKey:
 
 
 def secret_key(path: str | Path) -> SecretKey:
-    """The secret key in a file, ready to sign.
+    """Secret key in a file, ready to sign.
 
-    Raises InputError where there is none, where minisign is not installed, or where it would ask for a password and
-    there is no terminal to ask at.
+    Raises InputError where there is none, or minisign is not installed. It also does where minisign would ask for a
+    password without a terminal.
     """
     secret = secret_key_at(path)
     _can_be_asked(secret)
@@ -82,7 +83,9 @@ def secret_key(path: str | Path) -> SecretKey:
 
 
 def secret_key_at(path: str | Path) -> SecretKey:
-    """The secret key in a file, be it one for which nobody can be asked. Raises InputError as `secret_key` does else."""
+    """Secret key in a file, even one for whose password nobody can be asked. Otherwise raises InputError as
+    `secret_key` does.
+    """
     _program()
     try:
         path = resolved(Path(path))
@@ -95,9 +98,9 @@ def secret_key_at(path: str | Path) -> SecretKey:
 
 
 def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
-    """The content of the signature of a descriptor, by minisign, which asks at the terminal for the key's password.
+    """Content of the signature of a descriptor, by minisign, which asks at the terminal for the key's password.
 
-    target: what is about to be written; what minisign works on lies beside it meanwhile, and goes away as all leftovers
+    `target`: the file to be written. Files of minisign lie beside it meanwhile, and are removed as all leftovers
     there. Raises InputError where minisign does not sign, OSError where nothing can be written.
     """
     from tempfile import TemporaryDirectory  # loaded here: most releases are read without a signature
@@ -129,7 +132,7 @@ def _signed(descriptor: bytes, key: SecretKey, folder: Path) -> bytes:
 
 
 def signer_of(signature: bytes) -> bytes:
-    """The number of the key that a signature names. Raises BundleError where it is not spelt as minisign spells it."""
+    """Number of the key that a signature names. Raises BundleError where it is not spelt as minisign spells it."""
     lines = signature.decode("utf-8", "replace").split("\n")
     if len(lines) != 5 or lines[4] or not lines[0].startswith(_UNTRUSTED) or not lines[2].startswith(_TRUSTED):
         raise BundleError(SIGNATURE, "it is no signature of minisign: these have four lines, two of them comments")
@@ -179,7 +182,7 @@ def _second_line(path: Path) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    """The bytes that base64 spells in this one way, or none."""
+    """Bytes of a base64 text in its one canonical spelling; none for other texts."""
     try:
         decoded = b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -243,15 +246,15 @@ def _kept_terminal() -> Iterator[None]:
 
 # The seal of a bundle: the digest of its descriptor, which holds the digests of all other files.
 #
-# It is written as `sha256sum` writes it, so `sha256sum --check` reads it. It tells damage and carelessness, not
-# malice: who changes a bundle on purpose can seal it anew, unless the descriptor is signed.
+# It has the form of `sha256sum`, so `sha256sum --check` reads it. It detects damage and carelessness, not malice: anybody
+# who changes a bundle on purpose can seal it anew, unless the descriptor is signed.
 
 
 SEAL = "datapackage.json.sha256"
 
 
 def seal_of(descriptor: bytes) -> bytes:
-    """The content of the seal of a descriptor."""
+    """Content of the seal of a descriptor."""
     return f"{hashlib.sha256(descriptor).hexdigest()}  {DESCRIPTOR}\n".encode()
 
 

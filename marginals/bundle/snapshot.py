@@ -1,8 +1,8 @@
-"""A snapshot of a bundle: the bytes of all its files, each opened once, of which everything is judged that is judged of it.
+"""Snapshot of a bundle: the bytes of all its files, each opened once, on which all checks work.
 
-Nothing that happens to the folder afterwards changes a verdict, and no verdict mixes two states of it: each marginal,
-hierarchy and report has the hash that this descriptor gives, and the seal and the signature are compared with the bytes of
-this descriptor.
+Nothing that happens to the folder afterwards changes a verdict, and no verdict mixes two states of it. Each marginal,
+hierarchy and report has the hash in this descriptor. The seal and the signature are compared with the bytes of this
+descriptor.
 """
 
 import errno
@@ -38,7 +38,7 @@ _PAGE = "text/html"
 class Descriptor:
     """The file datapackage.json. Raises BundleError unless its bytes describe a release of this format.
 
-    content: its bytes. package: what they say.
+    `content`: its bytes. `package`: their JSON.
     """
 
     content: bytes
@@ -59,67 +59,67 @@ class Descriptor:
 
     @property
     def release(self) -> Mapping[str, Any]:
-        """What it says of the release."""
+        """Entries about the release."""
         return self.package["release"]  # type: ignore[no-any-return]
 
     @property
     def resources(self) -> Sequence[Mapping[str, Any]]:
-        """What it says of each resource; each has a path of its own."""
+        """Entries about each resource; each has a path of its own."""
         return self.package["resources"]  # type: ignore[no-any-return]
 
     @property
     def report(self) -> Mapping[str, Any] | None:
-        """What it says of the report, None where it names none."""
+        """Entries about the report, None without one."""
         return self.release.get("report")
 
     @property
     def other_pages(self) -> list[str]:
-        """The paths of the pages that it declares beside its report."""
+        """Paths of the pages that it declares beside its report."""
         others = (resource for resource in self.resources if not is_table(resource))
         return [r["path"] for r in others if r.get("mediatype") == _PAGE or re.search(r"\.x?html?$", r["path"], re.I)]
 
     @property
     def files(self) -> list[Mapping[str, Any]]:
-        """What it says of each file, the report last."""
+        """Entries about each file, the report last."""
         return [*self.resources, *filter(None, [self.report])]
 
     @property
     def identity(self) -> str:
-        """A hash of what it says beside its report: the same however often that is written anew."""
+        """Hash of all entries except those about the report: the same however often the report is written anew."""
         release = {key: value for key, value in self.release.items() if key != "report"}
         return digest(descriptor_bytes({**self.package, "release": release}))
 
 
 def descriptor_bytes(package: Mapping[str, Any]) -> bytes:
-    """A descriptor as it is written."""
+    """Bytes of a descriptor."""
     text = json.dumps(package, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # Half a surrogate pair, which no UTF-8 holds, stays the escape that JSON spells it with.
     return text.encode("utf-8", "backslashreplace")
 
 
 def listed_report(page: bytes) -> dict[str, Any]:
-    """How a descriptor names its report: beside the resources, which all are tables."""
+    """Entries about the report in a descriptor: beside the resources, which all are tables."""
     return {"path": REPORT, "mediatype": _PAGE, "bytes": len(page), "hash": digest(page)}
 
 
 def digest(content: bytes) -> str:
-    """The hash of a file, as descriptors spell it."""
+    """Hash of a file, as descriptors spell it."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def is_table(resource: Mapping[str, Any]) -> bool:
-    """Whether a resource is a marginal or a hierarchy."""
+    """Return whether a resource is a marginal or a hierarchy."""
     return "marginal" in resource or "hierarchy" in resource
 
 
 def has_hash(resource: Mapping[str, Any]) -> bool:
-    """Whether a hash is given of a resource, by which it can be checked."""
+    """Return whether a resource has a hash, by which it can be checked."""
     return str(resource.get("hash")).startswith("sha256:")
 
 
-def is_number(stated: object, number: int) -> bool:
-    """Whether a whole number is stated, written as one: neither 1.0 nor 1e0 nor true."""
-    return type(stated) is int and stated == number
+def is_number(value: object, number: int) -> bool:
+    """Return whether a value is this whole number, written as one: neither 1.0 nor 1e0 nor true."""
+    return type(value) is int and value == number
 
 
 def _require(is_so: object, problem: str) -> None:
@@ -145,7 +145,7 @@ def _check_resources(resources: Any) -> None:
 
 
 class _JSONError(ValueError):
-    """What Python reads as JSON though nobody else does, or not everybody in the same way."""
+    """Error of JSON that Python reads though others do not, or not in the same way."""
 
 
 def _strict_json(content: bytes) -> Any:
@@ -207,10 +207,11 @@ def _read(
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """All files of a bundle as they were read.
+    """Files of a bundle as they were read.
 
-    name: of the folder. files: the content of each, or why it could not be read, by path, with seal and signature where
-    there are some. others: paths in the folder that the descriptor does not declare, or why it could not be searched.
+    `name`: of the folder. `files`: the content of each, or the error of reading it, by path, with seal and signature
+    where there are some. `others`: paths in the folder that the descriptor does not declare, or the error of searching
+    it.
     """
 
     name: str
@@ -222,8 +223,8 @@ class Snapshot:
     def of(cls, folder: Path) -> "Snapshot":
         """Read a bundle; nothing outside of its folder, and no more of a file than the descriptor says.
 
-        Raises InputError where the folder holds no bundle, and BundleError where its descriptor describes none, or where
-        it was replaced meanwhile.
+        Raises InputError where the folder holds no bundle, and BundleError where its descriptor describes none, or
+        where it was replaced meanwhile.
         """
         root = _root(folder)
         before = _identity(root)
@@ -252,10 +253,10 @@ class Snapshot:
             raise BundleError(root.name, "it was replaced while it was read; read it again")
         return cls(root.name, descriptor, files, others)
 
-    def listed_content(self, listed: Mapping[str, Any]) -> bytes:
-        """The bytes of a file that a descriptor lists. Raises BundleError where size or hash differ, or it is unreadable."""
-        path: str = listed["path"]
-        size = _stated_bytes(listed)
+    def listed_content(self, entry: Mapping[str, Any]) -> bytes:
+        """Bytes of a file that a descriptor lists. Raises BundleError where size or hash differ, or it is unreadable."""
+        path: str = entry["path"]
+        size = _stated_bytes(entry)
         if size is None:
             raise BundleError(path, "the descriptor does not say how many bytes it has")
         if size > MAX_FILE_BYTES:
@@ -265,12 +266,12 @@ class Snapshot:
         content = _content(self.files[PurePosixPath(path)])
         if len(content) != size:
             raise BundleError(path, f"it has {len(content)} bytes where the descriptor says {size}")
-        if listed.get("hash") != digest(content):
+        if entry.get("hash") != digest(content):
             raise BundleError(path, "its content does not match the hash in the descriptor; it was changed")
         return content
 
     def report_content(self) -> bytes | None:
-        """The report that the descriptor names; None where it names none. Raises BundleError where it is another one."""
+        """Report that the descriptor names; None where it names none. Raises BundleError where it is another one."""
         report = self.descriptor.report
         return None if report is None else self.listed_content(report)
 
@@ -284,7 +285,7 @@ class Snapshot:
     def check_undeclared(self) -> None:
         """Raise BundleError naming a file in the folder that the descriptor does not declare, if there is one.
 
-        Who reads all files of a folder would take it for published. Opening a bundle reads what is declared alone.
+        A reader of all files of a folder would take it for published. Opening a bundle reads only declared files.
         """
         if paths := self.undeclared:
             more = f", nor {len(paths) - 1} others that were looked at" if len(paths) > 1 else ""
@@ -293,25 +294,27 @@ class Snapshot:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether there is a seal, which must be right; bundles of other programs may have none. Raises BundleError."""
-        if (seal := self._beside(SEAL)) is not None:
+        """Return whether there is a seal, which must be right; bundles of other programs may have none. Raises
+        BundleError.
+        """
+        if (seal := self._file_or_none(SEAL)) is not None:
             check_seal(seal, self.descriptor.content)
         return seal is not None
 
     @property
     def is_signed(self) -> bool:
-        """Whether there is a signature, whosever it is. Raises BundleError for a file that cannot be one."""
-        if (signature := self._beside(SIGNATURE)) is not None:
+        """Return whether there is a signature, of whatever key. Raises BundleError for a file that cannot be one."""
+        if (signature := self._file_or_none(SIGNATURE)) is not None:
             signer_of(signature)
         return signature is not None
 
     def check_signature(self, key: PublicKey) -> None:
         """Raise BundleError unless the descriptor is signed with the key; InputError without minisign."""
-        if (signature := self._beside(SIGNATURE)) is None:
+        if (signature := self._file_or_none(SIGNATURE)) is None:
             raise BundleError(SIGNATURE, "it is missing: the bundle is not signed")
         check_signature(self.descriptor.content, signature, key)
 
-    def _beside(self, name: str) -> bytes | None:
+    def _file_or_none(self, name: str) -> bytes | None:
         file = self.files.get(PurePosixPath(name))
         return None if file is None else _content(file)
 
@@ -342,29 +345,32 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 
 _MOST = 1000
-"""Undeclared files after which the search ends: that there are some is found out in a moment, however many there are."""
+"""Most undeclared files that a search finds, so that it ends in a moment however many there are."""
 
 
 def _undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
-    """Paths in a folder that are not declared; of a folder that holds nothing declared only its name, so time is bounded."""
+    """Paths in a folder that are not declared.
+
+    Of a folder without a declared file it gives only the name, so time is bounded.
+    """
     files = {PurePosixPath(path) for path in declared}
     folders = {parent for file in files for parent in file.parents}
 
-    def found(inside: PurePosixPath) -> Iterator[PurePosixPath]:
+    def search(inside: PurePosixPath) -> Iterator[PurePosixPath]:
         with os.scandir(folder / inside) as entries:
             for entry in entries:
                 path = inside / entry.name
                 if path in folders and entry.is_dir(follow_symlinks=False):
-                    yield from found(path)
+                    yield from search(path)
                 elif path not in files:
                     yield path
 
-    return sorted(map(str, islice(found(PurePosixPath()), _MOST)))
+    return sorted(map(str, islice(search(PurePosixPath()), _MOST)))
 
 
 @dataclass(frozen=True)
 class WrittenBundle:
-    """A folder, and which bundle it held when that was read or written. identity: of its descriptor."""
+    """A folder, and the bundle that it held when that was read or written. `identity`: of its descriptor."""
 
     folder: Path
     identity: str

@@ -50,10 +50,10 @@ Bundles = Sequence[tuple[str, BundleContent]]
 
 
 def union(bundles: Bundles) -> BundleContent:
-    """All marginals of several bundles as one collection, with all their claims.
+    """Return all marginals of several bundles as one collection, with all their claims.
 
     Raises IncompatibleReleasesError if they differ in a hierarchy, a role, the name of a column, or the rows of a
-    person, and BundleError if they count different numbers of rows, or contradict each other.
+    person. Raises BundleError if they count different numbers of rows, or contradict each other.
     """
     bundles = [(name, published.as_one()) for name, published in bundles]
     together = _union(bundles)
@@ -92,13 +92,13 @@ def _labels_together(releases: Sequence[ToldByLabels]) -> ToldByLabels:
     together: dict[str, dict[str, int]] = {}
     for labels in releases:
         for name, numbers in labels.items():
-            known = together.setdefault(name, {})
-            known |= {label: max(number, known.get(label, number)) for label, number in numbers.items()}
+            largest = together.setdefault(name, {})
+            largest |= {label: max(number, largest.get(label, number)) for label, number in numbers.items()}
     return together
 
 
 def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Claim]:
-    """The claims of a bundle, none attested: an attestation of its tables is none of the tables of other bundles."""
+    """Claims of a bundle, without attestations that do not cover the tables of other bundles."""
     others = [bundle for _, bundle in bundles if bundle is not published]
     is_alone = not any(other.collection.shows(name) for other in others for name in other.sensitive)
     for claim in published.claims:
@@ -108,7 +108,7 @@ def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Cla
 
 
 def over_one_domain(bundles: Bundles) -> list[Collection]:
-    """The marginals of each bundle over hierarchies that hold those of all. Raises IncompatibleReleasesError."""
+    """Marginals of each bundle over hierarchies that hold those of all. Raises IncompatibleReleasesError."""
     (first, published), *others = bundles
     for name, other in others:
         if other.rows_per_person != published.rows_per_person:
@@ -132,7 +132,10 @@ def _merged(one: CountedHierarchy, other: CountedHierarchy) -> CountedHierarchy 
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
-    """The same marginals over hierarchies that hold those of the collection. Raises MarginalsError where one does not."""
+    """Return the same marginals over hierarchies that hold those of the collection.
+
+    Raises MarginalsError where a hierarchy does not hold its own.
+    """
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
     levels = _common_levels(collection, hierarchies)
     return _collection([recoded(table, domain, levels) for table in collection.tables])
@@ -155,7 +158,9 @@ def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHier
 
 
 def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
-    """The same table in another domain. levels: for each attribute the levels of the domain that are its own ones."""
+    """Return the same table in another domain. `levels`: for each attribute the levels of the domain that correspond to
+    its own.
+    """
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
         level = table.margin[attribute]
@@ -174,12 +179,12 @@ class OverTable(NamedTuple):
 
     @property
     def model(self) -> MarginalModel:
-        """The model of these marginals."""
+        """Model of these marginals."""
         return model_of(self.everything, self.core)
 
 
 def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
-    """The marginals over the hierarchies of their table, and the table with the names of the release for fitted groups.
+    """Marginals over the hierarchies of their table, and the table with the names of the release for fitted groups.
 
     Raises InputError for another table.
     """
@@ -223,14 +228,14 @@ def _named_as(published: Published, truth: "Table") -> "Table":
 # 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms.
 
 Grouping = tuple[Hierarchy, int]
-"""How a release generalizes the attribute, and the finest level that it publishes."""
+"""Hierarchy of a release for the attribute, and the finest level that it publishes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """The combinations of values that there can be: codes at each release's finest published level, ascending.
+    """Possible combinations of values: codes at each release's finest published level, ascending.
 
-    codes: shape (releases, atoms). weights: how many base values each atom has, shape (atoms,).
+    `codes`: shape (releases, atoms). `weights`: the number of base values of each atom, shape (atoms,).
     """
 
     codes: IndexArray
@@ -239,7 +244,7 @@ class Atoms:
 
 
 def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
-    """The atoms of an attribute; None where the labels do not tell how its values overlap."""
+    """Atoms of an attribute; None where the labels do not tell how its values overlap."""
     if prod(hierarchy.size(level) for hierarchy, level in parts) > MOST_PAIRS:
         return None
     return _on_a_line(parts) or _of_base_values(parts)
@@ -264,8 +269,8 @@ def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
     for low, high in pairwise(sorted({end for meaning in meanings for value in meaning for end in value[:2]})):
         codes = tuple(code for meaning in meanings for begin, end, code in meaning if begin <= low < end)
         if len(codes) == len(parts):
-            known = pieces.setdefault(codes, [])
-            known.append((known.pop()[0] if known and known[-1][1] == low else low, high))
+            intervals = pieces.setdefault(codes, [])
+            intervals.append((intervals.pop()[0] if intervals and intervals[-1][1] == low else low, high))
     atoms = dict(sorted(pieces.items()))
     if not atoms:
         return None
@@ -279,16 +284,20 @@ def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
 
 
 def _named(hierarchy: Hierarchy, level: int) -> list[list[Range]] | None:
-    """The numbers that each value of a level stands for, by its label or those of its base values; None if unknown."""
+    """Numbers of each value of a level, by its label or those of its base values; None if unknown."""
     above = hierarchy.lift(0, level)
     own_numbers, base_numbers = numbers_of(hierarchy, level), numbers_of(hierarchy)
     named: list[list[Range]] = []
-    for code, own in enumerate(own_numbers):
-        stated = [own] if _begins(own) else [base_numbers[base] for base in np.flatnonzero(above == code)]
-        known = [numbers for numbers in stated if numbers is not None and _begins(numbers)]
-        if len(known) < len(stated):
+    for code, range_of_label in enumerate(own_numbers):
+        ranges = (
+            [range_of_label]
+            if _begins(range_of_label)
+            else [base_numbers[base] for base in np.flatnonzero(above == code)]
+        )
+        finite = [numbers for numbers in ranges if numbers is not None and _begins(numbers)]
+        if len(finite) < len(ranges):
             return None
-        named.append(sorted(known))
+        named.append(sorted(finite))
     return named
 
 
@@ -333,7 +342,7 @@ def _weights_cancel(codes: IndexArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CommonRefinement:
-    """Several bundles as one, in which an attribute stands once for each way to generalize it (`parts`)."""
+    """Several bundles as one, in which an attribute occurs once for each way to generalize it (`parts`)."""
 
     content: BundleContent
     parts: Mapping[str, tuple[str, ...]]
@@ -344,24 +353,24 @@ class CommonRefinement:
         return f"judged over the common refinement of {names}, which the releases generalize differently"
 
     def claims_of(self, claim: Claim) -> tuple[Claim, ...]:
-        """A claim about an attribute, as it is about each way to generalize it."""
+        """Claim about an attribute, turned into claims about each way to generalize it."""
         names = self.parts.get(claim.about or "", ())
         return tuple(_about(claim, {str(claim.about): name}) for name in names) or (claim,)
 
     def views(self) -> dict[str, list[Levels]]:
-        """How margins can show each published attribute, finest first: by a level of each of its parts, or of some."""
+        """Views of each published attribute in margins, finest first: by a level of each of its parts, or of some."""
         collection = self.content.collection
         attribute_of = {name: attribute for attribute, names in self.parts.items() for name in names}
         views: dict[str, list[Levels]] = {}
-        for shown in filter(collection.shows, self.content.domain.attributes):
-            attribute = attribute_of.get(shown, shown)
+        for published_name in filter(collection.shows, self.content.domain.attributes):
+            attribute = attribute_of.get(published_name, published_name)
             choices = [[*published_views(collection, name), {}] for name in self.parts.get(attribute, ())]
             joined = ({n: level for levels in choice for n, level in levels.items()} for choice in product(*choices))
             views[attribute] = list(filter(None, joined)) if choices else published_views(collection, attribute)
         return views
 
     def with_violations(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """The findings; what the whole leaves undecided fails where a few attributes prove that it does."""
+        """Findings, in which an undecided claim fails where a few attributes prove that it does."""
         aside = {KCombinatorial.criterion: self.content.sensitive, MinCell.criterion: ()}
         for finding in findings:
             if finding.criterion in aside and finding.verdict is Verdict.UNDECIDED:
@@ -378,7 +387,7 @@ class CommonRefinement:
         return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
 
     def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:
-        """A cell's labels, with that of the atom where all ways to generalize an attribute are at their finest."""
+        """Labels of a cell, with that of the atom where all ways to generalize an attribute are at their finest."""
         labels = dict(values)
         for attribute, names in self.parts.items():
             if all(levels.get(name) == self.content.collection.finest_level(name) for name in names):
@@ -389,24 +398,24 @@ class CommonRefinement:
 
 
 def published_views(collection: Collection, attribute: str) -> list[Levels]:
-    """The published levels of an attribute one by one, finest first."""
+    """Published levels of an attribute one by one, finest first."""
     levels = {margin[attribute] for margin in collection.margins if attribute in margin}
     return [{attribute: level} for level in sorted(levels)]
 
 
 def common_refinement(bundles: Bundles) -> CommonRefinement:
-    """The bundles over their atoms. Raises as `union` does, also if labels do not tell the atoms of an attribute."""
+    """Return the bundles over their atoms. Raises as `union` does, also if labels do not tell the atoms of an attribute."""
     _check_names(bundles)
     _check_roles(bundles)
     attributes = dict.fromkeys(attribute for _, content in bundles for attribute in content.domain.attributes)
-    groups = {attribute: found for attribute in attributes if len(found := _groups(bundles, attribute)) > 1}
-    parts = {name: tuple(f"{name} ({group[0]})" for group in found) for name, found in groups.items()}
+    groups = {attribute: name_groups for attribute in attributes if len(name_groups := _groups(bundles, attribute)) > 1}
+    parts = {name: tuple(f"{name} ({group[0]})" for group in name_groups) for name, name_groups in groups.items()}
     renamed = []
     for bundle, content in bundles:
         names = {
             attribute: part
-            for attribute, found in groups.items()
-            for part, group in zip(parts[attribute], found)
+            for attribute, name_groups in groups.items()
+            for part, group in zip(parts[attribute], name_groups)
             if bundle in group
         }
         renamed.append((bundle, _renamed(content, names, groups.keys() - names.keys())))
@@ -425,7 +434,7 @@ def common_refinement(bundles: Bundles) -> CommonRefinement:
 
 
 def _check_roles(bundles: Bundles) -> None:
-    # What one sets aside as sensitive another counts on, so no claim of both can be checked at once.
+    # An attribute that is sensitive in one is part of classes in another, so no claim of both can be checked at once.
     for (one, content), (other, other_content) in combinations(bundles, 2):
         for attribute, role in content.roles.items():
             if other_content.roles.get(attribute, role) is not role:
@@ -501,36 +510,38 @@ def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Col
 
 @dataclass(frozen=True, eq=False)
 class OneTable:
-    """Bundles that can be of one table. together: their marginals as one bundle; None where they generalize differently."""
+    """Bundles that can be of one table. `together`: their marginals as one bundle; None where they generalize
+    differently.
+    """
 
     bundles: Bundles
     together: BundleContent | None
 
     @property
     def name(self) -> str:
-        """The names of the bundles."""
+        """Names of the bundles."""
         return ", ".join(name for name, _ in self.bundles)
 
     def sharing_time(self, parts: int) -> "OneTable":
-        """The same with one of so many equal parts of the time that is left."""
-        bundles = [(name, replace(each, deadline=each.deadline.share(parts))) for name, each in self.bundles]
-        whole = self.together
-        return OneTable(bundles, whole and replace(whole, deadline=whole.deadline.share(parts)))
+        """Return the same bundles with one of so many equal parts of the time that is left."""
+        bundles = [(name, replace(bundle, deadline=bundle.deadline.share(parts))) for name, bundle in self.bundles]
+        together = self.together
+        return OneTable(bundles, together and replace(together, deadline=together.deadline.share(parts)))
 
     @property
     def collections(self) -> list[Collection]:
-        """What is published of the table: one collection, or several that cannot be put together."""
+        """Collections of the table: one, or several that cannot be put together."""
         contents = [bundle for _, bundle in self.bundles] if self.together is None else [self.together]
         return [content.collection for content in contents]
 
 
 def by_table(bundles: Bundles) -> list[OneTable]:
-    """The bundles in groups that can be of one table each, in their order; one that fits several is of the first one.
+    """Groups of bundles that can be of one table each, in their order; one that fits several is of the first one.
 
     Those of one table count the same rows of the same part of it, and do not contradict each other.
     """
-    if (whole := _one_table(bundles)) is not None:
-        return [whole]
+    if (single := _one_table(bundles)) is not None:
+        return [single]
     groups: list[OneTable] = []
     for bundle in bundles:
         for place, group in enumerate(groups):
@@ -560,7 +571,7 @@ def _one_table(bundles: Bundles) -> OneTable | None:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """Two tables. least: people of a difference, None if no release claims any. claimed: the most of any claim."""
+    """Two tables. `least`: people of a difference, None if no release claims any. `claimed`: the most of any claim."""
 
     earlier: OneTable
     later: OneTable
@@ -569,24 +580,26 @@ class TablePair:
 
     @cached_property
     def bundles(self) -> list[BundleContent]:
-        """The bundles of both tables."""
+        """Bundles of both tables."""
         return [bundle for table in (self.earlier, self.later) for _, bundle in table.bundles]
 
     @property
     def parameters(self) -> dict[str, object]:
-        """What a finding on the pair is about."""
+        """Parameters of a finding on the pair."""
         unit = None if self.least is None else self.bundles[0].most_rows_of_a_person
-        known = {"k": self.least, "earlier": self.earlier.name, "later": self.later.name, "rows_per_person": unit}
-        return {name: value for name, value in known.items() if value is not None}
+        values = {"k": self.least, "earlier": self.earlier.name, "later": self.later.name, "rows_per_person": unit}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def least_rows(self) -> int | None:
-        """How many rows so many people can have."""
+        """Most rows that so many people can have."""
         return None if self.least is None else self.least * (self.bundles[0].most_rows_of_a_person or 1)
 
     @property
     def assumption(self) -> str:
-        """Why a small difference may prove nobody, as the releases of both tables state it; empty where one does not."""
+        """Reason why a small difference may prove nobody, as the releases of both tables declare; empty where one does
+        not.
+        """
         is_known = all(bundle.turnover_known for bundle in self.bundles)
         if self.claimed is None or (self.least or 0) > self.claimed or not is_known:
             return ""
@@ -597,7 +610,9 @@ class TablePair:
 
     @property
     def parts(self) -> str:
-        """That the two tables are not of the same part of a table, and what a difference is then; empty where they are."""
+        """Note that the two tables are of different parts of a table, and the meaning of a difference; empty for the
+        same part.
+        """
         first, second = ({bundle.where for _, bundle in table.bundles} for table in (self.earlier, self.later))
         if first == second:
             return ""
@@ -616,19 +631,19 @@ class TablePair:
 
     @property
     def narrowed(self) -> Narrowing:
-        """To the cells of a meet that can be in the parts of both tables."""
+        """Limit on the cells of a meet to those that can be in the parts of both tables."""
         if not self.parts:
             return every_cell
         return inside_all([Part(where) for where in sorted({bundle.where for bundle in self.bundles} - {""})])
 
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:
-        """What is published of each of the two tables, and how their values overlap."""
+        """Pairs of collections, one of each table, with the overlaps of their values."""
         for before, after in product(self.earlier.collections, self.later.collections):
             yield before, after, label_overlaps(before, after)
 
 
 def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Iterator[TablePair]:
-    """Each two tables, in their order. least: of how many people; None for the largest that is claimed."""
+    """Pairs of the tables, in their order. `least`: number of people; None for the largest that is claimed."""
     claims = [claim for table in tables for _, bundle in table.bundles for claim in bundle.claims]
     claimed = max((claim.k for claim in claims if isinstance(claim, CountClaim)), default=None)
     for earlier, later in combinations(tables, 2):
@@ -636,7 +651,7 @@ def pairs_of_tables(tables: Sequence[OneTable], least: int | None = None) -> Ite
 
 
 def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
-    """For each two tables whether what is published of them shows no small difference."""
+    """Findings, for each two tables, that their counts show no small difference."""
     for pair in pairs:
         if pair.least_rows is None:
             why = "no release claims a least count, so no difference is too small by its claims; --check difference=K asks"
@@ -644,14 +659,16 @@ def differences(pairs: Sequence[TablePair]) -> Iterator[Finding]:
         elif len({bundle.rows_per_person for bundle in pair.bundles}) > 1:
             yield _undecided(pair.parameters, "the releases differ in rows_per_person, how many rows a person has")
         else:
-            yield _worst([_judged(*tables, pair.least_rows, pair.narrowed) for tables in pair.overlapping()], pair)
+            yield _worst([_compared(*tables, pair.least_rows, pair.narrowed) for tables in pair.overlapping()], pair)
 
 
 def _undecided(parameters: Mapping[str, object], why: str) -> Finding:
     return Finding(CRITERION, Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, why)
 
 
-def _judged(before: Collection, after: Collection, overlaps: LabelOverlaps, least: int, narrowed: Narrowing) -> Finding:
+def _compared(
+    before: Collection, after: Collection, overlaps: LabelOverlaps, least: int, narrowed: Narrowing
+) -> Finding:
     finding = difference(before, after, least, overlaps.pairs, narrowed)
     if finding.verdict is not Verdict.FAILS and overlaps.unclear:
         names = ", ".join(map(repr, overlaps.unclear))
@@ -665,7 +682,7 @@ _REUSE = "publish the second again with the ladders of the first (the key data.l
 
 def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
     sizes = [abs(f.worst.difference) if isinstance(f.worst, CellDifference) else float("inf") for f in findings]
-    worst, _ = min(zip(findings, sizes), key=lambda each: (DECISIVE.index(each[0].verdict), each[1]))
+    worst, _ = min(zip(findings, sizes), key=lambda item: (DECISIVE.index(item[0].verdict), item[1]))
     verdict, notes = worst.verdict, [worst.note, pair.parts]
     why = pair.assumption if verdict is Verdict.FAILS else ""
     if verdict is Verdict.HOLDS:
@@ -685,16 +702,16 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedLadder:
-    """The levels of an attribute from the finest published one on, to be put above the base values of another table."""
+    """Levels of an attribute from the finest published one on, to be put above the base values of another table."""
 
     released: Hierarchy
 
-    def __call__(self, given: Hierarchy) -> Hierarchy:
-        """The base values of a hierarchy, in their order, and above them the levels of the release.
+    def __call__(self, hierarchy: Hierarchy) -> Hierarchy:
+        """Base values of a hierarchy, in their order, with the levels of the release above them.
 
-        A base value is part of the label of the release that is called like it or like one of its generalizations, of
-        the interval or list that it is in, or of the one label that means all others; else it stands by itself below
-        `*`.
+        A base value is part of the label of the release with its name or with one of its generalizations. Otherwise it
+        is part of the interval or list that it is in, or of the one label that means all others. Else it is apart,
+        below `*`.
 
         >>> rows = [("1", "under 3", "*"), ("2", "under 3", "*"), ("3 and over", "3 and over", "*")]
         >>> ladder = ReleasedLadder(Hierarchy.from_rows(rows))
@@ -703,7 +720,7 @@ class ReleasedLadder:
         """
         paths = self.released.rows()
         rows, unknown = [], []
-        for (value, *above), numbers in zip(given.rows(), numbers_of(given)):
+        for (value, *above), numbers in zip(hierarchy.rows(), numbers_of(hierarchy)):
             if (place := self._place([value, *above[:-1]], numbers)) is None:
                 unknown.append(value)
             else:
@@ -711,13 +728,13 @@ class ReleasedLadder:
         if all(value == path[0] for value, *path in rows):
             rows = [(value, *path[1:]) for value, *path in rows]
         if not rows:
-            return given
-        known = Hierarchy.from_rows(rows)
+            return hierarchy
+        covered = Hierarchy.from_rows(rows)
         for value in unknown:
-            known = known.with_value_apart(value)
-        path_of = {path[0]: path for path in known.rows()}
-        ladder = Hierarchy.from_rows(path_of[value] for value in given.labels[0])
-        return replace(ladder, order=given.order, has_names=given.has_names or self.released.has_names)
+            covered = covered.with_value_apart(value)
+        path_of = {path[0]: path for path in covered.rows()}
+        ladder = Hierarchy.from_rows(path_of[value] for value in hierarchy.labels[0])
+        return replace(ladder, order=hierarchy.order, has_names=hierarchy.has_names or self.released.has_names)
 
     def _place(self, path: list[str], number_range: Range | None) -> int | None:
         if named := [self._by_label[label] for label in path if label in self._by_label]:
@@ -732,10 +749,10 @@ class ReleasedLadder:
     @cached_property
     def _by_label(self) -> dict[str, int]:
         labels = self.released.labels[0]
-        listed = {part: place for place, label in enumerate(labels) for part in _without_missing(label).split(", ")}
+        places = {part: place for place, label in enumerate(labels) for part in _without_missing(label).split(", ")}
         with_missing = [place for place, label in enumerate(labels) if label != _without_missing(label)]
-        listed |= {MISSING: with_missing[0]} if with_missing else {}
-        return listed | {label: place for place, label in enumerate(labels)}
+        places |= {MISSING: with_missing[0]} if with_missing else {}
+        return places | {label: place for place, label in enumerate(labels)}
 
     @cached_property
     def _numbers(self) -> list[tuple[int, Range]]:
@@ -750,14 +767,14 @@ def _without_missing(label: str) -> str:
 
 
 def released_ladders(published: BundleContent) -> dict[str, ReleasedLadder]:
-    """The ladders of the attributes that a release shows."""
-    shown = published.everything
-    names = filter(shown.shows, shown.domain.attributes)
-    return {name: ReleasedLadder(counted_hierarchy(shown, name).published_levels.hierarchy) for name in names}
+    """Ladders of the attributes that a release shows."""
+    everything = published.everything
+    names = filter(everything.shows, everything.domain.attributes)
+    return {name: ReleasedLadder(counted_hierarchy(everything, name).published_levels.hierarchy) for name in names}
 
 
 def read_ladders(folder: Path, roles: Mapping[str, Role]) -> dict[str, ReleasedLadder]:
-    """The ladders of the release in a folder, for attributes of these roles; raises InputError without any."""
+    """Ladders of the release in a folder, for attributes of these roles; raises InputError without any."""
     try:
         published = read_bundle(folder)
     except BundleError as error:

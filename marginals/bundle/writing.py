@@ -1,4 +1,4 @@
-"""Writing a bundle: a Data Package of marginals and hierarchies that needs nothing of ours to be read.
+"""Writing a bundle: a Data Package of marginals and hierarchies that other programs can read.
 
 Writing is atomic: a bundle is made beside its target and moved there, so that a crash leaves the old one or none.
 """
@@ -37,16 +37,18 @@ from marginals.tables.files import files_at
 from models.tables.hierarchy import Hierarchy
 
 Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
-"""What notes that a bundle of these files is out in a folder, put there meanwhile; it raises where it cannot be."""
+"""Context that notes in a ledger that a bundle of these files is out in a folder, put there meanwhile; it may raise."""
 
 
 def write_bundle(
     content: BundleContent, folder: Path, page: bytes, key: SecretKey | None = None, entering: Entering | None = None
 ) -> "WrittenBundle":
-    """Write a bundle, signed where a key is given, to a folder that is new, empty, or holds a bundle, which is replaced.
+    """Write a bundle, signed with a key if there is one, to a folder that is new, empty, or holds a bundle, which is
+    replaced.
 
-    page: its report, in HTML. entering: notes that it is out. A crash leaves the old bundle or none. Raises InputError for
-    any other folder, for one with other files beside the bundle, where nothing can be written, or where it cannot be signed.
+    `page`: its report, in HTML. `entering`: notes that it is out. A crash leaves the old bundle or none. Raises
+    InputError for any other folder, and for one with other files beside the bundle. It also does where nothing can be
+    written, or where it cannot be signed.
     """
     try:
         if key is not None and key.path.is_relative_to(resolved(folder)):
@@ -66,12 +68,12 @@ def write_bundle(
 
 
 def identity_of(content: BundleContent) -> str:
-    """That of a bundle with this content, whatever its report is."""
+    """Identity of a bundle with this content, whatever its report is."""
     return Descriptor(bundle_files(content, b"")[DESCRIPTOR]).identity
 
 
 def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
-    """All files of a bundle by their paths in it, the signature aside. page: its report."""
+    """Files of a bundle by their paths in it, the signature aside. `page`: its report."""
     files: dict[str, bytes] = {}
     resources: list[dict[str, Any]] = []
 
@@ -79,8 +81,8 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         name = _new_name(wish, [resource["name"] for resource in resources])
         path = f"{folder}/{name.removeprefix('hierarchy-')}.csv"
         content = files[path] = csv_text(rows).encode()
-        listed = {"bytes": len(content), "hash": digest(content), "schema": schema_of([*map(str, rows[0])])}
-        resources.append({"name": name, "path": path, **TABLE, **listed, **described})
+        file_entries = {"bytes": len(content), "hash": digest(content), "schema": schema_of([*map(str, rows[0])])}
+        resources.append({"name": name, "path": path, **TABLE, **file_entries, **described})
 
     for table in sorted(content.everything.tables, key=lambda table: tuple(table.margin.items())):
         marginal: dict[str, Any] = {"levels": dict(table.margin), "total": table.total}
@@ -98,7 +100,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         | _of_labels(hierarchy, content.roles[name])
         for name, hierarchy in content.domain.items()
     }
-    stated: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "format": FORMAT,
         "rows": content.collection.cube.total,
         "rows_per_person": content.rows_per_person,
@@ -109,12 +111,12 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "where": content.where or None,
         "imprint": content.imprint.entries or None,
         "impossible": plain(content.impossible) or None,
-        "occurring": content.labels and {name: dict(told) for name, told in content.labels.items()},
+        "occurring": content.labels and {name: dict(numbers) for name, numbers in content.labels.items()},
         "information": content.information,
         "report": listed_report(page),
     }
     files[REPORT] = page
-    release = {key: value for key, value in stated.items() if value is not None}
+    release = {key: value for key, value in entries.items() if value is not None}
     package = {**PACKAGE, "title": content.title, "resources": resources, "release": release}
     files[DESCRIPTOR] = descriptor_bytes(package)
     files[SEAL] = seal_of(files[DESCRIPTOR])
@@ -122,13 +124,13 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
 
 
 def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
-    """What a reader could not tell from the labels: the order of the base values, and whether labels are plain names."""
-    told: dict[str, Any] = {"label_form": "names"} if hierarchy.has_names else {}
+    """Facts that labels do not tell: the order of the base values, and whether labels are plain names."""
+    facts: dict[str, Any] = {"label_form": "names"} if hierarchy.has_names else {}
     by_labels = role is Role.SENSITIVE and not hierarchy.has_names
-    known = in_known_order(replace(hierarchy, order=None)).order if by_labels else None
-    if hierarchy.order is not None and hierarchy.order != known:
-        told["order"] = [hierarchy.labels[0][code] for code in hierarchy.order]
-    return told
+    usual = in_known_order(replace(hierarchy, order=None)).order if by_labels else None
+    if hierarchy.order is not None and hierarchy.order != usual:
+        facts["order"] = [hierarchy.labels[0][code] for code in hierarchy.order]
+    return facts
 
 
 def _new_name(wish: str, taken: Sequence[str]) -> str:
@@ -138,7 +140,10 @@ def _new_name(wish: str, taken: Sequence[str]) -> str:
 
 
 def holds_bundle(folder: Path) -> bool:
-    """Whether a folder holds a bundle, be it damaged, and not just a Data Package or a file that nobody may read."""
+    """Return whether a folder holds a bundle, even a damaged one.
+
+    A folder with just a Data Package, or with a file that nobody may read, holds none.
+    """
     file = folder / DESCRIPTOR
     try:
         with open_regular(file) as stream:
@@ -148,7 +153,7 @@ def holds_bundle(folder: Path) -> bool:
 
 
 def output_file(path: Path, reads: tuple[Path, ...] = (), mode: int = PUBLIC) -> OutputFile:
-    """A file that may be written, and lies in no bundle. reads: what it is made from. mode: who may read it.
+    """File that may be written, and lies in no bundle. `reads`: its sources. `mode`: who may read it.
 
     Raises InputError where it may not be written.
     """
@@ -156,14 +161,15 @@ def output_file(path: Path, reads: tuple[Path, ...] = (), mode: int = PUBLIC) ->
 
 
 def release_at(folder: Path) -> str:
-    """The release that a folder holds, in words; empty where it holds none."""
+    """Release that a folder holds, in words; empty where it holds none."""
     return f"the release {folder}, whose files belong together" if holds_bundle(folder) else ""
 
 
 def require_folder(path: Path, reads: tuple[Path, ...] = ()) -> None:
-    """Raise InputError unless a release may be written to a folder: new, empty, or holding a release, which is replaced.
+    """Raise InputError unless a release may be written to a folder: new, empty, or holding a release, which is
+    replaced.
 
-    reads: what it is made from, files, or folders and globs of a table.
+    `reads`: its sources, files, or folders and globs of a table.
     """
     with refusals(path):
         if path.exists() and not path.is_dir():

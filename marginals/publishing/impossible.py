@@ -54,7 +54,7 @@ def opened_pairs(prepared: Prepared, chosen: Collection, published: BundleConten
 
 def _add_nothing(pairs: Sequence[ImpossiblePair], chosen: Collection, published: BundleContent) -> bool:
     try:
-        return all(published.given(claim, pairs, chosen) is chosen for claim in published.claims)
+        return all(published.without_impossible(claim, pairs, chosen) is chosen for claim in published.claims)
     except CriterionError:
         return False
 

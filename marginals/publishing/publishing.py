@@ -175,7 +175,7 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
     turnover_known = policy.turnover == KNOWN
     series = Continuation.of(Ledger.read(ledger), table, requirements, turnover_known=turnover_known)
     progress("settling", 0, 0)
-    return Prepared(policy, requirements, series.table, series.shown, series)
+    return Prepared(policy, requirements, series.table, series.published, series)
 
 
 def _require_one_look(table: Table, ledger: str | Path | None) -> None:

@@ -159,7 +159,7 @@ class _BoundCondition:
         if labels is None:  # it has no value
             return Membership(column, (text,))
         try:
-            meaning = labels.meant(text)
+            meaning = labels.meaning_of(text)
         except InputError:  # whose sentence may quote values of rows
             raise self._not_chosen(column, "that it does not have, or by a range that is not of numbers") from None
         if meaning.cut.any():

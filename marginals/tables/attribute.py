@@ -1,4 +1,4 @@
-"""What a user says about a column: its role, and how its values may be generalized."""
+"""Columns as a steward describes them: their roles, and the ways to generalize their values."""
 
 import re
 import unicodedata
@@ -38,15 +38,15 @@ from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, c
 MISSING = hierarchies.MISSING
 """The value of rows without one, where an attribute counts them."""
 FITTED = ("fitted", "alike")
-"""Ladders that the table decides: by how often each value occurs, or also by which are alike."""
+"""Ladders that the table decides: by the frequency of each value, or also by their likeness."""
 LABEL_FORMS = ("numbers", "names")
-"""Whether labels that look like numbers or intervals are such, or plain names."""
+"""Meaning of labels that look like numbers or intervals: numbers, or plain names."""
 COUNT = "count"
-"""What published tables call their column of counts; no attribute can have this name."""
+"""Name of the column of counts in published tables; no attribute can have this name."""
 
 
 class Role(Enum):
-    """The part a column plays. Identifiers and ignored columns are never read any further.
+    """Role of a column. Identifiers and ignored columns are never read any further.
 
     >>> Role("sensitive").is_used, Role("identifier").is_used
     (True, False)
@@ -59,15 +59,15 @@ class Role(Enum):
 
     @property
     def is_used(self) -> bool:
-        """Whether columns of this role can be published."""
+        """Return whether columns of this role can be published."""
         return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
 @dataclass(frozen=True)
 class Harm:
-    """What learning a sensitive value does. harmless: labels of the values that harm nobody; all others harm.
+    """Harm of learning a sensitive value. `harmless`: labels of the values that harm nobody; all others harm.
 
-    at_most: percent of any class that have a label, at most; `*` stands for all harmful ones together.
+    `at_most`: largest percentage of any class with a label; `*` stands for all harmful ones together.
     """
 
     harmless: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ _MOST = f"at most {MAX_LEVELS:,} levels"
 
 
 def is_percent(value: object) -> bool:
-    """Whether something is a number above 0 and below 100."""
+    """Return whether a value is a number above 0 and below 100."""
     return isinstance(value, int | float | Decimal | Fraction) and not isinstance(value, bool) and 0 < value < 100
 
 
@@ -103,9 +103,9 @@ def _are_counts(population: object) -> bool:
 class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
-    Its parameters are the keys of a section [attributes.NAME] of a config (docs/config.md). A float among intervals, start
-    and apart means the number that it is written as; where all are whole numbers, so are the bins. The hierarchy and the
-    population are given themselves, not as files: counts by value. Raises InputError for a value that no key takes, and for
+    Its parameters are the keys of a section [attributes.NAME] of a config (docs/config.md). A float among intervals,
+    start and apart means its decimal spelling; where all are whole numbers, so are the bins. The hierarchy and the
+    population are values, not files: counts by value. Raises InputError for a value that no key takes, and for
     settings that do not go together.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
@@ -120,7 +120,7 @@ class Attribute:
     hierarchy: Hierarchy | None = setting(
         None,
         Key(
-            lambda given: given is None or isinstance(given, Hierarchy),
+            lambda value: value is None or isinstance(value, Hierarchy),
             "be a hierarchy, not its file, which marginals.read_hierarchy(file) reads",
         ),
     )
@@ -143,7 +143,7 @@ class Attribute:
     missing: str = setting(
         "drop",
         Key(
-            lambda said: said in ("drop", "as a value") or are(is_text)(said),
+            lambda value: value in ("drop", "as a value") or are(is_text)(value),
             'be "drop" or "as a value", or a list of texts that stand for no value',
         ),
     )
@@ -197,15 +197,15 @@ class Attribute:
         def __init__(self, role: Role | str, hierarchy: Hierarchy | None = None, **settings: Any) -> None: ...
 
     def __post_init__(self) -> None:
-        given: dict[str, Any] = {of.name: getattr(self, of.name) for of in fields(self)}
+        values: dict[str, Any] = {of.name: getattr(self, of.name) for of in fields(self)}
         if not isinstance(self.missing, str):
-            given |= {"missing": "drop", "marks": self.missing}
+            values |= {"missing": "drop", "marks": self.missing}
         for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmless"):
-            if name != "marks" or given[name] is not None:
-                given[name] = tuple(elements_of(given[name], name, "a list"))
-        if isinstance(given["role"], str) and given["role"] in [part.value for part in Role]:
-            given["role"] = Role(given["role"])
-        self._set(given | {name: {} for name in ("values", "at_most") if given[name] is None})
+            if name != "marks" or values[name] is not None:
+                values[name] = tuple(elements_of(values[name], name, "a list"))
+        if isinstance(values["role"], str) and values["role"] in [part.value for part in Role]:
+            values["role"] = Role(values["role"])
+        self._set(values | {name: {} for name in ("values", "at_most") if values[name] is None})
         check_settings(self)
         self._normalize()
         self._check_together()
@@ -279,46 +279,46 @@ class Attribute:
 
     @property
     def harm(self) -> Harm:
-        """What learning its values does, as far as somebody has confirmed it."""
+        """Harm of learning its values, as far as somebody has confirmed it."""
         return Harm(tuple(sorted({*self.harmless})) if self.confirmed else (), self.at_most)
 
     @property
     def has_public_labels(self) -> bool:
-        """Whether a release may tell the whole hierarchy."""
+        """Return whether a release may publish the whole hierarchy."""
         return self.labels == "public"
 
     @property
     def counts_missing(self) -> bool:
-        """Whether rows without a value are counted, under the value MISSING."""
+        """Return whether rows without a value are counted, under the value MISSING."""
         return self.missing == "as a value"
 
     @property
     def has_names(self) -> bool:
-        """Whether labels that look like numbers or intervals are plain names."""
+        """Return whether labels that look like numbers or intervals are plain names."""
         return self.label_form == "names"
 
     def takes_order(self, order: Collection[str]) -> bool:
-        """Whether the categories of a frame, lowest first, say in which order its sensitive values lie."""
+        """Return whether the categories of a frame, lowest first, give the order of its sensitive values."""
         has_own = bool(self.order or self.intervals or self.dates) or self.role is not Role.SENSITIVE
         return not has_own and (self.hierarchy is None or set(self.hierarchy.labels[0]) <= {*order})
 
     @property
     def is_fitted(self) -> bool:
-        """Whether its levels are fitted to how often each value occurs."""
+        """Return whether its levels are fitted to the frequency of each value."""
         return self.ladder in FITTED
 
     @property
     def first_merged(self) -> int:
-        """The level whose values a fitted ladder merges: the first bands of intervals or dates, else the values."""
+        """Level whose values a fitted ladder merges: the first bands of intervals or dates, else the values."""
         return 1 if self.intervals or self.dates else 0
 
     @property
     def has_decimals(self) -> bool:
-        """Whether its intervals are of numbers with decimals."""
+        """Return whether its intervals are of numbers with decimals."""
         return isinstance(self.start, Decimal)
 
     def absent(self, texts: Collection[str | None], missing: Collection[str], decimal: str = ".") -> frozenset[str]:
-        """Return those of the values of its column that stand for no value. missing: marks of the whole table."""
+        """Return those of the values of its column that stand for no value. `missing`: marks of the whole table."""
         if self.marks is not None:
             return missing_among(texts, {*missing, *self.marks}, decimal)
         if self.role in (Role.QUASI_IDENTIFIER, Role.IGNORED) and not self.intervals and not self.dates:
@@ -328,14 +328,14 @@ class Attribute:
         return missing_among(present, {*missing, *labelled}, decimal) | nothing_among(present)
 
     def respelled(self, rows_of: Mapping[str, int]) -> dict[str, str]:
-        """Return for values of its column that are spelled in another way than a more frequent one that one."""
+        """Map values of its column to a more frequent spelling of the same value, if there is one."""
         if not (self.role is Role.SENSITIVE if self.one_spelling is None else self.one_spelling):
             return {}
-        given = () if self.hierarchy is None else self.hierarchy.labels[0]
-        return respelled(rows_of, {*given, *self.order, *self.values, *(self.population or ())})
+        labels = () if self.hierarchy is None else self.hierarchy.labels[0]
+        return respelled(rows_of, {*labels, *self.order, *self.values, *(self.population or ())})
 
     def with_labels(self, spell: Callable[[str], str]) -> "Attribute":
-        """What is said of single values, by another spelling of each."""
+        """Return the attribute with another spelling of each value that its settings name."""
         if not (self.values or self.harmless or self.at_most):
             return self
         # The least of two bounds of one value stays.
@@ -348,15 +348,16 @@ class Attribute:
         )
 
     def numbers(self, texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
-        """How its distinct values are written as numbers; None for words, codes and dates. decimal: as declared."""
+        """Return the form of numbers of its distinct values; None for words, codes and dates. `decimal`: as declared."""
         if self.dates:
             return None
         return NumberFormat.nearest(texts, decimal) if self.intervals else NumberFormat.of(texts, decimal)
 
     def base_value(self, text: str, numbers: NumberFormat | None = None) -> str | None:
-        """The base value that a text in the table stands for, None for one that its intervals or dates cannot hold.
+        """Return the base value of a text in the table, None for one that its intervals or dates cannot hold.
 
-        numbers: how the column writes numbers; None for words or codes. A value of the hierarchy stays as it is written.
+        `numbers`: the form of numbers in the column; None for words or codes. A value of the hierarchy keeps its
+        spelling.
 
         >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
         >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
@@ -378,22 +379,23 @@ class Attribute:
         return numbers.canonical(text)
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
-        """The hierarchy for a column that holds these distinct base values. Raises HierarchyError where none fits.
+        """Return the hierarchy for a column that holds these distinct base values. Raises HierarchyError where none
+        fits.
 
         >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
         (('123', '145'), ('12*', '14*'), ('*',))
         """
         if not self.counts_missing:
-            return self._told(self._hierarchy_of_values(values))
+            return self._with_order(self._hierarchy_of_values(values))
         present = set(values) - {MISSING}
         if not present and self.hierarchy is None:  # rows without any value leave nothing to generalize
             return Hierarchy.flat([MISSING])
-        return self._told(self._hierarchy_of_values(present)).with_value_apart(MISSING)
+        return self._with_order(self._hierarchy_of_values(present)).with_value_apart(MISSING)
 
-    def _told(self, hierarchy: Hierarchy) -> Hierarchy:
-        """The hierarchy with the order of its base values, as far as somebody may ask for it, and what its labels are."""
+    def _with_order(self, hierarchy: Hierarchy) -> Hierarchy:
+        """Return the hierarchy with the form of its labels, and the order of its base values where that may be needed."""
         has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
-        told = hierarchy if hierarchy.has_names == has_names else replace(hierarchy, has_names=has_names)
+        named = hierarchy if hierarchy.has_names == has_names else replace(hierarchy, has_names=has_names)
         labels = list(hierarchy.labels[0])
         if self.counts_missing and MISSING in labels:
             labels.remove(MISSING)
@@ -403,10 +405,10 @@ class Attribute:
                 raise HierarchyError(
                     f"its order lacks {lacking:,} of the {len(labels):,} values; list each under order, lowest first"
                 )
-            return told.ordered_by(sorted(labels, key=place.__getitem__))
+            return named.ordered_by(sorted(labels, key=place.__getitem__))
         if self.role is not Role.SENSITIVE:
-            return told
-        return told.ordered_by(labels) if self.intervals or self.dates else in_known_order(told)
+            return named
+        return named.ordered_by(labels) if self.intervals or self.dates else in_known_order(named)
 
     def _hierarchy_of_values(self, values: Iterable[str]) -> Hierarchy:
         if self.hierarchy is not None:
@@ -417,8 +419,8 @@ class Attribute:
             widths, single, start = (tuple(map(Decimal, texts)) for texts in (self.intervals, self.apart, [self.start]))
             return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0], single)
         if self.intervals:
-            whole = [tuple(map(int, texts)) for texts in (self.intervals, self.apart)]
-            return Hierarchy.from_intervals(ordered, whole[0], int(self.start), whole[1])
+            widths_and_single = [tuple(map(int, texts)) for texts in (self.intervals, self.apart)]
+            return Hierarchy.from_intervals(ordered, widths_and_single[0], int(self.start), widths_and_single[1])
         if self.dates:
             return date_hierarchy(ordered, self.dates)
         if self.prefixes:
@@ -438,7 +440,7 @@ class Attribute:
 
 
 def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
-    """The hierarchy with the order that its base values have as numbers, dates or bands, if they have one."""
+    """Return the hierarchy with the order of its base values as numbers, dates or bands, if they have one."""
     if not hierarchy.height:  # of an attribute of which nothing is told
         return hierarchy
     labels = [label for label in hierarchy.labels[0] if label != MISSING]
@@ -448,7 +450,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Column:
-    """The distinct values of a column as text, the rows of each, the rows without a value, and the sign of decimals."""
+    """Distinct values of a column as text, the rows of each, the rows without a value, and the sign of decimals."""
 
     name: str
     values: tuple[str, ...]
@@ -458,7 +460,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
-        """Of texts, one a row; those that are missing stand for nothing."""
+        """Count texts, one a row; those that are missing stand for nothing."""
         occurring = Counter(texts)
         gone = sum(occurring.pop(text, 0) for text in set(missing))
         return cls(name, tuple(occurring), np.array(list(occurring.values()), dtype=np.int64), gone)
@@ -470,24 +472,24 @@ class Column:
 
     @cached_property
     def format(self) -> NumberFormat | None:
-        """How its values are written as numbers; None for words and codes."""
+        """Form of its values as numbers; None for words and codes."""
         return NumberFormat.of(self.values, self.decimal)
 
     @cached_property
     def numbers(self) -> tuple[Decimal, ...] | None:
-        """The numbers that its values are, where all are numbers."""
+        """Numbers of its values, where all are numbers."""
         written = self.format
         read = () if written is None else tuple(n for value in self.values if (n := written.number(value)) is not None)
         return read if read and len(read) == len(self.values) else None
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
+        """Words of the name, without accents: of `person_id`, `personId` and `Person-ID` the same two."""
         return words_of(self.name)
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of the name of a column, without accents."""
+    """Words of the name of a column, without accents."""
     return frozenset(words_in_order(name))
 
 
@@ -496,7 +498,7 @@ _WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": 
 
 
 def words_in_order(name: str) -> list[str]:
-    """The words of the name of a column as they follow each other, without accents."""
+    """Words of the name of a column in their order, without accents."""
     split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
     plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
     return re.findall(r"[a-z]+", plain.lower())
@@ -504,22 +506,22 @@ def words_in_order(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Codebook:
-    """A description of some attributes, and what some of their values mean, by label."""
+    """Description of some attributes, and the meaning of some of their values, by label."""
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, attributes: Mapping[str, Attribute]) -> "Codebook":
-        """All that is said of some attributes."""
+        """Codebook of some attributes."""
         return cls(
             {name: attribute.description for name, attribute in attributes.items() if attribute.description},
             {name: dict(attribute.values) for name, attribute in attributes.items() if attribute.values},
         )
 
     def of_labels(self, domain: Domain) -> "Codebook":
-        """What is said of the attributes of a domain and their labels: of a label that it lacks nothing is told."""
-        told = {
+        """Codebook of only the attributes of a domain and their labels."""
+        meanings_of = {
             name: {
                 label: meaning
                 for label, meaning in self.values.get(name, {}).items()
@@ -528,22 +530,22 @@ class Codebook:
             for name, hierarchy in domain.items()
         }
         descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
-        return Codebook(descriptions, {name: meanings for name, meanings in told.items() if meanings})
+        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings})
 
     def description(self, attribute: str) -> str:
-        """What an attribute is; empty where nobody says it."""
+        """Description of an attribute; empty without one."""
         return self.descriptions.get(attribute, "")
 
     def meaning(self, attribute: str, label: str) -> str:
-        """What a label means; empty where nobody says it."""
+        """Meaning of a label; empty without one."""
         return self.values.get(attribute, {}).get(label, "")
 
     def in_words(self, attribute: str, label: str) -> str:
-        """A label with what it means."""
+        """Label with its meaning."""
         meaning = self.meaning(attribute, label)
         return f"{label} ({meaning})" if meaning and meaning != label else label
 
     def entries(self, attribute: str) -> dict[str, object]:
-        """What a bundle says of an attribute; nothing where nobody says anything."""
-        said = {"description": self.descriptions, "values": self.values}
-        return {key: words[attribute] for key, words in said.items() if attribute in words}
+        """Entries of a bundle about an attribute."""
+        entries = {"description": self.descriptions, "values": self.values}
+        return {key: words[attribute] for key, words in entries.items() if attribute in words}

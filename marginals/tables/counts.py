@@ -1,4 +1,4 @@
-"""Tables of counts: a column says how many people each row stands for, as in what R's `as.data.frame(table(x))` gives."""
+"""Tables of counts: a column has the number of people of each row, as R's `as.data.frame(table(x))` gives."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_PEOPLE = 1 << 53
-"""People that a table of counts stands for; more is no count of people."""
+"""Largest number of people in a table of counts; a larger one is no count of people."""
 
 _NAMES = re.compile(
     "n|nn|freqs?|frequenc(y|ies)|freq(uency)?count|counts?(star)?|countn|cases|casecount|observations|n?(people|persons)"
     "|numberof(people|persons|cases)|headcount|anzahl|h(ä|ae)ufigkeit|f(ä|ae)lle|personen|effectifs?|fréquence|frecuencia"
     "|casos|frequenza|aantal|antal"
 )
-"""What columns of counts are called, without signs and in small letters."""
+"""Names of columns of counts, without signs and in small letters."""
 
 _MAYBE = re.compile("nb|num(ber)?|len|total|obs(value)?|value|pop(ulation)?|wert|absolut|nombre")
-"""What columns of counts can be called, and others too: they are counts only beside a few categories."""
+"""Names of columns of counts, and of others too: they are counts only beside a few categories."""
 
 
 _CATEGORIES = 60
-"""Values of a column of categories, in any case."""
+"""Most values of a column of categories, in any case."""
 
 
 def is_called_a_count(column: str) -> bool:
-    """Return whether a column is called as counts of people are: Freq, n, COUNT(*), Anzahl."""
+    """Return whether a column has a name of counts of people: Freq, n, COUNT(*), Anzahl."""
     return any(names.fullmatch(_letters(column)) for names in (_NAMES, _MAYBE))
 
 
@@ -44,10 +44,10 @@ def _letters(column: str) -> str:
 
 
 def likely_counts(rows: DistinctRows) -> str | None:
-    """Return the column of some rows that most likely says how many people each stands for, None if none does.
+    """Return the column of some rows that most likely has the number of people of each row, None if there is none.
 
-    It is called so, holds whole numbers that do not number the rows, and no two rows are alike in the other columns, row
-    names and keys set aside.
+    It has a name of counts, and whole numbers that do not number the rows. No two rows are alike in the other columns,
+    row names and keys set aside.
     """
     for column in filter(is_called_a_count, rows.values):
         texts = [rows.values[column][code] for code in rows.codes[column].tolist()]
@@ -68,7 +68,7 @@ def likely_counts(rows: DistinctRows) -> str | None:
 
 
 def _without_keys(distinct: Mapping[str, int], rows: int) -> list[str]:
-    """The columns, by their distinct values, but for row names and keys, where two or more others are left."""
+    """Columns, by their distinct values, without row names and keys, where two or more others are left."""
     groups = [name for name, values in distinct.items() if values < rows]
     return groups if len(groups) > 1 else list(distinct)
 
@@ -87,7 +87,9 @@ def refusal_of_counts(column: str, name: str) -> InputError:
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """The rows of a table of counts, each as often as its column `counts` says. missing, decimal: how that is written."""
+    """Rows of a table of counts, each as often as its column `counts` says. `missing`, `decimal`: the form of that
+    column.
+    """
 
     source: Source
     counts: str
@@ -96,16 +98,16 @@ class CountedRows:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name of the table in messages."""
         return self.source.name
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return [column for column in self.source.columns if column != self.counts]
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """Return the distinct rows of some columns. Raises InputError for what is no count."""
+        """Return the distinct rows of some columns. Raises InputError for a text that is no count."""
         rows = self.source.distinct_rows([*columns, self.counts])
         codes, texts = rows.codes[self.counts], rows.values[self.counts]
         absent = missing_among(texts, self.missing, self.decimal)
@@ -115,21 +117,21 @@ class CountedRows:
                 "rows from a table of counts"
             )
         occurring = {code: texts[code] for code in np.unique(codes).tolist()}
-        told = {text for text in occurring.values() if text is not None and text not in absent}
-        numbers = NumberFormat.of(told, self.decimal) or NumberFormat.nearest(told, self.decimal)
-        each: CountArray = np.zeros(len(texts), dtype=np.int64)
+        present = {text for text in occurring.values() if text is not None and text not in absent}
+        numbers = NumberFormat.of(present, self.decimal) or NumberFormat.nearest(present, self.decimal)
+        people: CountArray = np.zeros(len(texts), dtype=np.int64)
         for code, text in occurring.items():
             number = None if text is None or text in absent else numbers.number(text)
             if number is None or number != number.to_integral_value() or not 0 <= number < _MOST_PEOPLE:
                 place = None if text is None else self.source.place(self.counts, text)
                 raise InputError(
                     f"column {self.counts!r} of {self.name}: the value in {place or 'a row'} is no whole number of people, "
-                    "0 or more, as counts must be; mend it, or remove the row"
+                    "0 or more, as counts must be. Mend it, or remove the row"
                 )
-            each[code] = int(number)
-        if sum(n * times for n, times in zip(each[codes].tolist(), rows.counts.tolist())) >= _MOST_PEOPLE:
+            people[code] = int(number)
+        if sum(n * times for n, times in zip(people[codes].tolist(), rows.counts.tolist())) >= _MOST_PEOPLE:
             raise InputError(f"column {self.counts!r} of {self.name} counts more people than there are")
-        return rows.taken(rows.counts * each[codes]).without(self.counts)
+        return rows.taken(rows.counts * people[codes]).without(self.counts)
 
     def place(self, column: str, text: str) -> str | None:
         """Return the first row with a value."""
@@ -142,7 +144,7 @@ def _has_total(texts: Values) -> bool:
 
 def repeated_rows(frame: "pd.DataFrame", counts: str, most: int) -> "pd.DataFrame":
     """Return the rows of a table of counts as often as `counts` says, fewer if more than `most`, without their names."""
-    each = np.array([max(int(number_in(str(text)) or 0), 0) for text in frame[counts]], dtype=np.int64)
-    times = -(-each // max(1, -(-int(each.sum()) // most)))
+    people = np.array([max(int(number_in(str(text)) or 0), 0) for text in frame[counts]], dtype=np.int64)
+    times = -(-people // max(1, -(-int(people.sum()) // most)))
     used = _without_keys({str(name): frame[name].nunique() for name in frame if name != counts}, len(frame))
     return frame[used].loc[frame.index.repeat(times)].reset_index(drop=True)

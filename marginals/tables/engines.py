@@ -1,4 +1,4 @@
-"""DuckDB inside this process as what reads files, and which files it reads."""
+"""DuckDB inside this process as a reader of files, and the files that it reads."""
 
 import os
 import re
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 _NO_TEXT = "\x01"
-"""What is taken for null in a CSV file instead of the empty text."""
+"""Null of a CSV file in place of the empty text."""
 
 
 def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: int) -> DuckRows:
-    """Some columns of files, for DuckDB to count in at most `memory` bytes.
+    """Rows with some columns of files, for DuckDB to count in at most `memory` bytes.
 
-    No row is written to a file that has a name. CSV files are parsed once, into a Parquet file without one, in memory where
-    it surely fits: each question reads a column or two of it. Where there are no such files, each question reads the CSV
-    files. What needs more memory is counted a part at a time, never put on disk. Raises InputError where DuckDB is missing
-    or refuses the files.
+    No row is written to a file that has a name. CSV files are parsed once, into a Parquet file without a name, in
+    memory where it surely fits. Each query reads a column or two of it. Where there are no such files, each query
+    reads the CSV files. A count that needs more memory is done a part at a time, never on disk. Raises InputError
+    where DuckDB is missing or refuses the files.
     """
     for library in ("duckdb", "pyarrow"):
         require(library, "duckdb", 'engine = "duckdb"')
@@ -74,9 +74,9 @@ def with_duckdb(files: CsvFiles | ParquetFiles, columns: Sequence[str], memory: 
 def _parsed_once(
     connection: "duckdb.DuckDBPyConnection", held: ExitStack, files: CsvFiles, columns: Sequence[str], memory: int
 ) -> str:
-    """The query that reads the rows of CSV files, which DuckDB or pandas has then parsed.
+    """Query that reads the rows of CSV files, which DuckDB or pandas has then parsed.
 
-    held: what lives as long as the rows.
+    `held`: resources that live as long as the rows.
     """
     rows, is_plain = _csv_query(files, columns, memory), all(_is_plain(files, path) for path in files.paths)
     try:
@@ -114,7 +114,7 @@ def _write_parsed(files: CsvFiles, columns: Sequence[str], copy: Path) -> None:
 
 
 def unpacked_bytes(files: CsvFiles | ParquetFiles) -> int:
-    """About how many bytes files have, unpacked."""
+    """Approximate number of bytes of files, unpacked."""
     return sum(path.stat().st_size * (1 if _is_unpacked(path) else _UNPACKED) for path in files.paths)
 
 
@@ -123,18 +123,18 @@ def _is_unpacked(path: Path) -> bool:
 
 
 _UNPACKED = 10
-"""Times that a table in gzip or Parquet is larger unpacked, for most tables."""
+"""Typical ratio of the size of a table unpacked to that in gzip or Parquet."""
 
 _VECTOR = 2048
 """Rows that DuckDB handles at a time."""
 
 _BYTES_OF_FIELD = 256
-"""Memory for a field of the rows that DuckDB gathers for a part of a Parquet file, with all that it needs beside."""
+"""Memory for a field of the rows that DuckDB gathers for a part of a Parquet file, with all its overhead."""
 
 
 @contextmanager
 def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """A database of its own, which takes at most so many bytes of memory, and puts nothing on disk."""
+    """Database of its own, which takes at most so many bytes of memory, and puts nothing on disk."""
     import duckdb
 
     # More than any machine has is more than DuckDB can spell.
@@ -152,7 +152,7 @@ _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})")
 
 
 def _zones(files: ParquetFiles) -> dict[str, str]:
-    """The zones of the columns whose times have one. DuckDB keeps instants, and would write them in its own."""
+    """Zones of the columns whose times have one. DuckDB keeps instants, and would write them in its own."""
     fields = [field for schema in files.schemas.values() for field in schema]
     return {field.name: zone for field in fields if (zone := getattr(field.type, "tz", None))}
 
@@ -160,13 +160,13 @@ def _zones(files: ParquetFiles) -> dict[str, str]:
 def _parquet_query(
     paths: Iterable[Path], columns: Sequence[str], zones: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Some columns of Parquet files, times with a zone as the local time that is written."""
+    """Query of some columns of Parquet files, times with a zone as local time."""
 
     def selection(column: str) -> str:
         name = sql_name(column)
         if column not in zones:
             return name
-        if offset := _OFFSET.fullmatch(zones[column]):  # which DuckDB knows no zone by
+        if offset := _OFFSET.fullmatch(zones[column]):  # DuckDB has no zone of this name
             minutes = int(f"{offset[1]}1") * (60 * int(offset[2]) + int(offset[3]))
             return f"timezone('UTC', {name}) + to_minutes({minutes}) AS {name}"
         return f"timezone({sql_text(zones[column])}, {name}) AS {name}"
@@ -187,7 +187,7 @@ def _csv_query(files: CsvFiles, columns: Sequence[str], memory: int) -> str:
 
 
 _SMALLEST_BUFFER = 2 << 20
-"""Bytes of a CSV file that DuckDB reads at a time, at least: a row may be as long."""
+"""Least number of bytes of a CSV file that DuckDB reads at a time: a row may be as long."""
 
 
 def _query_of_layout(layout: Layout, paths: Iterable[Path], columns: Sequence[str], settings: str) -> str:
@@ -205,7 +205,7 @@ def _query_of_layout(layout: Layout, paths: Iterable[Path], columns: Sequence[st
 
 
 def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputError:
-    """What DuckDB refuses in files, without the rows that it quotes."""
+    """Error for files that DuckDB refuses, without the rows that it quotes."""
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException):
@@ -226,17 +226,17 @@ def refusal_of(files: CsvFiles | ParquetFiles, error: "duckdb.Error") -> InputEr
 
 
 ENGINES = ("auto", "pandas", "duckdb")
-"""What can read files; "auto" is DuckDB where it is installed and the files are large, else pandas."""
+"""Readers of files; "auto" is DuckDB where it is installed and the files are large, else pandas."""
 
 LARGE = 8 << 20
 """Bytes of files from which DuckDB takes less time than pandas, as measured of tables of 10 to 56 columns."""
 
 _TIMES_IN_MEMORY = 16
-"""Times that a table takes more memory while pandas counts it than its file has bytes, for most tables."""
+"""Typical ratio of the memory in which pandas counts a table to the size of its file."""
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this machine has; 4 GiB where it does not say."""
+    """Bytes of memory of this machine; 4 GiB where it does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -244,9 +244,9 @@ def machine_memory() -> int:
 
 
 def frame_source(frame: object, most: float = inf) -> Source:
-    """Return the source for a frame of any library that narwhals knows. Raises InputError for anything else.
+    """Return the source for a frame of any library that narwhals supports. Raises InputError for anything else.
 
-    most: distinct rows that fit into memory, of a frame whose rows are not there.
+    `most`: distinct rows that fit into memory, of a frame whose rows are not there.
     """
     if is_of_pandas(frame):
         return PandasFrame(frame)
@@ -267,7 +267,7 @@ def frame_source(frame: object, most: float = inf) -> Source:
 
 
 def counts_column(origin: object) -> str | None:
-    """Return the column of files, or of a frame, that most likely says how many people a row stands for; else None."""
+    """Return the column of files, or of a frame, that most likely has the number of people of a row; else None."""
     if isinstance(origin, CsvFiles | ParquetFiles | ProgramFile):
         origin = origin.first_rows(_ROWS_OF_COUNTS) if any(map(is_called_a_count, origin.columns)) else None
     if origin is None:
@@ -290,29 +290,31 @@ def counts_column(origin: object) -> str | None:
 
 
 _ROWS_OF_COUNTS = 10_000
-"""Rows by which it is told whether a table is one of counts."""
+"""Rows that decide whether a table is one of counts."""
 
 
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
-    """The categories of each column of a frame that has them in an order, lowest first, where all are texts.
+    """Categories of each column of a frame that has them in an order, lowest first, where all are texts.
 
     >>> import pandas as pd
     >>> pain = pd.Categorical(["mild", "none"], categories=["none", "mild", "severe"], ordered=True)
     >>> given_orders(pd.DataFrame({"pain": pain, "town": ["Ulm", "Ely"]}))
     {'pain': ('none', 'mild', 'severe')}
     """
-    listed: dict[str, Sequence[object]] = {}
+    categories_of: dict[str, Sequence[object]] = {}
     if is_of_pandas(frame):
         kinds = ((str(name), kind) for name, kind in frame.dtypes.items())
-        listed = {name: kind.categories.tolist() for name, kind in kinds if getattr(kind, "ordered", None)}
+        categories_of = {name: kind.categories.tolist() for name, kind in kinds if getattr(kind, "ordered", None)}
     else:
         import narwhals as nw
 
         opened: Any = nw.from_native(frame)
-        listed = {name: kind.categories for name, kind in opened.collect_schema().items() if isinstance(kind, nw.Enum)}
+        categories_of = {
+            name: kind.categories for name, kind in opened.collect_schema().items() if isinstance(kind, nw.Enum)
+        }
     return {
         name: tuple(map(str, categories))
-        for name, categories in listed.items()
+        for name, categories in categories_of.items()
         if all(isinstance(category, str) for category in categories)
     }
 
@@ -321,9 +323,9 @@ _EXTRAS = ("duckdb", "polars", "ibis")
 
 
 def file_source(files: Files, columns: Sequence[str], engine: str, memory: int) -> Source:
-    """The source for some columns of files. memory: bytes that DuckDB may take.
+    """Source for some columns of files. `memory`: bytes that DuckDB may take.
 
-    Small files, and what DuckDB refuses, "auto" leaves to pandas, which gives the same table. Raises InputError.
+    "auto" leaves small files, and those that DuckDB refuses, to pandas, which gives the same table. Raises InputError.
     """
     if isinstance(files, ProgramFile):
         if engine == "duckdb":

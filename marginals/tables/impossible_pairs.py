@@ -1,4 +1,4 @@
-"""Pairs of values that nobody has, as a steward declares them beside a table: read, and compared with its rows."""
+"""Pairs of values that nobody has, as a steward declares them beside a table: reading and comparison with its rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from models.errors import MarginalsError
 def confirmed_pairs(
     entries: Sequence[Mapping[str, Any]], attributes: Mapping[str, Attribute]
 ) -> tuple[ImpossiblePair, ...]:
-    """The pairs that count: those that somebody confirmed to be general knowledge, whatever this table holds.
+    """Pairs that somebody confirmed to be general knowledge, whatever this table holds.
 
     Raises InputError for an entry that is none, of columns that are no quasi-identifiers, or without labels.
     """
@@ -28,8 +28,10 @@ def confirmed_pairs(
         for name, texts in labels.items():
             role = attributes[name].role if name in attributes else None
             if role is not Role.QUASI_IDENTIFIER:
-                said = "no column with a role" if role is None else f"a column of the role {role.value!r}"
-                raise InputError(f"{where} names {name!r}, {said}; impossible pairs are of two quasi-identifiers")
+                description = "no column with a role" if role is None else f"a column of the role {role.value!r}"
+                raise InputError(
+                    f"{where} names {name!r}, {description}; impossible pairs are of two quasi-identifiers"
+                )
             if not TEXTS.check(f"{where}.{name}", texts):
                 raise InputError(f"{where}.{name} has no label")
         if is_confirmed:

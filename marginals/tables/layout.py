@@ -1,4 +1,4 @@
-"""Where the names and the rows of a table stand among the first and last lines of a file or of a sheet."""
+"""Layout of a table: its names and its rows among the first and last lines of a file or of a sheet."""
 
 import json
 import re
@@ -18,20 +18,20 @@ Lines = Sequence[tuple[int, Sequence[str]]]
 """Lines of a file as texts, each with the number at which it begins, from 1."""
 
 LOOKED_AT = 200
-"""Lines at the beginning and the end of a file by which its layout is judged."""
+"""Lines at the beginning and the end of a file that decide about its layout."""
 
 
 def is_header(value: object) -> bool:
-    """Whether a value says which lines name the columns."""
+    """Return whether a value can be the lines that name the columns."""
     lines: Sequence[Any] = value if isinstance(value, list | tuple) else [value]
     return value is None or (all(is_whole(n) and n >= 1 for n in lines) and 0 < len(lines) <= 5)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The names of the columns, one for each field of a row, and how many rows stand before those of the table.
+    """Names of the columns, one for each field of a row, and the number of rows before those of the table.
 
-    separator, line: of a CSV file, with the text of the last line of names.
+    `separator`, `line`: of a CSV file, with the text of the last line of names.
     """
 
     names: tuple[str, ...]
@@ -41,9 +41,9 @@ class Layout:
 
     @classmethod
     def of(cls, lines: Lines, header: Header, where: str) -> "Layout":
-        """Return the layout by the first lines. Raises InputError, naming the line, if it is not what `header` says.
+        """Return the layout by the first lines. Raises InputError, naming the line, if `header` contradicts them.
 
-        where: what messages call the file.
+        `where`: the name of the file in messages.
         """
         filled = [(number, row) for number, row in lines if any(text.strip() for text in row)]
         if not filled:
@@ -64,8 +64,8 @@ class Layout:
                 else "it stands alone, as a title does"
             )
             raise InputError(
-                f"line {wanted[0]} of {where} seems not to be all of the names of the columns: {reason}; "
-                f"write header = {spelled(likely)} under [data], or header = {spelled(wanted, as_list=True)} if they are"
+                f"line {wanted[0]} of {where} seems not to be all of the names of the columns: {reason}. "
+                f"Write header = {spelled(likely)} under [data], or header = {spelled(wanted, as_list=True)} if they are"
             )
         names = _joined([list(named[number]) for number in wanted])
         rows = [row for number, row in filled if number > wanted[-1]]
@@ -99,25 +99,25 @@ def _is_row(texts: Sequence[str]) -> bool:
 
 
 def _names_groups(above: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a line names groups of columns, as merged cells do, and the line below it the columns of each."""
+    """Return whether a line names groups of columns, as merged cells do, and the line below it the columns of each."""
     blank = [n for n, text in enumerate(above) if not text.strip()]
     used = [n for n in blank if any(n < len(row) and row[n].strip() for row in rows)]
     below = [names[n].strip() for n in range(len(names)) if n in used]
     if len(above) - len(blank) < 2 or _is_pair(above) or not below or not all(below) or not rows or _is_row(names):
         return False
-    told = [text.strip() for text in names if text.strip()]
-    return len(used) > 1 or len({*told}) < len(told) or not names[0].strip() or bool(_among_numbers(names, rows))
+    texts = [text.strip() for text in names if text.strip()]
+    return len(used) > 1 or len({*texts}) < len(texts) or not names[0].strip() or bool(_among_numbers(names, rows))
 
 
 def _is_pair(texts: Sequence[str]) -> bool:
-    """Whether a line says one thing of a table, such as `Last update: 2024`."""
+    """Return whether a line is a name and a value, such as `Last update: 2024`."""
     first, second, *others = [*texts, "", ""]
     tells = first.strip().endswith(":") or number_in(second.strip()) is not None or looks_like_a_date(second.strip())
     return bool(first.strip()) and tells and not any(text.strip() for text in others)
 
 
 def _among_numbers(texts: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The texts of a line in columns of numbers or dates, none of which is one or stands for no value; else none."""
+    """Texts of a line in columns of numbers or dates, none of which is one or stands for no value; else none."""
     among = []
     for place, text in enumerate(texts):
         values = [row[place].strip() for row in rows if place < len(row) and row[place].strip()]
@@ -134,7 +134,7 @@ def _is_measured(text: str) -> bool:
 
 
 def _lines_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """How many lines below the names give units of columns, or name them once more in words."""
+    """Number of lines below the names that give units of columns, or name them once more in words."""
     named = [place for place, name in enumerate(names) if name.strip()]
     rows = [[row[place] for place in named if place < len(row)] for row in rows]
     for count in (1, 2):
@@ -149,7 +149,7 @@ _RULE = re.compile("[-=_:+ ]{2,}")
 """A line drawn below a name."""
 
 _NO_NAME = re.compile(rf"{_RULE.pattern}|\{{.*\}}")
-"""Such a line, or what a program calls a column."""
+"""Line below a name, or a program's own name of a column."""
 
 _UNIT = re.compile(
     r"(?i)[(\[].*[)\]]|\{.*\}|[%‰€$£¥]|(in )?(years?|yrs?|months?|weeks?|days?|hours?|h|min(utes)?|s(ec(onds)?)?|jahre?n?"
@@ -178,7 +178,7 @@ def _joined(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The names, one for each field of the rows, if these differ by row names or by separators at their ends."""
+    """Names, one for each field of the rows, if these differ by row names or by separators at their ends."""
     widths = Counter(len(row) for row in rows if row)
     longer = [row for row in rows if len(row) == len(names) + 1]
     if not widths or set(widths) - {len(names) + 1, len(names) - 1}:
@@ -193,10 +193,10 @@ def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def footnote(rows: Lines, width: int) -> int | None:
     """Return the number of the first of the last lines that is a note or a total below the table, None if none is.
 
-    rows: the last lines of a table. width: fields of a row.
+    `rows`: the last lines of a table. `width`: fields of a row.
     """
     first_texts = {number: next((text.strip() for text in row if text.strip()), "") for number, row in rows}
-    found = None
+    first = None
     for number, row in reversed(rows):
         if not (text := first_texts[number]):
             continue
@@ -204,8 +204,8 @@ def footnote(rows: Lines, width: int) -> int | None:
         above = (first_texts[other] for other, _ in rows if other < number)
         if not ((is_alone and row[0].strip() and _NOTE.match(text)) or (is_total(text) and text not in above)):
             break
-        found = number
-    return found
+        first = number
+    return first
 
 
 def is_total(text: str) -> bool:

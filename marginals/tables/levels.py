@@ -19,20 +19,21 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-# Public counts of a population, which a ladder can be fitted to in place of the table: then it tells nothing of the
+# Public counts of a population, to which a ladder can be fitted in place of the table: then it tells nothing of the
 # table.
 #
-# The levels are a function of these counts, the hierarchy or intervals that are given, and k alone. So the values that
-# are merged, at the level that merging starts from, are those that the population counts, whatever the table holds; a
-# value of the table that is none of them is refused.
+# The levels are a function of only these counts, the hierarchy or intervals of the attribute, and k. So the merged values,
+# at the level where merging starts, are those that the population counts, whatever the table holds. A value of the table
+# that is none of them is refused.
 
 
 _MOST_BYTES = 1 << 26
-"""Of a file."""
+"""Largest size of a file."""
 
 
 def read_population(path: str | Path) -> dict[str, int]:
-    r"""How many people have each value, from a CSV file with two columns, a value and a count, with a header or without.
+    r"""Number of people with each value, from a CSV file with two columns, a value and a count, with a header or
+    without.
 
     Raises InputError naming the file and the row at fault.
 
@@ -65,10 +66,10 @@ def read_population(path: str | Path) -> dict[str, int]:
 
 
 def base_counts(attribute: Attribute, numbers: NumberFormat | None = None) -> dict[str, int]:
-    """How many people of its population have each base value of an attribute.
+    """Number of people of the population with each base value of an attribute.
 
-    numbers: how the column writes numbers. Raises InputError where a value of the population is no number or date that the
-    attribute needs.
+    `numbers`: the form of numbers in the column. Raises InputError where a value of the population is no number or
+    date that the attribute needs.
     """
     counts: dict[str, int] = {}
     for text, count in (attribute.population or {}).items():
@@ -80,39 +81,39 @@ def base_counts(attribute: Attribute, numbers: NumberFormat | None = None) -> di
 
 
 def population_hierarchy(attribute: Attribute, counts: Mapping[str, int], values: Collection[str]) -> Hierarchy:
-    """The hierarchy of an attribute before its ladder is fitted to a population: over what the population counts.
+    """Hierarchy of an attribute over the values of its population, before its ladder is fitted.
 
-    values: base values of the table; where bands of intervals or dates are merged, they are base values too.
-    Raises HierarchyError where none fits, and InputError where the population does not count each base value of a
-    hierarchy that is given, or another.
+    `values`: base values of the table; where bands of intervals or dates are merged, they are base values too. Raises
+    HierarchyError where none fits. Raises InputError where the population does not count each base value of a
+    hierarchy of the attribute, or counts another.
     """
     values_merged = values if attribute.first_merged else {MISSING} & set(values)
     hierarchy = attribute.hierarchy_of({*counts, *values_merged})
     if attribute.hierarchy is None:
         return hierarchy
-    known = set(attribute.hierarchy.labels[0])
-    if lacking := len(known - set(counts)):
+    base_values = set(attribute.hierarchy.labels[0])
+    if lacking := len(base_values - set(counts)):
         raise InputError(
-            f"its population lacks {lacking:,} of the {len(known):,} base values of its hierarchy; give each a count, 0 "
-            "where nobody has it"
+            f"its population lacks {lacking:,} of the {len(base_values):,} base values of its hierarchy; give each a count, "
+            "0 where nobody has it"
         )
-    if others := len(set(counts) - known):
+    if others := len(set(counts) - base_values):
         raise InputError(f"its population counts {others:,} values that are not among the base values of its hierarchy")
     return hierarchy
 
 
 def are_counted(attribute: Attribute, hierarchy: Hierarchy, counts: Mapping[str, int]) -> BoolArray:
-    """Whether the population counts each base value, or the first band of intervals or dates that it lies in.
+    """Return whether the population counts each base value, or the first band of intervals or dates that it lies in.
 
-    Rows without a value are no matter of a population, and need no count. Shape (base values,).
+    Rows without a value are not part of a population, and need no count. Shape (base values,).
     """
     groups = hierarchy.lift(0, attribute.first_merged).astype(np.intp)
-    known = [code for value in (*counts, MISSING) if (code := hierarchy.code(value, 0)) is not None]
-    return np.asarray(np.isin(groups, groups[known]))
+    codes = [code for value in (*counts, MISSING) if (code := hierarchy.code(value, 0)) is not None]
+    return np.asarray(np.isin(groups, groups[codes]))
 
 
 def population_sizes(hierarchy: Hierarchy, counts: Mapping[str, int]) -> CountArray:
-    """The people of each base value of a hierarchy: shape (base values,)."""
+    """People of each base value of a hierarchy: shape (base values,)."""
     sizes = np.zeros(hierarchy.size(0), dtype=np.int64)
     for value, count in counts.items():
         code = hierarchy.code(value, 0)
@@ -128,18 +129,19 @@ def attribute_ladder(
     profiles: CountArray | None = None,
     inside: BoolArray | None = None,
 ) -> Hierarchy:
-    """The base values of a hierarchy, and levels above them whose smallest groups have more and more rows.
+    """Base values of a hierarchy, and levels above them whose smallest groups have more and more rows.
 
-    naming: of the groups, with the hierarchy before, and the level to start from: of intervals and dates the finest bands,
-    of all else the values themselves. Numbers and bands are merged with their neighbours, others with those that are nearest
-    in the hierarchy. base_counts: rows, or people of a population, of each base value, shape (naming.given.size(0),). k:
-    rows that the groups of the finest fitted level have at least. A level is noted for each of the sizes of `thresholds`
-    that gives a new one, and all of them nest. Their names are those that a release of the finest fitted level would have; a
-    release makes its own (`GroupNaming.named`).
-    profiles: tables of the base values with other attributes, side by side, shape (naming.given.size(0), columns); of values
-    that are as near, those are merged which are most alike by these, and without them those of fewest rows.
-    inside: which base values are those of a part of the table; where the finest bands tell it from the rest, all levels do.
-    What a ladder tells of the table: every group that is merged at a size holds a value with fewer rows.
+    A level is noted for each of the sizes of `thresholds` that gives a new one, and all of them nest. Numbers and
+    bands are merged with their neighbours, others with those that are nearest in the hierarchy. The names are those
+    that a release of the finest fitted level would have; a release makes its own (`GroupNaming.named`). A ladder tells
+    this of the table: every group that is merged at a size holds a value with fewer rows.
+
+    `naming`: of the groups, with the hierarchy before, and the level to start from. It is the finest bands of
+    intervals and dates, else the values themselves. `base_counts`: rows, or people of a population, of each base
+    value, shape (base values,). `k`: least number of rows of the groups of the finest fitted level. `profiles`: tables
+    of the base values with other attributes, side by side, shape (base values, columns). Of values that are as near,
+    the most alike by these are merged, and without them those of fewest rows. `inside`: base values of a part of the
+    table; where the finest bands tell it from the rest, all levels do.
 
     >>> sizes = Attribute("quasi-identifier", ladder="fitted")
     >>> naming = GroupNaming.of("size", sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]))
@@ -161,32 +163,32 @@ def unnamed_ladder(
     inside: BoolArray | None = None,
 ) -> Hierarchy:
     """Return the ladder of `attribute_ladder` with numbers in place of names."""
-    given, start = naming.given, naming.start
-    lifted = given.lift(0, start)
-    counts = np.zeros(given.size(start), dtype=np.int64)
+    hierarchy, start = naming.given, naming.start
+    lifted = hierarchy.lift(0, start)
+    counts = np.zeros(hierarchy.size(start), dtype=np.int64)
     np.add.at(counts, lifted, base_counts)
     if profiles is not None:
         lifted_profiles = np.zeros((len(counts), profiles.shape[1]), dtype=np.int64)
         np.add.at(lifted_profiles, lifted, profiles)
         profiles = lifted_profiles
-    apart = None if inside is None or not is_told(given, inside, start) else values_at(given, inside, start)
-    labels, parents = [given.labels[0]], []
-    below = np.arange(given.size(0))
+    apart = None if inside is None or not is_told(hierarchy, inside, start) else values_at(hierarchy, inside, start)
+    labels, parents = [hierarchy.labels[0]], []
+    below = np.arange(hierarchy.size(0))
     for number, partition in enumerate(_levels(naming, counts, k, profiles, apart), 1):
         groups = partition[lifted]
         parent = np.empty(len(labels[-1]), dtype=np.intp)
         parent[below] = groups
         is_start = number == start
-        labels.append(given.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
+        labels.append(hierarchy.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
         below = groups
-    return replace(given, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
+    return replace(hierarchy, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
 
 
 def _levels(
     names: GroupNaming, counts: CountArray, k: int, profiles: CountArray | None, inside: BoolArray | None
 ) -> Iterator[Partition]:
-    """The partitions of the values of the level to start from that become levels, from the finest to the last below `*`."""
+    """Partitions of the values of the level to start from that become levels, from the finest to the last below `*`."""
     sizes = thresholds(k, int(counts.sum()))
     last = np.arange(len(counts))
     if names.start:
@@ -201,7 +203,7 @@ def _levels(
 
 
 def _sides(names: GroupNaming, inside: BoolArray) -> list[IndexArray]:
-    """The values of a part and those of the rest; on a scale each stretch of either. A missing one is with its own kind."""
+    """Values of a part and those of the rest; on a scale each stretch of either. A missing one is with its own kind."""
     if names.scale is None:
         sides = [np.flatnonzero(inside == kind) for kind in (True, False)]
     else:
@@ -219,20 +221,20 @@ def _sides(names: GroupNaming, inside: BoolArray) -> list[IndexArray]:
 
 
 def _side_by_side(of_sides: Sequence[Iterator[Partition]], sides: Sequence[IndexArray]) -> Iterator[Partition]:
-    """The partitions of all values at each size, those of each side merged by themselves."""
+    """Partitions of all values at each size, those of each side merged by themselves."""
     for parts in zip(*of_sides):
-        whole = np.empty(sum(map(len, sides)), dtype=np.intp)
+        partition = np.empty(sum(map(len, sides)), dtype=np.intp)
         groups = 0
         for side, part in zip(sides, parts):
-            whole[side] = part + groups
+            partition[side] = part + groups
             groups += int(part.max()) + 1
-        yield whole
+        yield partition
 
 
 def _of_side(
     names: GroupNaming, counts: CountArray, profiles: CountArray | None, sizes: Sequence[int], side: IndexArray
 ) -> Iterator[Partition]:
-    """The partitions of some of the values, which are sorted, numbered from 0."""
+    """Partitions of some of the values, which are sorted, numbered from 0."""
     if names.scale is None:
         hierarchy = names.given
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
@@ -251,36 +253,38 @@ def _of_side(
         yield placed
 
 
-def keeps_missing_apart(given: Hierarchy) -> bool:
-    """Whether the value for missing ones is the last of several, and like no other at any level below `*`.
+def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
+    """Return whether the value for missing ones is the last of several, and like no other at any level below `*`.
 
-    Of a sensitive attribute it then stays so, since a group such as "22 or missing" says neither that somebody's value is
-    known nor that it is not.
+    For a sensitive attribute it then stays apart. A group such as "22 or missing" tells neither that a value is known
+    nor that it is not.
     """
-    code = given.size(0) - 1
-    if not code or given.labels[0][code] != MISSING:
+    code = hierarchy.size(0) - 1
+    if not code or hierarchy.labels[0][code] != MISSING:
         return False
-    return all((given.lift(0, level) == given.lift(0, level)[code]).sum() == 1 for level in range(given.height))
+    return all(
+        (hierarchy.lift(0, level) == hierarchy.lift(0, level)[code]).sum() == 1 for level in range(hierarchy.height)
+    )
 
 
 MOST_VALUES = 2_000
-"""Values of an attribute of which each is compared with each."""
+"""Most values of an attribute that are compared with each other."""
 
 _MOST_OF_ANOTHER = 50
-"""Values of another attribute that are told apart: many rare ones would make all values look different."""
+"""Most values of another attribute that are told apart: many rare ones would make all values look different."""
 
 
 class CodedColumn(NamedTuple):
-    """The base value of each row in one column. codes: shape (rows,)."""
+    """Base value of each row in one column. `codes`: shape (rows,)."""
 
     hierarchy: Hierarchy
     codes: CodeArray
 
 
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
-    """The tables of a column with each of some others, side by side: shape (base values, values of all the others).
+    """Tables of a column with each of some others, side by side: shape (base values, values of all the others).
 
-    Another column is taken at the finest level with at most 50 values. counts: how often each row stands in the table.
+    Another column is taken at the finest level with at most 50 values. `counts`: frequency of each row in the table.
     Raises InputError where the column has too many values to compare each with each.
 
     >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])

@@ -1,6 +1,6 @@
-"""Files opened to be read: decompressed as their names say, and what goes wrong in words.
+"""Files opened to be read: decompressed by their suffix, and errors in words.
 
-What a library or an engine itself says is never quoted: it may quote rows.
+The message of a library or an engine is never quoted: it may quote rows.
 """
 
 import bz2
@@ -25,9 +25,10 @@ PARQUET = (".parquet", ".pq")
 
 @contextmanager
 def decompressed(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file to read, decompressed as its name says.
+    """Bytes of a file to read, decompressed by its suffix.
 
-    Raises InputError where what decompresses it is not installed, and what its library raises for damaged bytes.
+    Raises InputError where the library that decompresses it is not installed, and that library's errors for damaged
+    bytes.
     """
     suffix = path.suffix.lower()
     with ExitStack() as held:
@@ -66,12 +67,12 @@ _DAMAGED: tuple[type[Exception], ...] = (
 
 
 _LIBRARIES = ("zstandard", "pyreadstat")
-"""Of which no error is a ValueError or the like."""
+"""Libraries whose errors are no ValueError or the like."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """What goes wrong in reading a file, as InputErrors."""
+    """Turn errors of reading a file into InputErrors."""
     try:
         yield
     except InputError:
@@ -95,7 +96,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def not_in_utf8(name: str) -> InputError:
-    """What is said of a CSV file, by its name, that was read as UTF-8 and is in another encoding."""
+    """Error for a CSV file, by its name, that was read as UTF-8 and is in another encoding."""
     return InputError(
         f'{name} is not in UTF-8; name its encoding, data.encoding = "cp1252" for most files of Windows, or convert it'
     )
@@ -127,7 +128,7 @@ def require(library: str, extra: str, purpose: str) -> None:
 
 @contextmanager
 def engine_refusals(name: str) -> Iterator[None]:
-    """Failures of engines as InputErrors; name: what messages call the table."""
+    """Turn failures of engines into InputErrors; `name`: of the table in messages."""
     try:
         yield
     except MemoryError:

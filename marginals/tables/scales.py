@@ -1,4 +1,4 @@
-"""Scales: values that stand in an order, and what stretches of them are called."""
+"""Scales: values in an order, and the names of stretches of them."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -26,12 +26,12 @@ _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
 _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
 _EXACT = Context(prec=200)
 _FAR = 3
-"""Times as many whole numbers as values between the lowest and the highest, from which on they are far apart."""
+"""Ratio of the whole numbers between the lowest and the highest to the values, above which they are far apart."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """What stretches are called: one with both ends, those below a value, and those from a value on."""
+    """Names of stretches: one with both ends, those below a value, and those from a value on."""
 
     between: str
     below: str
@@ -45,10 +45,11 @@ DATES = Wording("{} to {}", "before {}", "{} and later")
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Values in their order. order: their numbers, lowest first. ends: of each in that order the lower and the upper end.
+    """Values in their order. `order`: their numbers, lowest first. `ends`: the lower and the upper end of each, in that
+    order.
 
-    wording: None where stretches are called after the values in them. is_gapless: whether which values there are was fixed
-    without the rows, at least between the ends, so that the name of a stretch tells of no value that it occurs.
+    `wording`: None where stretches are named after the values in them. `is_gapless`: whether the set of values between
+    the ends was fixed without the rows. Then the name of a stretch does not tell that a value occurs.
 
     >>> ages = whole_numbers(["30", "9"])
     >>> ages.order.tolist(), ages.stretch(0, 0), ages.stretch(0, 1)
@@ -62,15 +63,15 @@ class Scale:
 
     @property
     def has_no_gap(self) -> bool:
-        """Whether each value begins where the one below it ends, by its ends."""
+        """Return whether each value begins where the one below it ends, by its ends."""
         step = 1 if self.wording is WHOLE_NUMBERS else 0
         ends = [(Decimal(low), Decimal(high)) for low, high in self.ends]
         return all(low == high + step for (_, high), (low, _) in pairwise(ends))
 
     def stretch(self, first: int, last: int) -> str | None:
-        """What the values from one place to another are called, those beyond the ends of the scale included.
+        """Name of the values from one place to another, those beyond the ends of the scale included.
 
-        None for all values, and where stretches are called after the values in them.
+        None for all values, and where stretches are named after the values in them.
         """
         is_lowest, is_highest = first == 0, last == len(self.order) - 1
         if self.wording is None or (is_lowest and is_highest):
@@ -83,9 +84,9 @@ class Scale:
 
 
 def whole_numbers(labels: Sequence[str]) -> Scale | None:
-    """The scale of whole numbers or bands of them (`37`, `37.0`, `20-24`); None where some label is neither.
+    """Scale of whole numbers or bands of them (`37`, `37.0`, `20-24`); None where some label is neither.
 
-    Programs that keep a missing value among whole numbers write them as `37.0`; stretches of them are called as of others.
+    Programs that keep a missing value among whole numbers write them as `37.0`; their stretches have the usual names.
 
     >>> whole_numbers(["20-24", "25-29", "30-34"]).stretch(1, 2), whole_numbers(["20", "x"])
     ('25 and over', None)
@@ -110,7 +111,7 @@ def whole_numbers(labels: Sequence[str]) -> Scale | None:
 
 
 def decimal_bands(labels: Sequence[str]) -> Scale:
-    """The scale of bands of numbers with decimals, lowest first.
+    """Scale of bands of numbers with decimals, lowest first.
 
     >>> decimal_bands(["0-<0.5", "0.5-<1", "1-<1.5"]).stretch(0, 1)
     'under 1'
@@ -120,9 +121,9 @@ def decimal_bands(labels: Sequence[str]) -> Scale:
 
 
 def round_numbers(labels: Sequence[str]) -> Scale | None:
-    """The scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
+    """Scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
-    A stretch is called after the roundest numbers between its values and those beside it, so that its name tells little of
+    A stretch is named after the roundest numbers between its values and those beside it. So its name tells little of
     single values, and is one that a person would give.
 
     >>> scale = round_numbers(["61.24", "58.97", "63.5", "70.31"])
@@ -145,7 +146,7 @@ def round_numbers(labels: Sequence[str]) -> Scale | None:
 
 
 def _roundest(low: Decimal, high: Decimal) -> Decimal:
-    """The number with the fewest digits above one and at most another, of equals the highest: 9 of 8.97 and 9.4."""
+    """Number with the fewest digits above one and at most another, of equals the highest: 9 of 8.97 and 9.4."""
     if low < 0 <= high:
         return Decimal(0)
     place = max(low.adjusted(), high.adjusted()) + 1
@@ -157,7 +158,7 @@ def _roundest(low: Decimal, high: Decimal) -> Decimal:
 
 
 def dates(labels: Sequence[str]) -> Scale:
-    """The scale of days, months or other units, earliest first.
+    """Scale of days, months or other units, earliest first.
 
     >>> dates(["2023-11", "2023-12", "2024-01"]).stretch(0, 1)
     'before 2024-01'
@@ -166,7 +167,7 @@ def dates(labels: Sequence[str]) -> Scale:
 
 
 def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
-    """The scale of values in an order that is given for them.
+    """Scale of values in an order that is given for them.
 
     >>> in_given_order(["severe", "mild"], ["mild", "severe"]).order.tolist()
     [1, 0]
@@ -176,7 +177,7 @@ def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
 
 
 def texts(labels: Sequence[str]) -> Scale | None:
-    """The scale of texts that have an order, such as bands as people write them; None where they have none.
+    """Scale of texts that have an order, such as bands as people write them; None where they have none.
 
     >>> texts(["65+", "18-64"]).order.tolist(), texts(["cook", "clerk"])
     ([1, 0], None)
@@ -187,19 +188,19 @@ def texts(labels: Sequence[str]) -> Scale | None:
 
 # The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
 #
-# Which order it is depends on all values together, and only on values that are published whenever their order is.
+# The kind of order depends on all values together, and only on values that are published whenever their order is.
 
 Place: TypeAlias = tuple[Any, ...]
-"""Of a value among others of its kind; two of them can be compared."""
+"""Place of a value among others of its kind; two places can be compared."""
 
 _INFINITY = Decimal("Infinity")
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """The values in their order; where two have the same place, as texts. Words among numbers stand at the end.
+    """Sort values; where two have the same place, as texts. Words among numbers stand at the end.
 
-    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one. Codes with leading zeros, and words,
-    stay in the order of texts.
+    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one. Codes with leading zeros, and
+    words, stay in the order of texts.
 
     >>> in_order(["65+", "5-17", "18-64", "unknown", "<5"])
     ['<5', '5-17', '18-64', '65+', 'unknown']
@@ -218,7 +219,7 @@ def in_order(values: Iterable[str]) -> list[str]:
 
 
 def in_natural_order(values: Iterable[str]) -> list[str] | None:
-    """The values in the order that numbers, dates, times or bands have; None for other texts.
+    """Sort values in the order of numbers, dates, times or bands; None for other texts.
 
     >>> in_natural_order(["10", "9"]), in_natural_order(["cook", "clerk"])
     (['9', '10'], None)
@@ -228,9 +229,9 @@ def in_natural_order(values: Iterable[str]) -> list[str] | None:
 
 
 def known_order(values: Iterable[str]) -> list[str] | None:
-    """The values lowest first, where each is a number, date, time or band of numbers that has its own place; None elsewhere.
+    """Sort values, lowest first, where each is a number, date, time or band of numbers with its own place; else None.
 
-    Bands that overlap have none, nor have words among them, or one number in two spellings.
+    Bands that overlap have no such place. Nor have words among them, or one number in two spellings.
 
     >>> known_order(["100", "20", "3"]), known_order(["30 and over", "under 20", "20-29"])
     (['3', '20', '100'], ['under 20', '20-29', '30 and over'])
@@ -266,7 +267,7 @@ def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
 
 
 _GLANCE = 100
-"""Texts of many, of which some are bands where all are."""
+"""Number of first texts that include a band where all are bands."""
 
 
 def _of_bands(texts: Sequence[str]) -> list[Place] | None:
@@ -286,8 +287,8 @@ def _of_dates(texts: Sequence[str]) -> list[Place] | None:
     # As local time, so that no zone puts one day before another.
     whens = [when for text in texts if (when := date_text(text)) is not None]
     if len(whens) < len(texts):
-        known = dates_of_column([text.strip() for text in texts])
-        whens = [known[text.strip()] for text in texts] if known else []
+        spelled = dates_of_column([text.strip() for text in texts])
+        whens = [spelled[text.strip()] for text in texts] if spelled else []
     return [(when,) for when in whens] or None
 
 
@@ -303,7 +304,7 @@ _KINDS: tuple[_Kind, ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
 
 
 def is_measured(text: str) -> bool:
-    """Whether a text looks like a number, an amount, a date or a time of the day, be it readable as one or not.
+    """Return whether a text looks like a number, an amount, a date or a time of the day, even if it is not readable.
 
     >>> [text for text in ("$1,234", "12/31/2023", "14:30", "refused", "18-24", "5 kg") if is_measured(text)]
     ['$1,234', '12/31/2023', '14:30']

@@ -1,9 +1,9 @@
 """Sensitive numbers and dates are published in groups, never value by value, unless the steward wishes that.
 
-Somebody's exact pay tells who they are to whoever knows it, and a class of ten people with ten different pays is diverse by
-count though all may earn nearly the same. So of a sensitive column whose values are numbers or dates the base values of the
-table are bands: the first of the intervals or units that are given, or such as are chosen here. The single values are then
-no level of the attribute at all, whatever is searched for, and levels are counted from these bands on.
+An exact pay identifies a person to readers who know it. A class of ten people with ten different pays is diverse by
+count though all may earn nearly the same. So the base values of a sensitive column of numbers or dates are bands. They
+are the first of the attribute's intervals or units, or are chosen here. The single values are then no level of the
+attribute at all, and levels are counted from these bands on.
 """
 
 from collections.abc import Sequence
@@ -21,28 +21,30 @@ from marginals.tables.values import POINT, NumberFormat, date_text
 from models.arrays import CountArray
 
 CATEGORIES = 11
-"""Most different values of sensitive numbers or dates that are published one by one: so few are categories, as the answers
-from 0 to 10.
-"""
+"""Most different values of sensitive numbers or dates that are published one by one.
+
+So few are categories, as the answers from 0 to 10."""
 
 _BANDS = 12
-"""About so many bands hold nine tenths of the rows."""
+"""Approximate number of bands that hold nine tenths of the rows."""
 
 _SPIKE = 0.05
-"""Share of the rows that have a number, at least, where it is a group by itself."""
+"""Least share of the rows of a number that is a group by itself."""
 
 _OF_ITS_BAND = 2
-"""Times as many rows as all other numbers of its band a number has where it is a group by itself."""
+"""Least ratio of the rows of a number that is a group by itself to all others of its band."""
 
 _MUCH, _MOST_UNITS = 3, 120
-"""Times as wide as they are given the bands of a fitted ladder may have to be, and units between the first and the last date
-that it may have, before others are taken. The same table some months later has the same bands."""
+"""Limits beyond which the bands or units of a fitted ladder are replaced by others.
+
+They are the ratio of the chosen width to that of the attribute, and the units between the first and the last date. The
+same table some months later has the same bands."""
 
 _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
 
 def is_in_groups(attribute: Attribute) -> bool:
-    """Whether the single values of an attribute are never published, but the bands that are given for them.
+    """Return whether the attribute publishes only the bands that are given for it, never single values.
 
     >>> is_in_groups(Attribute("sensitive", intervals=[5])), is_in_groups(Attribute("quasi-identifier", intervals=[5]))
     (True, False)
@@ -54,15 +56,16 @@ def is_in_groups(attribute: Attribute) -> bool:
 def in_groups(
     attribute: Attribute, values: Sequence[str], counts: CountArray, numbers: NumberFormat | None = POINT
 ) -> Attribute:
-    """The attribute, with bands for its values where it is sensitive, these are numbers or dates, and none are given.
+    """Return the attribute, with bands for its values where it is sensitive, these are numbers or dates, and none are
+    given.
 
-    values: texts of the table, each once. counts: rows of each, shape (values,). numbers: how they are written as numbers,
-    None for words and codes. Numbers that are given a hierarchy, prefixes, or words for at least half of them are names, and
-    stay as they are; so do at most ten different ones. The bands have round ends, and rare ones are merged
-    (`ladder = "fitted"`). Much narrower bands with which a fitted ladder is said to begin are widened to these; with
-    `ladder = "given"` they stay.
+    `values`: texts of the table, each once. `counts`: rows of each, shape (values,). `numbers`: the form of numbers,
+    None for words and codes. Numbers with a hierarchy, prefixes, or words for at least half of them are names, and
+    stay as they are. So do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder =
+    "fitted"`). Much narrower bands at the start of a fitted ladder are widened to these; with `ladder = "given"` they
+    stay.
 
-    Raises InputError where at least half of the values are numbers or dates and others are not, or not as they can be read.
+    Raises InputError where at least half of the values are numbers or dates and others are not, or are not readable.
 
     >>> pay = [str(1000 + 37 * row) for row in range(500)]
     >>> grouped = in_groups(Attribute("sensitive"), pay, np.ones(500, dtype=np.int64))
@@ -84,12 +87,12 @@ def in_groups(
     if len(days) == len(texts) and not attribute.intervals:
         return _in_units(attribute, days, sizes)
     if is_in_groups(attribute):
-        return attribute  # which value is none of their kind is said where they are read
+        return attribute  # reading the values reports those of another kind
     if 2 * sum(map(is_measured, texts)) >= len(texts):
         raise InputError(
-            "is sensitive, and most of its values look like numbers or dates, which are published in groups, but some "
-            "cannot be read as such: rewrite them in the table, list those that stand for no value under data.missing, or "
-            "give the attribute a hierarchy; single_values = true publishes each value as it is"
+            "is sensitive, and most of its values look like numbers or dates, which are published in groups. Some cannot "
+            "be read as such. Rewrite them in the table, list those that stand for no value under data.missing, or give "
+            "the attribute a hierarchy. The key single_values = true publishes each value as it is"
         )
     return attribute
 
@@ -111,10 +114,10 @@ def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> 
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
-    """The one width of bands of which about a dozen hold nine tenths of the rows: 1, 2 or 5 times a power of ten.
+    """Width of bands of which about a dozen hold nine tenths of the rows: 1, 2 or 5 times a power of ten.
 
-    No band is a single value, but 0 where it is apart (`bands_begin`), which is then left out of account: whole numbers have
-    bands of 2 at least, others of twice their last decimal. counts: rows of each number, shape (numbers,).
+    No band is a single value, but 0 where it is apart (`bands_begin`); the width then leaves 0 out. Whole numbers have
+    bands of 2 at least, others of twice their last decimal. `counts`: rows of each number, shape (numbers,).
 
     >>> band_width([Decimal(n) for n in range(30)], np.ones(30, dtype=np.int64))
     (2,)
@@ -131,10 +134,11 @@ def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | t
 
 
 def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal:
-    """Where bands of numbers are counted from: 0, or the first number above it where 0 is a group by itself.
+    """Start of the bands of numbers: 0, or the first number above it where 0 is a group by itself.
 
-    It is one where none is below it and a twentieth of the rows have it: to have none of something is another thing than to
-    have a little, and who reads a band takes its numbers to be about equally frequent. counts: rows of each number.
+    It is one where no number is below it and a twentieth of the rows have it. To have none of something is different
+    from having a little, and readers of a band assume its numbers to be about equally frequent. `counts`: rows of each
+    number.
 
     >>> bands_begin([Decimal(0), Decimal(7), Decimal(300)], np.array([60, 30, 10]))
     1
@@ -150,10 +154,11 @@ def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal
 def heaps(
     numbers: Sequence[Decimal], counts: CountArray, width: int | Decimal, start: int | Decimal
 ) -> tuple[int, ...] | tuple[Decimal, ...]:
-    """The numbers that are groups by themselves: 40 hours a week, 12 years of school; 0 where others are below it.
+    """Numbers that are groups by themselves: 40 hours a week, 12 years of school; 0 where others are below it.
 
-    A twentieth of the rows have such a one, twice as many as all others of its band, of which there are some: who reads the
-    band would take all of them to be about equally frequent. counts: rows of each number, shape (numbers,).
+    A twentieth of the rows have such a number, twice as many as all others of its band, of which there are some.
+    Readers of the band would assume all of them to be about equally frequent. `counts`: rows of each number, shape
+    (numbers,).
 
     >>> heaps([Decimal(n) for n in range(30, 50)], np.array([1] * 10 + [60] + [2] * 9), 5, 0)
     (40,)
@@ -176,7 +181,7 @@ def heaps(
 
 
 def without_spike(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Sequence[Decimal], CountArray]:
-    """The numbers and their rows without 0, where that is a group by itself."""
+    """Numbers and their rows without 0, where that is a group by itself."""
     is_zero = np.array([number == 0 for number in numbers], dtype=bool)
     if min(numbers) < 0 or is_zero.all() or counts[is_zero].sum() < max(_SPIKE * counts.sum(), 1):
         return numbers, counts
@@ -184,12 +189,12 @@ def without_spike(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Seque
 
 
 def last_decimal(numbers: Sequence[Decimal]) -> Decimal:
-    """The unit of the last decimal that any of the numbers has; 1 for whole ones."""
+    """Unit of the last decimal that any of the numbers has; 1 for whole ones."""
     return min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
 
 
 def inner_range(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal, Decimal]:
-    """The ends of the nine tenths of the rows in the middle. counts: rows of each number, shape (numbers,)."""
+    """Ends of the nine tenths of the rows in the middle. `counts`: rows of each number, shape (numbers,)."""
     order = np.argsort([float(number) for number in numbers])
     below = np.cumsum(counts[order]) / counts.sum()
     low, high = (numbers[int(order[min(int(np.searchsorted(below, q)), len(numbers) - 1)])] for q in (0.05, 0.95))
@@ -197,7 +202,7 @@ def inner_range(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal
 
 
 def round_width(wished: Decimal) -> Decimal:
-    """The nearest of 1, 2, 5 times a power of ten.
+    """Nearest of 1, 2, 5 times a power of ten.
 
     >>> round_width(Decimal(1600))
     Decimal('2E+3')
@@ -207,9 +212,9 @@ def round_width(wished: Decimal) -> Decimal:
 
 
 def date_unit(days: Sequence[str], counts: CountArray) -> str:
-    """The longest unit of which there are at least a dozen in the time of most rows; a week where all are short.
+    """Longest unit of which there are at least a dozen in the time of most rows; a week where all are short.
 
-    days: as `date_text` gives them. counts: rows of each, shape (days,).
+    `days`: in the form of `date_text`. `counts`: rows of each, shape (days,).
 
     >>> date_unit(["2023-11-12", "2024-12-28"], np.array([5, 5]))
     'month'

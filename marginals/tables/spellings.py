@@ -1,6 +1,6 @@
-"""The normal form of a cell, which spellings look alike, and which texts say that nothing is known.
+"""Normal form of a cell, similar spellings, and texts for unknown values.
 
-Every source puts the text of a value into its normal form before anything else is asked of it (`cell_text`).
+Every source puts the text of a value into its normal form before any other use (`cell_text`).
 """
 
 import re
@@ -39,7 +39,7 @@ _ZERO_FRACTION = re.compile(r"([-+]?[0-9]+)[.,]0+")
 
 
 def folded(text: str) -> str:
-    r"""Return what spellings of one value have in common, whatever their case, accents, script, hyphens and dots at the end.
+    r"""Return the common form of all spellings of one value: without case, accents, script, hyphens and final dots.
 
     >>> {folded(text) for text in ("Yes", "YES.", "\uff39es", "\u03a5\u0435s", "'yes'")}
     {'yes'}
@@ -61,8 +61,8 @@ def folded(text: str) -> str:
     return _BETWEEN.sub("", plain) or text
 
 
-def respelled(rows_of: Mapping[str, int], known: Collection[str] = ()) -> dict[str, str]:
-    """Return for each text that is another spelling of a more frequent one that one. known: texts that go first.
+def respelled(rows_of: Mapping[str, int], preferred: Collection[str] = ()) -> dict[str, str]:
+    """Map each text to a more frequent spelling of it, if there is one. `preferred`: texts that win.
 
     >>> respelled({"Yes": 9, "YES": 2, "yes": 1, "no": 5})
     {'YES': 'Yes', 'yes': 'Yes'}
@@ -73,7 +73,7 @@ def respelled(rows_of: Mapping[str, int], known: Collection[str] = ()) -> dict[s
     named: dict[str, str] = {}
     for texts in alike.values():
         if len(texts) > 1:
-            name = max(texts, key=lambda text: (text in known, rows_of[text]))
+            name = max(texts, key=lambda text: (text in preferred, rows_of[text]))
             named |= {text: name for text in texts if text != name}
     return named
 
@@ -85,7 +85,7 @@ _LONGEST = 60
 
 @lru_cache(1 << 17)  # asked several times of each value of a column
 def says_nothing(text: str) -> bool:
-    """Whether a text says that a value is not known, was refused or not asked for, in one of several languages.
+    """Return whether a text says that a value is not known, was refused or not asked for, in one of several languages.
 
     >>> list(map(says_nothing, ("n/a", "Don't know / refused", "99 - Refused", "keine Angabe", "none", "other")))
     [True, True, True, True, False, False]
@@ -120,11 +120,11 @@ def _nothing() -> frozenset[str]:
 
 
 def nothing_among(texts: Collection[str]) -> frozenset[str]:
-    """Return those of the values of a column that say nothing; a minus beside a plus is a result.
+    """Return those of the values of a column that are texts for unknown values; a minus beside a plus is a result.
 
     >>> nothing_among(["+", "-", "not tested"]), nothing_among(["high", "-"])
     (frozenset({'not tested'}), frozenset({'-'}))
     """
-    listed = [text for text in texts if says_nothing(text)]
-    has_plus = any("-" in text or "\u2212" in text for text in listed) and any("+" in text for text in texts)
-    return frozenset(text for text in listed if not (has_plus and text and not text.strip("-\u2212\u2013")))
+    texts_for_nothing = [text for text in texts if says_nothing(text)]
+    has_plus = any("-" in text or "\u2212" in text for text in texts_for_nothing) and any("+" in text for text in texts)
+    return frozenset(text for text in texts_for_nothing if not (has_plus and text and not text.strip("-\u2212\u2013")))

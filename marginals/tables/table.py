@@ -1,4 +1,4 @@
-"""Tables as the publisher sees them: roles, hierarchies, and how often each combination of values occurs."""
+"""Tables of the publisher: roles, hierarchies, and the count of each combination of values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 # Tables that do not fit into memory: counted where the rows are, only as finely as a release can use it.
 #
-# A level at which k-link fails for a quasi-identifier alone can be in no margin that is published, so it is
-# generalized away before the rows are counted. Where the distinct rows do not fit even so, each margin is counted when
-# it is first needed, together with as much as surely fits, so that the next ones need not be.
+# A level at which k-link fails for a single quasi-identifier can be in no margin that is published, so it is generalized
+# away before the rows are counted. Where the distinct rows do not fit even so, each margin is counted when it is first
+# needed. It is counted together with as many others as surely fit, so that the next ones need not be.
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfCoreCounts:
-    """The counts of a table whose rows an engine holds.
+    """Counts of a table whose rows an engine holds.
 
-    recodings: the base codes of the values of each column. singles: how often each base value occurs, by attribute.
-    finest: the finest level of each attribute that a release can use. limit: cells that fit into memory. complete:
-    whether no row lacks a value.
+    `recodings`: the base codes of the values of each column. `singles`: frequency of each base value, by attribute.
+    `finest`: the finest level of each attribute that a release can use. `limit`: number of cells that fit into memory.
+    `complete`: whether no row lacks a value.
     """
 
     engine: Engine
@@ -56,11 +56,11 @@ class OutOfCoreCounts:
 
     @property
     def fits(self) -> bool:
-        """Whether the distinct rows fit into memory at the finest levels that a release can use."""
+        """Return whether the distinct rows fit into memory at the finest levels that a release can use."""
         return self._cells(self.finest) <= self.limit
 
     def table(self, margin: Mapping[str, int]) -> ContingencyTable:
-        """The counts of a margin, or of the widest finer one that surely fits.
+        """Counts of a margin, or of the widest finer one that surely fits.
 
         Raises InputError where the margin itself has too many cells.
         """
@@ -68,7 +68,7 @@ class OutOfCoreCounts:
         if cells > self.limit:
             raise InputError(
                 f"{self.engine.name} has about {cells:,} combinations of {', '.join(margin)} at the levels asked for, "
-                f"more than the {self.limit} that fit; raise the setting data.memory, or coarsen the hierarchies"
+                f"more than the {self.limit} that fit. Raise the setting data.memory, or coarsen the hierarchies"
             )
         wide = self._widened(margin)
         codes, counts = self.engine.count(self._recoded(wide))
@@ -81,16 +81,16 @@ class OutOfCoreCounts:
         return log(self.total) - float((x_log_x(sizes) * cells)[order].sum()) / self.total
 
     def least_count(self, margin: Mapping[str, int]) -> int:
-        """The least count of its cells that are not empty; no cell of it leaves the engine."""
+        """Least count of its cells that are not empty; no cell of it leaves the engine."""
         sizes, _ = self.engine.counts_of_counts(self._recoded(margin))
         return int(sizes.min())
 
     def can_hold(self, margin: Mapping[str, int]) -> bool:
-        """Whether a margin has few enough cells for its table."""
+        """Return whether a margin has few enough cells for its table."""
         return self._cells(margin) <= self.limit
 
     def _cells(self, margin: Mapping[str, int]) -> int:
-        """At most, or where that is not few enough about, how many cells that are not empty a margin has."""
+        """Upper bound on the number of nonempty cells of a margin, or an estimate where the bound is too large."""
         most = min(self.domain.size(margin), self.total)
         if most <= self.limit:
             return most
@@ -104,7 +104,7 @@ class OutOfCoreCounts:
         return {}
 
     def _widened(self, margin: Mapping[str, int]) -> Margin:
-        """The margin with more attributes and finer levels, as long as all its cells fit, the empty ones too."""
+        """Margin with more attributes and finer levels, as long as all its cells fit, the empty ones too."""
         wide = dict(self.domain.margin(self.domain.mask(margin)))
         for attribute, level in self.finest.items():
             hierarchy = self.domain.hierarchy(attribute)
@@ -126,9 +126,9 @@ class OutOfCoreCounts:
 
 
 def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, Role], k: int) -> dict[str, int]:
-    """For each attribute the finest level that some margin can be published at: k-link holds for it alone.
+    """Finest level of each attribute at which some margin can be published: k-link holds for the single attribute.
 
-    k: rows that a class has at least. Sensitive attributes are not classes; theirs is level 0.
+    `k`: least number of rows of a class. Sensitive attributes are not classes; theirs is level 0.
     """
     levels = {}
     for attribute, table in singles.items():
@@ -140,7 +140,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
 
 
 def kept_counts(engine: Engine, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
-    """How often each code of each column occurs in the rows that lack no value; columns are recoded as given."""
+    """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():
         constant = {other: np.where(codes >= 0, 0, -1) for other, codes in recodings.items()}
@@ -152,22 +152,22 @@ def kept_counts(engine: Engine, recodings: Mapping[str, Recoding]) -> dict[str, 
 
 
 Values = Mapping[str, BoolArray]
-"""For each attribute that tells a part from the rest, which of its base values are those of the part: shape (size(0),)."""
+"""Base values of a part, for each attribute that tells it from the rest: shape (size(0),)."""
 
 
 class RowChoice(Protocol):
-    """What says which rows are meant: a text, and the base values that it means among those of a domain."""
+    """Condition on rows: a text, and the base values in a domain that it selects."""
 
     @property
     def text(self) -> str:
-        """As it was written."""
+        """Text of the condition."""
 
     def values(self, domain: Domain) -> Values:
-        """Which base values are meant. Raises InputError where that cannot be said."""
+        """Base values that the condition selects. Raises InputError where that is not clear."""
 
 
 def part_of(where: RowChoice, counts: ContingencyTable) -> ContingencyTable:
-    """The cells of a part, of counts of the whole at levels that tell it from the rest.
+    """Cells of a part, of counts of the full table at levels that tell it from the rest.
 
     Raises InputError for levels that do not.
     """
@@ -184,14 +184,14 @@ def part_of(where: RowChoice, counts: ContingencyTable) -> ContingencyTable:
 
 
 def telling_margin(where: RowChoice, domain: Domain) -> Mask:
-    """What a margin must show to tell a part from the rest: the attributes at levels that are just fine enough."""
+    """Margin that tells a part from the rest: its attributes at levels that are just fine enough."""
     return domain.mask(separating_levels(domain, where.values(domain)))
 
 
 def separating_levels(domain: Domain, values: Values) -> dict[str, int]:
-    """For each attribute the coarsest level whose values lie in a part or in the rest, none in both.
+    """Coarsest level of each attribute whose values lie in a part or in the rest, none in both.
 
-    An attribute all of whose values are meant has none.
+    An attribute with all of its values in the part has none.
 
     >>> from marginals.example import table
     >>> ages = table.domain.hierarchy("age").labels[0]
@@ -208,27 +208,27 @@ def separating_levels(domain: Domain, values: Values) -> dict[str, int]:
 
 
 def values_at(hierarchy: Hierarchy, inside: BoolArray, level: int) -> BoolArray:
-    """Which values of a level have base values in a part."""
-    meant = np.zeros(hierarchy.size(level), dtype=bool)
-    meant[hierarchy.lift(0, level)[inside]] = True
-    return meant
+    """Values of a level with base values in a part."""
+    in_part = np.zeros(hierarchy.size(level), dtype=bool)
+    in_part[hierarchy.lift(0, level)[inside]] = True
+    return in_part
 
 
 def is_told(hierarchy: Hierarchy, inside: BoolArray, level: int) -> bool:
-    """Whether no value of a level has base values in a part and others in the rest."""
+    """Return whether no value of a level has base values in a part and others in the rest."""
     return not (values_at(hierarchy, inside, level) & values_at(hierarchy, ~inside, level)).any()
 
 
 @dataclass(frozen=True, eq=False)
 class PartOf:
-    """That a table is a part of another one. where: which part. whole: the other table."""
+    """Relation of a table to the one that it is a part of. `where`: the part. `whole`: the other table."""
 
     where: RowChoice
     whole: "Table"
 
 
 class NumbersRead(NamedTuple):
-    """How a column writes its numbers, and how many rows have a value that is none."""
+    """Form of the numbers of a column, and the number of rows with a value that is no number."""
 
     format: NumberFormat
     unreadable: int
@@ -236,24 +236,23 @@ class NumbersRead(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The rows of a table, counted by their base values.
+    """Rows of a table, counted by their base values.
 
-    counts: the contingency table of all quasi-identifiers and sensitive attributes at level 0; coarser where the table is
-    too large to hold; then out_of_core counts the rest. roles: of these attributes. missing: rows that were dropped
-    because a used column had a missing value; missing_in: how many rows each such column dropped, most first; a row that
-    lacks several values counts for each. public: the attributes whose hierarchies anybody may know; of the others a release
-    tells only the labels that its marginals count. rows_per_person: at most so many rows are of one person; "any"
-    number; None where nobody has said. left_out: rows beyond those that count of their person. repeating: columns that look
-    like keys of people and repeat, where nobody has said whose rows these are. copies: how often each row
-    stands in the table, at least. codebook: what readers are told in words.
-    ladders: of attributes whose levels are fitted to these rows, how. naming: how a release names the groups of
-    attributes that it names anew; the names of their levels here are for the steward alone. fitted: attributes whose levels
-    are fitted to these rows, to a population or to those of an earlier release. part: of which table these rows are a
-    part, and which; None where they are all. counts_missing: attributes of which a row without a value has
-    the value "missing". harm: what is known to harm in sensitive attributes. numbers: of attributes whose
-    numbers have signs between thousands, or words among them, how they are read. respelled: of attributes how many texts
-    are read as another spelling of a value. impossible: pairs of
-    labels that everybody knows nobody to have.
+    `counts`: the contingency table of all quasi-identifiers and sensitive attributes at level 0. It is coarser where
+    the table is too large to hold; then `out_of_core` counts the rest. `roles`: of these attributes. `missing`: rows
+    that were dropped because a used column had a missing value. `missing_in`: the number of rows that each such column
+    dropped, most first; a row that lacks several values counts for each. `public`: the attributes whose hierarchies
+    anybody may know; of the others a release tells only the labels that its marginals count. `rows_per_person`: most
+    rows of one person; "any" number; None where the steward has not declared it. `left_out`: rows beyond those that
+    count of their person. `repeating`: columns that look like keys of people and repeat, where no person is declared.
+    `copies`: least frequency of each row in the table. `codebook`: descriptions for readers. `ladders`: fitted levels
+    of attributes. `naming`: names for the groups of attributes that a release names anew; the names of their levels
+    here are only for the steward. `fitted`: attributes whose levels are fitted to these rows, to a population or to
+    those of an earlier release. `part`: the table of which these rows are a part, and the part; None where they are
+    all. `counts_missing`: attributes of which a row without a value has the value "missing". `harm`: confirmed harm of
+    values of sensitive attributes. `numbers`: the form of numbers of attributes with signs between thousands, or words
+    among them. `respelled`: the number of texts of attributes that are read as another spelling of a value.
+    `impossible`: pairs of labels that nobody has, as everybody knows.
 
     >>> from marginals.example import table
     >>> table
@@ -293,7 +292,7 @@ class Table:
 
     @property
     def whole(self) -> "Table":
-        """The table that this one is a part of, which counts the same unit; itself where it is no part."""
+        """Table of which this one is a part, which counts the same unit; itself where it is no part."""
         if self.part is None:
             return self
         return replace(
@@ -307,9 +306,9 @@ class Table:
 
     @property
     def most_rows_of_a_person(self) -> int | None:
-        """How many rows a person has at most, so that claims are about people; None where they are about rows.
+        """Most rows of a person, so that claims are about people; None where they are about rows.
 
-        Raises InputError where nobody has said so and a column that looks like a key of people repeats.
+        Raises InputError where that is not declared and a column that looks like a key of people repeats.
         """
         if self.rows_per_person is None and self.repeating:
             raise unit_refusal(self.repeating)
@@ -322,18 +321,18 @@ class Table:
 
     @property
     def domain(self) -> Domain:
-        """The attributes with their hierarchies."""
+        """Attributes with their hierarchies."""
         return self.counts.domain
 
     @cached_property
     def cube(self) -> DataCube:
-        """The data cube of the table, by which a model has parameters for what attributes tell of each other."""
+        """Data cube of the table, in which a model has parameters for the dependence of attributes."""
         singles = self.out_of_core.singles if self.out_of_core else ()
         return DataCube([self.counts, *singles], self.out_of_core, interactions)
 
     @property
     def base_counts(self) -> ContingencyTable:
-        """The counts at level 0. Raises InputError where there are too many.
+        """Counts at level 0. Raises InputError where there are too many.
 
         >>> from marginals.example import table
         >>> len(table.base_counts)
@@ -347,10 +346,11 @@ class Table:
         return self.counts
 
     def names(self, finest: Mapping[str, int], least: int) -> dict[str, NamedLevels]:
-        """The names of the groups of attributes that a release names anew, made once, for the finest level that it shows.
+        """Names of the groups of attributes that a release names anew, made once, for the finest level that it
+        publishes.
 
-        finest: that level of each attribute; those at `*` need none. least: rows below which no count may follow, and those
-        that may be left out of what is shown.
+        `finest`: that level of each attribute; those at `*` need none. `least`: number of rows below which no count
+        may follow, and those that may be left out.
         """
         named = {}
         for name, naming in self.naming.items():
@@ -361,7 +361,7 @@ class Table:
         return named
 
     def with_hierarchies(self, others: Mapping[str, Hierarchy]) -> "Table":
-        """The same table with other labels of some attributes, whose levels and values stay."""
+        """Return the same table with other labels of some attributes, whose levels and values stay."""
         domain = Domain.of(dict(self.domain.items()) | dict(others))
         counts, engine = replace(self.counts, domain=domain), self.out_of_core
         if engine is not None:
@@ -370,7 +370,7 @@ class Table:
         return replace(self, counts=counts, out_of_core=engine, naming={})
 
     def attributes(self, role: Role) -> tuple[str, ...]:
-        """The attributes of a role, in the domain's order.
+        """Attributes of a role, in the domain's order.
 
         >>> from marginals.example import table
         >>> table.attributes(Role.QUASI_IDENTIFIER)
@@ -391,12 +391,12 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a table one by one, those with a missing value left out.
+    """Rows of a table one by one, those with a missing value left out.
 
-    codes: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). frame: all columns as they were
-    read. missing: rows left out. no_value: texts that stand for no value, beside null and NaN. repeating:
-    columns that look like keys of people and repeat, where nobody has said whose rows these are. decimal: the sign before
-    the fraction of a number in texts.
+    `codes`: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). `frame`: all columns as read.
+    `missing`: rows left out. `no_value`: texts that stand for no value, beside null and NaN. `repeating`: columns that
+    look like keys of people and repeat, where no person is declared. `decimal`: the sign before the fraction of a
+    number in texts.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.tables.source import read_rows

@@ -1,7 +1,7 @@
-"""What the text of a value says: which number, and which date or time.
+"""Meaning of the text of a value: its number, or its date or time.
 
-This is the only module that reads numbers. Sources, guesses, hierarchies, conditions, rules, audits and pages ask it, so
-that a text is the same number everywhere.
+This is the only module that reads numbers. Sources, guesses, hierarchies, conditions, rules, audits and pages use it,
+so that a text is the same number everywhere.
 """
 
 import re
@@ -25,10 +25,9 @@ _EXACT = Context(prec=1000)
 DECIMAL_SIGNS = (".", ",")
 
 BLANKS = " \t\u00a0\u2009\u202f"
-"""What may stand around a number: spaces, among them those that do not break a line, and tabs."""
+"""Characters that may stand around a number: spaces, among them those that do not break a line, and tabs."""
 ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
-"""Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow spaces and such as do not
-break a line."""
+"""Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow and unbreakable spaces."""
 
 _THOUSANDS = (",", ".", "'", " ")
 
@@ -40,17 +39,18 @@ _WHOLE_DIGITS = "[0-9]{1,400}"
 PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 """A number inside a label or a condition, as a regular expression: with a point before its fraction."""
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
-"""The one spelling that `number_text` gives a number."""
+"""Spelling of a number by `number_text`."""
 
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How a column writes its numbers: a property of the whole column, never of one value.
+    """Form of the numbers of a column: a property of the whole column, never of one value.
 
-    decimal: the sign before the fraction. thousands: the sign between groups of digits, of three, or of two above the last
-    three as in India; "" for none. percent: whether a percent sign follows each number.
+    `decimal`: the sign before the fraction. `thousands`: the sign between groups of digits, of three, or of two above
+    the last three as in India; "" for none. `percent`: whether a percent sign follows each number.
 
-    Signs (the Unicode minus too), exponents, `5.` and `.5` are read; numbers that no floating-point number can be are not.
+    Signs (the Unicode minus too), exponents, `5.` and `.5` are read; numbers beyond all floating-point numbers are
+    not.
 
     >>> swiss, indian = NumberFormat(".", "'"), NumberFormat(".", ",")
     >>> swiss.number("1\u2019234.50"), indian.number("1,00,000"), indian.number("1,2"), NumberFormat().number("\u22125e3")
@@ -67,11 +67,11 @@ class NumberFormat:
 
     @classmethod
     def of(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat | None":
-        """The format in which all values of a column are numbers; None where they are words, or codes.
+        """Return the format in which all values of a column are numbers; None where they are words, or codes.
 
-        texts: distinct. decimal: the sign before the fraction, which is declared. Words without a digit may stand among the
-        numbers, as long as these are as many: they are what cannot be read. Codes have leading zeros, as `007`, or zeros at
-        the end that tell them apart, as `250.1` and `250.10` of a classification, or an E as `1E1` beside `10` or `12`.
+        `texts`: distinct. `decimal`: the declared sign before the fraction. Words without a digit may stand among at
+        least as many numbers: they are unreadable values. Codes have leading zeros, as `007`, or an E as `1E1` beside
+        `10` or `12`. Or they have zeros at the end that tell them apart, as `250.1` and `250.10` of a classification.
 
         >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
         (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
@@ -87,14 +87,14 @@ class NumberFormat:
         if _are_codes_with_letter(numerals):
             return None
         written = next((number_format for number_format in formats(decimal) if number_format._is_of(numerals)), None)
-        known = frozenset(numerals)
-        return None if any(_without_end_zeros(text, decimal) in known for text in numerals) else written
+        distinct = frozenset(numerals)
+        return None if any(_without_end_zeros(text, decimal) in distinct for text in numerals) else written
 
     @classmethod
     def nearest(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat":
-        """The format in which most of some values are numbers, for a column that is declared to hold numbers."""
-        whole = next((number_format for number_format in formats(decimal) if number_format._is_of(texts)), None)
-        return whole or max(
+        """Return the format in which most of some values are numbers, for a column that is declared to hold numbers."""
+        fitting = next((number_format for number_format in formats(decimal) if number_format._is_of(texts)), None)
+        return fitting or max(
             (number_format for number_format in formats(decimal) if number_format.is_shown_by(texts)),
             key=lambda candidate: sum(map(candidate.is_number, texts)),
         )
@@ -103,17 +103,19 @@ class NumberFormat:
         return all(map(self.is_number, texts)) and self.is_shown_by(texts)
 
     def is_shown_by(self, texts: Iterable[str]) -> bool:
-        """Whether a point between thousands is none before a fraction, as in a `1.234` of a program without commas."""
+        """Return whether a point between thousands is none before a fraction, as in a `1.234` of a program without
+        commas.
+        """
         return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
 
     @property
     def is_grouped(self) -> bool:
-        """Whether it has signs that programs do not write, so that whoever reads a column should be told of it."""
+        """Return whether it has signs that programs do not write, so that readers of the column should know."""
         return bool(self.thousands) or self.percent
 
     @property
     def pattern(self) -> str:
-        """The texts that are numbers, without `BLANKS` around them and signs that are `ALIKE`, as a regular expression."""
+        """Regular expression of numbers, without `BLANKS` around them and signs that are `ALIKE`."""
         sign, digits = re.escape(self.decimal), _WHOLE_DIGITS
         if self.thousands:
             between = re.escape(self.thousands)
@@ -125,7 +127,8 @@ class NumberFormat:
         return rf"[-+]?{body}(?:[eE][-+]?[0-9]{{1,3}})?" + (" ?%" if self.percent else "")
 
     def plain(self, text: str) -> str | None:
-        """The number as programs spell it, with a point and without signs between digits; None for what is none.
+        """Return the number in the spelling of programs, with a point and without signs between digits; None for other
+        texts.
 
         >>> NumberFormat(",", ".").plain(" 1.234,50 "), NumberFormat().plain("1e999"), NumberFormat().plain("NaN")
         ('1234.50', None, None)
@@ -144,24 +147,24 @@ class NumberFormat:
         return text if is_surely_finite or isfinite(float(text)) else None
 
     def is_number(self, text: str) -> bool:
-        """Whether a text is a number."""
+        """Return whether a text is a number."""
         return self.plain(text) is not None
 
     def number(self, text: str) -> Decimal | None:
-        """The number that a text is, None where it is none.
+        """Return the number of a text, None where it is none.
 
-        A number with a fraction is read to fifteen significant digits, so that 0.30000000000000004, which computers make of
-        0.1 + 0.2, is 0.3; whole numbers are read as they are.
+        A number with a fraction is read to fifteen significant digits. So 0.30000000000000004, which computers make of
+        0.1 + 0.2, is 0.3. Whole numbers are read exactly.
         """
         return _number(self.decimal, self.thousands, self.percent, text)
 
     def real(self, text: str) -> float:
-        """The floating-point number that a text is, as every engine has it; NaN for none."""
+        """Return the floating-point number of a text, the same as every engine has; NaN for none."""
         plain = self.plain(text)
         return nan if plain is None else float(plain)
 
     def canonical(self, text: str) -> str:
-        """The one spelling of the number that a text is; the text where it is none.
+        """Return the one spelling of the number of a text; the text where it is none.
 
         >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
         ['100000', '37', '0.5', 'refused']
@@ -172,11 +175,11 @@ class NumberFormat:
         return text if number is None else number_text(number)
 
     def __str__(self) -> str:
-        """In words, for whoever wonders how a column was read."""
-        said = "point" if self.decimal == "." else "comma"
+        """Return a description for readers of messages."""
+        sign = "point" if self.decimal == "." else "comma"
         signs = {",": "a comma", ".": "a point", "'": "an apostrophe", " ": "a space"}
         between = f", {signs[self.thousands]} between thousands" if self.thousands else ""
-        return f"a decimal {said}{between}" + (", in percent" if self.percent else "")
+        return f"a decimal {sign}{between}" + (", in percent" if self.percent else "")
 
 
 _format = cache(NumberFormat)
@@ -202,7 +205,7 @@ _LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
 
 
 def has_digit(text: str) -> bool:
-    """Whether a text has one of the digits 0 to 9."""
+    """Return whether a text has one of the digits 0 to 9."""
     return _DIGIT.search(text) is not None
 
 
@@ -217,7 +220,10 @@ _LETTER_E = re.compile("[0-9]+[eE]([0-9]{1,3})")
 
 
 def _are_codes_with_letter(numerals: Collection[str]) -> bool:
-    """Whether an E in a numeral is a letter: no program writes 1E1 for 10, nor an exponent that makes no number shorter."""
+    """Return whether an E in a numeral is a letter.
+
+    No program writes 1E1 for 10, nor an exponent that makes no number shorter.
+    """
     coded = {text: match for text in numerals if (match := _LETTER_E.fullmatch(text))}
     if not coded:
         return False
@@ -228,13 +234,13 @@ def _are_codes_with_letter(numerals: Collection[str]) -> bool:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Whether a text begins with a zero that says nothing of a number, so that it is a code: `007`, but not `0.7`."""
+    """Return whether a text begins with a zero that no number needs, so that it is a code: `007`, but not `0.7`."""
     return _LEADING_ZERO.match(text) is not None
 
 
 @cache
 def formats(decimal: str) -> tuple[NumberFormat, ...]:
-    """All formats with a sign before the fraction, those without other signs first.
+    """Formats with a sign before the fraction, those without other signs first.
 
     A text is the same number in all of them in which it is one.
     """
@@ -243,9 +249,9 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
 
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
-    """The number that one text is, whatever it has between thousands, None where it is none.
+    """Return the number of one text, with any sign between thousands, None where it is none.
 
-    What a value of a column is, its `NumberFormat` says. decimal: the sign before its fraction.
+    For a value of a column its `NumberFormat` decides. `decimal`: the sign before the fraction.
 
     >>> number_in("163.0"), number_in("18,5", ","), number_in("1e3"), number_in("0.30000000000000004"), number_in("-")
     (Decimal('163'), Decimal('18.5'), Decimal('1E+3'), Decimal('0.3'), None)
@@ -258,7 +264,7 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
 
 
 def base_text(text: str, decimal: str = ".") -> str:
-    """The text that stands for a value in the hierarchy of a table: of a number or a date its one spelling, else the text.
+    """Return the text of a value in the hierarchy of a table: of a number or a date its one spelling, else the text.
 
     >>> [base_text(text) for text in ("1e+05", "18.0", "2.11.2023", "007", "refused")]
     ['100000', '18', '2023-11-02', '007', 'refused']
@@ -270,14 +276,14 @@ def base_text(text: str, decimal: str = ".") -> str:
 
 
 _MOST_COUNTED = 10**12
-"""No table counts more people."""
+"""Limit above the counts of all tables."""
 
 
 def count_in(text: str, decimal: str = "") -> int | None:
-    """The count that a cell of a published table is: a whole number, whatever signs it has between thousands.
+    """Return the count in a cell of a published table: a whole number, with any sign between thousands.
 
-    A fraction of zeros says nothing: programs that keep an empty cell among counts write 12 as 12.0. But 12.000 is twelve
-    here and twelve thousand there, so it is none, unless the table shows which sign stands before its fractions.
+    A fraction of zeros says nothing: programs that keep an empty cell among counts write 12 as 12.0. But 12.000 can be
+    twelve or twelve thousand, so it is none, unless the table shows which sign stands before its fractions.
 
     >>> [count_in(text) for text in ("1,234", "1.234.567", "12.0", "12,0", "1 234", "12.000", "12.5", "-3", "12%")]
     [1234, 1234567, 12, 12, 1234, None, None, None, None]
@@ -290,7 +296,7 @@ def count_in(text: str, decimal: str = "") -> int | None:
 
 
 class Figure(NamedTuple):
-    """A number as a published table prints it. decimals: how many stand behind its point or comma."""
+    """A number as a published table prints it. `decimals`: the number of digits behind its point or comma."""
 
     number: Decimal
     decimals: int
@@ -299,9 +305,9 @@ class Figure(NamedTuple):
 
 @lru_cache(1 << 14)
 def figure_in(text: str, decimal: str = "") -> Figure | None:
-    """The number that a cell of a published table is, with a decimal point or comma; None for another text.
+    """Return the number in a cell of a published table, with a decimal point or comma; None for another text.
 
-    decimal: the sign before a fraction where the table shows it; else what the cell itself shows.
+    `decimal`: the sign before a fraction where the table shows it; else the cell itself decides.
 
     >>> figure_in("12,5 %"), figure_in("1,234"), figure_in("<5")
     (Figure(number=Decimal('12.5'), decimals=1, is_percent=True), Figure(number=Decimal('1234'), decimals=0, \
@@ -321,7 +327,7 @@ is_percent=False), None)
 
 
 def number_text(number: Decimal) -> str:
-    """The text of a number: without exponent, or zeros that say nothing.
+    """Return the text of a number: without exponent, or needless zeros.
 
     >>> [number_text(Decimal(text)) for text in ("163.0", "1E+3", "-0.50", "-0")]
     ['163', '1000', '-0.5', '0']
@@ -335,25 +341,28 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
     """Return those of the values of a column that are marks for no value.
 
     A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
-    decimal: the sign before the fraction of a number in the column.
+    `decimal`: the sign before the fraction of a number in the column.
     """
-    known, spelled = frozenset(marks), NumberFormat(decimal)
-    numbers = {number for mark in known if (number := POINT.number(mark)) is not None}
+    mark_texts, spelled = frozenset(marks), NumberFormat(decimal)
+    numbers = {number for mark in mark_texts if (number := POINT.number(mark)) is not None}
     begins = {number_text(number)[0] for number in numbers} | {"+", "\u2212"}
 
     def is_mark(text: str) -> bool:
         may_be_number = bool(numbers) and text[:1] in begins and not has_leading_zero(text)
-        return text in known or (may_be_number and spelled.number(text) in numbers)
+        return text in mark_texts or (may_be_number and spelled.number(text) in numbers)
 
     return frozenset(text for text in texts if text is not None and is_mark(text))
 
 
 MOST_CONSECUTIVE = 10_000
-"""Whole numbers that are further apart have no single values between them."""
+"""Distance from which on whole numbers have no single values between them."""
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
-    """All whole numbers from the lowest to the highest of these; None where some is spelled otherwise, and for too many."""
+    """Return all whole numbers from the lowest to the highest of these.
+
+    None where some number is spelled otherwise, and for too many.
+    """
     texts = list(values)
     if not texts or not all(map(is_plain_whole, texts)):
         return None
@@ -363,7 +372,7 @@ def consecutive(values: Iterable[str]) -> list[str] | None:
 
 
 def is_plain_whole(text: str) -> bool:
-    """Whether a text is a whole number of at most ten digits in the one spelling that has no more than it needs."""
+    """Return whether a text is a whole number of at most ten digits in its shortest spelling."""
     return _PLAIN_WHOLE.fullmatch(text) is not None
 
 
@@ -376,14 +385,16 @@ _LIKE_A_DATE = re.compile(
 
 
 def looks_like_a_date(text: str) -> bool:
-    """Whether a text is built as dates are, be it one or not: the years of two digits too, and the month first."""
+    """Return whether a text has the form of a date, even an impossible one: with two digits for the year, or the month
+    first.
+    """
     return _LIKE_A_DATE.fullmatch(text.strip()) is not None
 
 
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
-"""What dates can be cut to. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
+"""Units to which dates can be cut. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
 _MOST_DAYS = 100_000
-"""Days of longer times are not filled up with those that do not occur."""
+"""Most days that are filled up with those that do not occur."""
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)
 _ENDS_IN_EITHER_ORDER = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4})(.*)", re.DOTALL)
@@ -405,7 +416,7 @@ def check_units(units: Sequence[str]) -> None:
 
 
 def date_text(text: str) -> str | None:
-    """The one text of a date or time: 2023-11-02, or 2023-11-02 14:30:00; None for what is none.
+    """Return the one text of a date or time: 2023-11-02, or 2023-11-02 14:30:00; None for other texts.
 
     Dates begin with the year, or are spelled with points and then end with it, the day first. Zones are left out.
 
@@ -449,25 +460,28 @@ def dates_of_column(texts: Collection[str]) -> dict[str, str]:
 
 
 def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
-    """The hierarchy of dates, as `date_text` spells them, cut to ever longer units.
+    """Return the hierarchy of dates in the spelling of `date_text`, cut to ever longer units.
 
-    Where all are days, the base values are all days of the outermost units that the given ones touch, so that the hierarchy
-    reveals no more about the data than these; times, and days too far apart, are those given. Raises HierarchyError as
-    `check_units` does, and for no value.
+    Where all values are days, the base values are all days of the outermost units with one of them. So the hierarchy
+    reveals only these units. Times, and days too far apart, stay as they are. Raises HierarchyError as `check_units`
+    does, and for no value.
 
     >>> date_hierarchy(["2023-11-12", "2023-12-24 18:00:00"], ["month", "quarter", "year"]).rows()[0]
     ('2023-11-12', '2023-11', '2023-Q4', '2023', '*')
     """
     check_units(units)
-    given = sorted(set(values))
-    if not given or not units:
+    days_or_times = sorted(set(values))
+    if not days_or_times or not units:
         raise HierarchyError("dates need at least one unit and one value")
-    if all(len(value) == len("2023-11-12") for value in given):
-        first, last = (_edge(date.fromisoformat(given[end]), units[-1], step) for end, step in ((0, -1), (-1, 1)))
+    if all(len(value) == len("2023-11-12") for value in days_or_times):
+        first, last = (
+            _edge(date.fromisoformat(days_or_times[end]), units[-1], step) for end, step in ((0, -1), (-1, 1))
+        )
         if (days := (last - first).days) < _MOST_DAYS:
-            given = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
+            days_or_times = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
     return Hierarchy.from_rows(
-        (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED) for value in given
+        (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED)
+        for value in days_or_times
     )
 
 

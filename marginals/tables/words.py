@@ -1,4 +1,4 @@
-"""The words of `words.toml`, by which it is told what a column is about."""
+"""Words of `words.toml`, which tell the topic of a column."""
 
 import re
 import tomllib
@@ -41,5 +41,5 @@ def ranked_words(key: str) -> dict[str, int]:
 
 @cache
 def column_pattern(key: str) -> re.Pattern[str]:
-    """Return a pattern of the words of a key of the section [columns], those first that come first."""
+    """Return a pattern of the words of a key of the section [columns], in their order."""
     return re.compile("|".join(sections()["columns"][key].split()))

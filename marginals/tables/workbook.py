@@ -1,8 +1,8 @@
-"""Workbooks of Excel (.xlsx), read by python-calamine after all that they hold was counted.
+"""Workbooks of Excel (.xlsx), read by python-calamine after a count of all their parts.
 
-A workbook is a zip archive of XML. Each part is unpacked and parsed a piece at a time, within bounds, and a document type,
-by which a few bytes can stand for gigabytes, is refused. The parts that passed go into a new archive, so that what is read
-is what was counted, whatever the directory of the old one says.
+A workbook is a zip archive of XML. Each part is unpacked and parsed a piece at a time, within bounds. A document type,
+by which a few bytes can stand for gigabytes, is refused. The parts that passed go into a new archive. So the library
+reads only counted parts, whatever the directory of the old archive says.
 """
 
 import re
@@ -17,22 +17,22 @@ from xml.parsers import expat
 from marginals.errors import InputError
 
 MOST_UNPACKED = 512 << 20
-"""Bytes of all parts of a workbook."""
+"""Most bytes of all parts of a workbook."""
 
 MOST_TEXT = 256 << 20
-"""Characters of all cells and of all shared strings."""
+"""Most characters of all cells and of all shared strings."""
 
 MOST_STRINGS = 3_000_000
-"""Shared strings."""
+"""Most shared strings."""
 
 MOST_CELLS = 10_000_000
-"""Cells of the rectangle around everything in a sheet, and all that hold something."""
+"""Most cells of the rectangle around the content of a sheet, and of all cells with content."""
 
 MOST_STYLES = 16 << 20
-"""Bytes of the styles that are looked at."""
+"""Most bytes of the styles that are searched."""
 
 _MOST_ELEMENTS = 200_000
-"""Elements of parts that are no rows and no strings."""
+"""Most elements of parts that are no rows and no strings."""
 
 _LONGEST_TAG = 1 << 20
 _PIECE = 1 << 16
@@ -42,14 +42,15 @@ _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
 _AS_CSV = "save the sheet as CSV and name that file"
 
 Rows = list[list[object]]
-"""The values of a sheet, row by row; None for nothing and for an error such as #N/A."""
+"""Values of a sheet, row by row; None for nothing and for an error such as #N/A."""
 
 
 def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
-    """Return the sheets of a workbook that hold something, hidden ones too, by name. name: what messages call the file.
+    """Return the sheets of a workbook that hold something, hidden ones too, by name. `name`: the file's name in
+    messages.
 
-    Raises InputError for what is larger than is read, a document type, and for parts that are missing or no XML; and what
-    zipfile raises for no archive.
+    Raises InputError for a workbook that is too large, a document type, and for parts that are missing or no XML.
+    zipfile's errors for no archive pass through.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
@@ -77,7 +78,7 @@ def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
 
 
 def indents_cells(path: Path) -> bool:
-    """Whether a style of a workbook that was read moves cells to the right, as those of the parts of a total."""
+    """Return whether a style of a workbook that was read moves cells to the right, as those of the parts of a total."""
     with zipfile.ZipFile(path) as archive:
         styles = [part for part in archive.namelist() if part.lower().endswith("styles.xml")]
         return any(_INDENT.search(archive.open(part).read(MOST_STYLES)) for part in styles)
@@ -99,18 +100,18 @@ def _value(cell: object, pool: dict[str, str]) -> object:
 
 
 class _RefusedError(Exception):
-    """Its text says what a workbook has, without the workbook's name."""
+    """Refusal of a workbook; its text lacks the workbook's name."""
 
 
 def _counted(stream: BinaryIO) -> BytesIO:
     copy, counts = BytesIO(), _Counts()
-    with zipfile.ZipFile(stream) as archive, zipfile.ZipFile(copy, "w") as kept:
+    with zipfile.ZipFile(stream) as archive, zipfile.ZipFile(copy, "w") as checked:
         parts = [part for part in archive.namelist() if part.lower().endswith((".xml", ".rels"))]
         if len({part.lower() for part in parts}) < len(parts):
             raise _RefusedError("has two parts of one name")
         for part in sorted(parts, key=lambda part: not part.lower().endswith("sharedstrings.xml")):
             parser, fed = counts.parser(), 0
-            with archive.open(part) as packed, kept.open(part, "w") as unpacked:
+            with archive.open(part) as packed, checked.open(part, "w") as unpacked:
                 while piece := packed.read(_PIECE):
                     counts.unpacked += len(piece)
                     _bound(counts.unpacked, MOST_UNPACKED, "bytes when it is unpacked")
@@ -134,7 +135,7 @@ def _bound(number: int, most: int, what: str) -> None:
 
 
 class _Counts:
-    """What stands in the parts of a workbook, one after the other; that of shared strings first."""
+    """Counts of the parts of a workbook, one after the other; the part of shared strings comes first."""
 
     def __init__(self) -> None:
         self.unpacked = 0
@@ -142,7 +143,9 @@ class _Counts:
         self._string_lengths: list[int] = []
 
     def parser(self) -> expat.XMLParserType:
-        """Return a parser that counts one part. It raises _RefusedError for what is too much or is no part of a workbook."""
+        """Return a parser that counts one part. It raises _RefusedError for a part that is too large or is no part of a
+        workbook.
+        """
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = _refuse_document_type
@@ -213,6 +216,6 @@ class _Counts:
         self._corners = top, left, bottom, right
         if (size := (bottom - top + 1) * (right - left + 1)) > MOST_CELLS:
             raise _RefusedError(
-                f"has its cells in a rectangle of {size:,}, and {MOST_CELLS:,} are read; remove what stands far from the "
-                f"table, up to row {bottom} and column {right}"
+                f"has its cells in a rectangle of {size:,}, and {MOST_CELLS:,} are read. Remove cells far from the table, "
+                f"up to row {bottom} and column {right}"
             )

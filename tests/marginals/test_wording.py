@@ -108,7 +108,7 @@ def test_what_is_said_without_a_junction_tree_is_true_of_the_fitted_distribution
     assert assumed_independences(collection) == independences_in_words(tree)
     model, domain = MarginalModel(collection), collection.domain
     for statement in independences(tree):
-        given = domain.margin(statement.given)
+        given = domain.margin(statement.condition)
         first, second = (domain.margin(part) for part in statement.parts[:2])
         joint = model.expected({**given, **first, **second})
         shape_of = [int(np.prod([domain.hierarchy(a).size(m[a]) for a in m])) for m in (given, first, second)]

@@ -213,7 +213,7 @@ def test_beside_marginals_a_table_of_some_rows_may_give_a_person_away(file, publ
     assert left == ((PEOPLE["sex"] == "M") & (PEOPLE["region"] == "S")).sum() == 1
     published.to_csv(file, index=False)
     attributes = {"sex": Attribute(Role.QUASI_IDENTIFIER), "region": Attribute(Role.QUASI_IDENTIFIER, REGIONS)}
-    with pytest.raises(InputError, match="cannot be judged by the release's claims"):
+    with pytest.raises(InputError, match="cannot be checked together with it"):
         marginals.publish(read_table(PEOPLE, attributes), Policy(k_link=2, base=str(file), diversity="none"))
 
 

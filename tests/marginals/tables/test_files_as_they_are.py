@@ -90,12 +90,12 @@ def test_one_table_in_many_disguises_is_that_table(tmp_path: Path, disguise: str
 
 
 REFUSED = {
-    "title": (lines("Population of Ulm", ""), "line 1 .* title does; write header = 3 "),
-    "title, padded": (lines("Population of Ulm,,,", ",,,"), "line 1 .* title does; write header = 3 "),
-    "sep= and a title": (lines("sep=;", "People", separator=";"), "line 2 .* write header = 3 "),
-    "units": (lines().replace("\n", "\n(years),,,\n", 1), r"line 1 .* write header = \[1, 2\] "),
-    "unit of each": (lines().replace("\n", "\nyears,text,text,text\n", 1), r"line 1 .* write header = \[1, 2\] "),
-    "merged header": (GROUPS + lines(), r"line 1 .* write header = \[1, 2\] "),
+    "title": (lines("Population of Ulm", ""), "line 1 .* title does. Write header = 3 "),
+    "title, padded": (lines("Population of Ulm,,,", ",,,"), "line 1 .* title does. Write header = 3 "),
+    "sep= and a title": (lines("sep=;", "People", separator=";"), "line 2 .* Write header = 3 "),
+    "units": (lines().replace("\n", "\n(years),,,\n", 1), r"line 1 .* Write header = \[1, 2\] "),
+    "unit of each": (lines().replace("\n", "\nyears,text,text,text\n", 1), r"line 1 .* Write header = \[1, 2\] "),
+    "merged header": (GROUPS + lines(), r"line 1 .* Write header = \[1, 2\] "),
     "source below": (lines() + "Source: office\n", "line 62 .* a note or a total"),
     "source below, padded": (lines() + ",,,\nQuelle: Amt,,,\n(c) 2024,,,\n", "line 63 .* a note or a total"),
     "line of GENESIS": (lines() + "__________\nStand: 05.03.2024\n", "line 62 .* a note or a total"),
@@ -188,9 +188,9 @@ def workbook(folder: Path, sheets: dict[str, list[Any]], merged: str = "") -> Pa
 
 
 SHEETS: dict[str, tuple[list[Any], dict[str, Any], str]] = {
-    "title": ([("People",), (), NAMES, *ROWS], {"header": 3}, "line 1 .* write header = 3 "),
-    "units": ([NAMES, ("(years)",), *ROWS], {}, r"line 1 .* write header = \[1, 2\] "),
-    "merged": ([("person", None, "place", "result"), NAMES, *ROWS], {"header": 2}, r"line 1 .* write header = \[1, 2\] "),
+    "title": ([("People",), (), NAMES, *ROWS], {"header": 3}, "line 1 .* Write header = 3 "),
+    "units": ([NAMES, ("(years)",), *ROWS], {}, r"line 1 .* Write header = \[1, 2\] "),
+    "merged": ([("person", None, "place", "result"), NAMES, *ROWS], {"header": 2}, r"line 1 .* Write header = \[1, 2\] "),
     "note": ([NAMES, *ROWS, (), ("Source: office",)], {}, "line 63 .* a note or a total"),
     "total": ([NAMES, *ROWS, ("Total", None, None, 60)], {}, "line 62 .* a note or a total"),
     "repeated": ([NAMES, *ROWS, NAMES, *ROWS], {}, "line 62 .* repeats the names"),
