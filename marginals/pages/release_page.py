@@ -17,7 +17,7 @@ from marginals.charts import Shape, colours, interaction_picture, lengths, level
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name
-from marginals.pages.pairs import SIGNS, pairs_shown
+from marginals.pairs import SIGNS, pairs_shown
 from marginals.register_readers import NOT_EXAMINED
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import (

@@ -538,6 +538,12 @@ class Codebook:
         """What a label means; empty where nobody says it."""
         return self.values.get(attribute, {}).get(label, "")
 
+    def word(self, attribute: str, label: str) -> str:
+        """What a label means where it means something that no other label does; else the label."""
+        meanings = self.values.get(attribute, {})
+        meaning = meanings.get(label, "")
+        return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
+
     def in_words(self, attribute: str, label: str) -> str:
         """A label with what it means."""
         meaning = self.meaning(attribute, label)

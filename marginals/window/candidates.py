@@ -19,8 +19,8 @@ from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
-from marginals.pages.pairs import PairsShown, pairs_shown
 from marginals.pages.steward_page import renamed
+from marginals.pairs import PairsShown, pairs_shown
 from marginals.recoding.recoded_file import is_file
 from marginals.release.release import Release, open_release
 from marginals.say.claims import claim_meaning, claim_title

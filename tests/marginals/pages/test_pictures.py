@@ -24,7 +24,7 @@ from marginals.charts import (
     tree_picture,
 )
 from marginals.example import release
-from marginals.pages.pairs import pairs_shown
+from marginals.pairs import pairs_shown
 from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import claim_title, verification_sentences
