@@ -1,15 +1,18 @@
 """The decision on a release in words: the lines of the terminal, of the report's first page and of the window."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
 
 from checks.finding import Verdict
+from marginals.attacks import small_below
 from marginals.names import column_name, number_of
+from marginals.say.claims import finding_sentences, sensitive_lines
 from marginals.say.table import rows_in_words
 
 if TYPE_CHECKING:
-    from marginals.decision import Decision, Learned
+    from marginals.decision import DecidedTable, Decision, Learned
     from marginals.steward import WantedTable
 
 _NAMED = 6
@@ -27,7 +30,10 @@ def verdict_line(decision: "Decision") -> str:
     if not decision.promises:
         return "It makes no promise about privacy."
     if not decision.is_kept:
-        bad = [f"{failing:,} fail" if failing else "", f"{open_:,} undecided" if open_ else ""]
+        bad = [
+            f"{failing:,} {'fails' if failing == 1 else 'fail'}" * bool(failing),
+            f"{open_:,} undecided" * bool(open_),
+        ]
         return (
             f"{holding:,} of {number_of(len(decision.promises), 'promise')} proven, {' and '.join(filter(None, bad))}."
         )
@@ -38,17 +44,21 @@ def verdict_line(decision: "Decision") -> str:
 
 
 def counts_line(decision: "Decision") -> str:
-    """Return the least group and the least count that kept promises allow, and the smallest published count."""
+    """Return the least group and the least count that kept promises allow; empty if there are none."""
     one, many = _unit(decision)
-    group = (
-        ""
-        if decision.least_group is None
-        else f"No group shown is smaller than {number_of(decision.least_group, one, many)}."
-    )
+    least = decision.least_group
+    group = "" if least is None else f"No group shown is smaller than {number_of(least, one, many)}."
     derived = ", shown or worked out" if decision.is_derived_too else " shown"
     count = "" if decision.least_count is None else f"No number below {decision.least_count:,}{derived}."
-    smallest = "" if decision.smallest is None else f"The smallest number is {decision.smallest:,}."
-    return " ".join(filter(None, [group, count, smallest]))
+    return " ".join(filter(None, [group, count]))
+
+
+def smallest_line(decision: "Decision") -> str:
+    """Return how small published numbers are; those with a sensitive value, if there are any."""
+    lines = list(sensitive_lines(decision.content.verify()))
+    if not lines and decision.smallest is not None:
+        lines = [f"The smallest number is {decision.smallest:,}."]
+    return " ".join(lines)
 
 
 def revealing_line(decision: "Decision") -> str:
@@ -75,7 +85,7 @@ def values_in_words(decision: "Decision", learned: "Learned") -> str:
     """Return the values that a reader can be so sure of."""
     labels, words = learned.surest.labels, decision.content.codebook
     if len(labels) > _MOST_VALUES:
-        return f"(one of {len(labels):,} harmful values)"
+        return f"any of {len(labels):,} harmful values"
     return " or ".join(words.word(learned.sensitive, label) for label in labels)
 
 
@@ -122,7 +132,80 @@ def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
     rows = rows_in_words(decision.rows, decision.content.rows_per_person)
     where = f" where {decision.content.where}" if decision.content.where else ""
     yield f"{name}: {number_of(len(decision.tables), 'table')} of {rows}{where}. {verdict_line(decision)}"
-    yield from filter(None, [counts_line(decision), revealing_line(decision), useful_line(decision)])
+    counts = " ".join(filter(None, [counts_line(decision), smallest_line(decision)]))
+    yield from filter(None, [counts, revealing_line(decision), useful_line(decision)])
+
+
+# The decision on a page: at most one printed sheet, whatever a release holds.
+
+_DRAWN, _COMPARED, _LISTED = 7, 6, 12
+"""Values, attributes and tables of the page; what is more is counted, and stands further down in the report."""
+
+
+def decision_words(decision: "Decision") -> dict[str, Any]:
+    """Return the decision for a page."""
+    failing = decision.promised(Verdict.FAILS)
+    smallest = min(decision.content.smallest_sensitive.values(), default=inf)
+    state = "holds" if decision.is_kept else "fails" if failing else "undecided" if decision.promises else "none"
+    learned, tables = decision.learned[:_DRAWN], sorted(decision.tables, key=lambda table: not table.sensitive)
+    return {
+        "state": state,
+        "rows": rows_in_words(decision.rows, decision.content.rows_per_person),
+        "verdict": verdict_line(decision),
+        "counts": counts_line(decision),
+        "smallest": smallest_line(decision).replace("`", ""),
+        "is_small": smallest < small_below(decision.content),
+        "learned": [_learned_row(decision, each) for each in learned],
+        "first": group_in_words(decision, learned[0]) if learned and learned[0].surest.largest is not None else "",
+        "more_learned": len(decision.learned) - len(learned),
+        "promises": finding_sentences([promise.finding for promise in decision.promises], decision.content.harmful),
+        "useful": useful_line(decision),
+        "compared": _compared(decision)[:_COMPARED],
+        "tables": [_table_row(decision, table) for table in tables[:_LISTED]],
+        "more_tables": len(tables) - len(tables[:_LISTED]),
+        "table_count": len(tables),
+        "number_count": sum(table.numbers for table in tables),
+    }
+
+
+def _learned_row(decision: "Decision", learned: "Learned") -> dict[str, Any]:
+    surest = learned.surest
+    largest = "" if surest.largest is None else in_hundred(surest.largest, is_at_most=True)
+    places = {name: None if share is None else round(100 * share, 2) for name, share in (
+        ("all", surest.overall), ("worst", surest.largest), ("limit", surest.bound))}  # fmt: skip
+    told = f"{in_hundred(surest.overall)} \u2192 {largest}" if largest else "not examined"
+    limit = "" if surest.bound is None else f" of {in_hundred(surest.bound)}"
+    return {
+        "sensitive": learned.sensitive,
+        "value": values_in_words(decision, learned),
+        "group": group_in_words(decision, learned) if largest else "",
+        "told": told + limit,
+        "places": places,
+    }
+
+
+def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
+    """Return of each sensitive attribute, or of each where none is, the others by what a release tells of the pair."""
+    kinds, rows = decision.pairs.kinds, list[tuple[str, Mapping[str, str]]]()
+    shown = [name for name in decision.pairs.attributes if name not in decision.unpublished]
+    for name in [name for name in decision.content.sensitive if name in shown] or shown:
+        by_kind: dict[str, list[str]] = {}
+        for other in shown:
+            if other != name and (kind := kinds.get((name, other))):
+                by_kind.setdefault(kind, []).append(column_name(other))
+        rows.append((column_name(name), {kind: _listed(names) for kind, names in by_kind.items()}))
+    return rows
+
+
+def _table_row(decision: "Decision", table: "DecidedTable") -> dict[str, Any]:
+    words = decision.content.codebook
+    labels = [[words.word(name, label) for label in of] for name, of in table.labels.items()]
+    return {
+        "names": [(column_name(name), name in table.sensitive) for name in table.labels],
+        "labels": " | ".join(" \u00b7 ".join(of if len(of) <= 3 else [*of[:2], "\u2026", of[-1]]) for of in labels),
+        "numbers": table.numbers,
+        "smallest": table.smallest,
+    }
 
 
 def _unit(decision: "Decision") -> tuple[str, str]:
