@@ -112,7 +112,9 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert contents(folder / "first") == contents(folder / "again")
     assert (folder / "first-steward.html").read_bytes() == (folder / "again-steward.html").read_bytes()
     tables, claims = json.loads(ran.stdout)["margins"], json.loads(ran.stdout)["checks"]
-    assert f"{len(tables)} tables, {len(claims)} of {len(claims)} claims proven" in page
+    assert (
+        f"as you looked at it: {len(tables)} tables. All {len(claims)} promises hold; anybody can check them." in page
+    )
     assert (folder / "first-steward.html").stat().st_mode & 0o077 == 0
 
     other = folder / "other"
@@ -123,13 +125,15 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert (other / "note.txt").read_text() == "mine"
     found = browser.window.candidates.found()
     assert found is not None
-    for file, change in (
-        (folder / "people.csv", b"\n30,f,Aix,flu"),
-        (config, b"\n[population]\nsampling_fraction = 0.5"),
+    for file, change, name in (
+        (folder / "people.csv", b"\n30,f,Aix,flu", "people.csv"),
+        (config, b"\n[population]\nsampling_fraction = 0.5", "population.sampling_fraction"),
     ):
         before = file.read_bytes()
         file.write_bytes(before.rstrip() + change + b"\n")
-        assert "Nothing was searched" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
+        problem = problem_of(browser.send("/publish", {**looked, "out": "third"}))
+        assert "Nothing was searched" in problem
+        assert f"Changed since candidate 1: {name}." in problem
         file.write_bytes(before)
         assert browser.window.candidates.found() is not None
     assert "what you looked at" in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
