@@ -138,8 +138,8 @@ def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
 
 # The decision on a page: at most one printed sheet, whatever a release holds.
 
-_DRAWN, _COMPARED, _LISTED = 7, 6, 12
-"""Values, attributes and tables of the page; what is more is counted, and stands further down in the report."""
+_DRAWN, _COMPARED = 7, 6
+"""Values and attributes of the page; what is more is counted, and stands further down in the report."""
 
 
 def decision_words(decision: "Decision") -> dict[str, Any]:
@@ -161,8 +161,7 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
         "promises": finding_sentences([promise.finding for promise in decision.promises], decision.content.harmful),
         "useful": useful_line(decision),
         "compared": _compared(decision)[:_COMPARED],
-        "tables": [_table_row(decision, table) for table in tables[:_LISTED]],
-        "more_tables": len(tables) - len(tables[:_LISTED]),
+        "tables": [_table_row(decision, table) for table in tables],
         "table_count": len(tables),
         "number_count": sum(table.numbers for table in tables),
     }

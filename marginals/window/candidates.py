@@ -126,7 +126,7 @@ class Candidates:
         self._kept = {number: candidate for number, candidate in self._kept.items() if number in folders}
         for number in sorted(folders.keys() - self._kept.keys()):
             found = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
-            if not isinstance(found["made_of"], dict):  # of an earlier version of this program
+            if not isinstance(found.get("made_of"), dict):  # of an earlier version of this program
                 found["made_of"] = {}
             self._kept[number] = Candidate(number, folders[number], found.pop("config"), **found)
         return [self._kept[number] for number in sorted(self._kept)]
@@ -171,12 +171,8 @@ class Candidates:
         was, is_now = dict(_flat(candidate.settings)), dict(_flat(self._config.plain))
         if keys := [key for key in dict.fromkeys([*was, *is_now]) if was.get(key) != is_now.get(key)]:
             return keys
-        digests = _digests(_inputs(self._config.read()))
-        return [
-            name
-            for name in dict.fromkeys([*candidate.made_of, *digests])
-            if candidate.made_of.get(name) != digests.get(name)
-        ]
+        before, now = candidate.made_of, _digests(_inputs(self._config.read()))
+        return [Path(name).name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
 
     def publish(self, candidate: Candidate, approved: str, out: str, sign: str | None) -> None:
         """Write what a search found, with its page for the steward, as publishing under the same config would.

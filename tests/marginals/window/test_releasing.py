@@ -332,7 +332,7 @@ def test_a_process_that_waits_takes_the_next_command_or_is_replaced_when_it_is_g
 def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:
     folder = browser.window.project.folder
     page = browser.publish(title="People", publisher="City of Ulm")
-    assert "claims proven" in page
+    assert "promises hold" in page
     assert "is replaced: release" in page
     told = json.loads((folder / "release" / "datapackage.json").read_text())
     assert (told["title"], told["release"]["imprint"]) == ("People", {"publisher": "City of Ulm"})
