@@ -232,7 +232,7 @@ def publish(window: Window, request: Request) -> Response:
     command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
     said = f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
     window.say(f"{said} {told}", shlex.join(command))
-    return window.back("/publish")
+    return _verified(window, out)
 
 
 def _password(window: Window) -> str:
@@ -254,7 +254,10 @@ def _password(window: Window) -> str:
 
 def verify(window: Window, request: Request) -> Response:
     """Check a release from its files alone, as `marginals verify` does; with the public key where there is one."""
-    name = _chosen(window, request)
+    return _verified(window, _chosen(window, request))
+
+
+def _verified(window: Window, name: str) -> Response:
     folder = window.project.folder
     with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
     job = window.jobs.command("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])

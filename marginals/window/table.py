@@ -117,11 +117,15 @@ def save_roles(window: Window, request: Request) -> Response:
             missing = form.get(f"missing:{name}")
             if missing is not None:
                 put(section(document, "attributes", name), "missing", missing if missing != "drop" else None)
-        if form.get("reviewed"):
-            put(section(document, "data"), "reviewed", True)
 
     version = window.file.version if f"was:{next(iter(attributes), '')}" in form else form.get("version", "")
     return window.edit(request, change, "/table", sentence="The roles are saved.", version=version)
+
+
+def confirm(window: Window, request: Request) -> Response:
+    """Write that somebody has looked at all roles."""
+    sentence = "The piles are confirmed."
+    return window.edit(request, lambda file: put(section(file, "data"), "reviewed", True), "/table", sentence=sentence)
 
 
 def _give_roles(document: tomlkit.TOMLDocument, roles: Mapping[str, str]) -> None:
@@ -228,6 +232,7 @@ ROUTES = (
     ("POST", "/table/roles", save_roles),
     ("POST", "/table/move", save_roles),
     ("POST", "/table/answer", answer),
+    ("POST", "/table/confirm", confirm),
     ("POST", "/table/unit", save_unit),
     ("GET", "/table/text", show_text),
     ("POST", "/table/text", save_text),

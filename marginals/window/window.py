@@ -217,9 +217,7 @@ def states(
     published = State.OPEN if not written else State.STALE if changed else State.DONE
     return {
         "table": State.OPEN if config.unconfirmed else State.DONE,
-        "policy": State.DONE
-        if is_chosen and has_demand and not config.policy.silent_on(sensitive_of(config))
-        else State.OPEN,
+        "policy": State.DONE if is_chosen and has_demand and not silent else State.OPEN,
         "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
         "publish": published,
     }

@@ -60,7 +60,7 @@ def test_the_first_page_tells_promises_the_smallest_sensitive_count_pairs_and_ta
     failing, holding, nothing = page_of(*claims), page_of(*claims[::2]), page_of()
     assert failing.texts("p", class_="big") == ["2 of 3 promises proven, 1 fails."]
     assert failing.texts("div", class_="verdict fails") != []
-    (small,) = failing.texts("p", class_="warn")
+    (small,) = failing.texts("span", class_="warn")
     assert small.startswith("k-link sets ill aside: counts that include it are as small as 1.")
     assert holding.texts("p", class_="big") == ["All 2 promises hold; anybody can check them."]
     assert nothing.texts("p", class_="big") == ["It makes no promise about privacy."]
@@ -68,9 +68,9 @@ def test_the_first_page_tells_promises_the_smallest_sensitive_count_pairs_and_ta
     assert all(useful in page.texts("p") for page in (failing, nothing))
     assert "What is published: 3 tables, 20 numbers" in failing.texts("h2")
     unlinked = Page(report_of(published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))))
-    assert unlinked.texts("p", class_="warn") == []
+    assert unlinked.texts("span", class_="warn") == []
     (verdict,) = unlinked.texts("div", class_="verdict none")
-    assert verdict.endswith("The smallest number is 1. The table itself is not published.")
+    assert verdict.endswith("The table itself is not published. The smallest number is 1.")
 
 
 def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_where_something_is_sensitive() -> None:
