@@ -45,6 +45,7 @@ def show(window: Window, request: Request) -> Response:
             counts = replace(counts, kind=NAMES_PEOPLE)
         why = reasons[name].why if name in reasons else ""
         rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
+    used = {name: attributes.get(name, Attribute("ignored")).role for name in dict.fromkeys([*counted, *attributes])}
     value = assessed.value
     risks: list[str] = []
     if value is not None:
@@ -55,9 +56,7 @@ def show(window: Window, request: Request) -> Response:
         columns=rows,
         counts=table.value,
         roles=[role.value for role in Role],
-        piles=[
-            (role.value, *PILES[role], [row["name"] for row in rows if row["attribute"].role is role]) for role in PILES
-        ],
+        piles=[(role.value, *PILES[role], [name for name in used if used[name] is role]) for role in PILES],
         person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
