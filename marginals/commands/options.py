@@ -83,6 +83,7 @@ def ends_within(
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+VERBOSE = click.option("--verbose", is_flag=True, help="Print all that was found, not its summary.")
 LEVELS_METAVAR = "NAME=LEVEL,..."
 
 

@@ -20,6 +20,7 @@ from marginals.commands.options import (
     PATH,
     RELEASE,
     SIGN,
+    VERBOSE,
     ProgressBars,
     Target,
     csv_bytes,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     "times as much for all]",
     in_phases=True,
 )
+@VERBOSE
 @JSON
 def publish(
     config: Path,
@@ -77,6 +79,7 @@ def publish(
     ledger: Path | None,
     sign: Path | None,
     deadline: "Deadline",
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Choose marginals that satisfy the policy of CONFIG and write them.
@@ -125,8 +128,13 @@ def publish(
     by_role = kept_out_by_role(roles, config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     warnings = list(whose_lines(table))
-    hand_over(written(publication, out, page, sign), page, as_json, list(configured.unconfirmed), warnings)
-    if sign is not None and not as_json:
+    publication = written(publication, out, page, sign)
+    if as_json:
+        print_publication_json(publication, page, list(configured.unconfirmed), warnings)
+        return
+    print_lines(warnings)
+    hand_over(publication, page, verbose=verbose)
+    if sign is not None:
         click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
 
 
@@ -190,51 +198,64 @@ def written(publication: "Publication", out: Path, page: "StewardFile", sign: Pa
     return publication
 
 
-def hand_over(
-    publication: "Publication",
-    page: "StewardFile",
-    as_json: bool,
-    unconfirmed: Sequence[str] = (),
-    warnings: Sequence[str] = (),
+def print_publication_json(
+    publication: "Publication", page: "StewardFile", unconfirmed: Sequence[str] = (), warnings: Sequence[str] = ()
 ) -> None:
-    """Print what a release publishes, and how private it is. unconfirmed: attributes whose roles are guesses."""
-    if as_json:
-        answer: dict[str, Any] = {"warnings": list(warnings)} if warnings else {}
-        answer |= {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
-        answer |= {"unconfirmed": list(unconfirmed)} if unconfirmed else {}
-        print_json(answer | {"seconds": PHASES.seconds})
-        return
+    """Print all of a publication for programs. unconfirmed: attributes whose roles are guesses."""
+    answer: dict[str, Any] = {"warnings": list(warnings)} if warnings else {}
+    answer |= {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
+    answer |= {"unconfirmed": list(unconfirmed)} if unconfirmed else {}
+    print_json(answer | {"seconds": PHASES.seconds})
+
+
+def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool = False) -> None:
+    """Print the decision that a publication carries out; verbose: and all that was found."""
     from marginals.bundle.content import REPORT
+    from marginals.decision import Decision
     from marginals.ledger import waiting_lines
+    from marginals.say.decision import decision_lines, wanted_in_short
+    from marginals.say.steward import worse_than_one_way
+
+    release, steward = publication.release, publication.steward
+    print_lines(decision_lines(Decision.of(release.published), f"Published {release.path}"))
+    if verbose:
+        _print_all(publication)
+    else:
+        print_lines(filter(None, [wanted_in_short(steward.wanted), worse_than_one_way(steward)]))
+    if steward.waiting is not None:
+        print_lines(waiting_lines(steward.waiting, steward.domain))
+    more = "" if verbose else "    More: --verbose"
+    print_lines([f"Report for readers: {(release.path or Path()) / REPORT}    For you only: {page.path}{more}"])
+
+
+def _print_all(publication: "Publication") -> None:
     from marginals.publishing.wanted import AS_THE_REST
     from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
-    print_lines(warnings)
+    harmful = release.published.harmful
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
     asked_for = (table for table in steward.wanted if table.weight > AS_THE_REST)
     print_lines(wanted_line(table, release.domain) for table in asked_for)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
-    harmful = release.published.harmful
     print_sentences([*finding_sentences(verification.checks, harmful), *harm_sentences(harmful, most=_NAMED)])
     print_sentences(rule_sentences(verification.rules))
     print_lines(steward_lines(steward))
-    if steward.waiting is not None:
-        print_lines(waiting_lines(steward.waiting, steward.domain))
     click.echo(
-        'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them. '
-        f"More of them, for you alone: {page.path}"
+        'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them.'
     )
-    click.echo(f"A page about the release to read and print: {(release.path or Path()) / REPORT}")
 
 
 def publication_facts(publication: "Publication") -> dict[str, Any]:
     """Return what a publication is, for programs; what is empty is left out."""
+    from marginals.decision import Decision
+
     release, steward, search = publication.release, publication.steward, publication.steward.search
     verification, binding = release.verify(), steward.binding
     facts = {
+        "decision": Decision.of(release.published),
         "information": release.published.information,
         "smallest_sensitive_counts": release.published.smallest_sensitive,
         "kl_divergence": steward.kl_divergence,
@@ -270,6 +291,9 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
 
 _NAMED = 5
 """Further tables, or values of one attribute, that are named on the terminal."""
+
+_ATTACK_LINES = 19
+"""Lines of `attack` without --verbose, above the one that says how many more there are."""
 
 FAILED = 1
 """Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
@@ -339,6 +363,7 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify swept.csv --config release.toml
     """
     from marginals.bundle.replacement import mark_replaced, note_beside
+    from marginals.decision import Decision
     from marginals.say.claims import verification_sentences
 
     replaces = asked.pop("replaces")
@@ -359,9 +384,12 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
         verification = _verified_table(folders, **asked)
     is_written = target.path is not None and _write_report(verification, folders[0], target.path, deadline)
     mark = mark_replaced(replaces, folders[0], _today()) if replaces is not None and verification.ok else None
-    sentences = [*verification_sentences(verification, is_asked=bool(asked["checks"] or asked["rules"]))]
+    is_asked = bool(asked["checks"] or asked["rules"])
+    sentences = [*verification_sentences(verification, is_asked=is_asked)]
     if as_json:
-        report = {"report": str(target.path)} if is_written else {}
+        report: dict[str, Any] = {"report": str(target.path)} if is_written else {}
+        if verification.published is not None and not is_asked:
+            report["decision"] = Decision.of(verification.published)
         print_json(plain(verification) | {"sentences": sentences} | report | ({"replaces": mark.old} if mark else {}))
     else:
         print_sentences(sentences)
@@ -582,8 +610,9 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
     "--truth", metavar="CONFIG", type=FILE, help="Score the attacks' guesses against the table of this config."
 )
 @ends_within(20.0, "What is not measured by then is named; stop with exit status 2 if not even the files are read.")
+@VERBOSE
 @JSON
-def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_json: bool) -> None:
+def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verbose: bool, as_json: bool) -> None:
     """Measure what readers of a release can conclude; no verdicts.
 
     The plainest first: small counts that are published; counts that follow exactly; claims that are met without a row to
@@ -600,6 +629,7 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
     """
     from marginals.attacks import attacks_so_far, latest
     from marginals.say.attacks import parts_of_attacks
+    from marginals.say.sentences import in_short
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = latest(attacks_so_far(folders, table, deadline), KeyboardInterrupt)
@@ -609,8 +639,10 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, as_j
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        for heading, sentences in parts:
+        shown, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
+        for heading, sentences in shown:
             print_lines([heading] if heading else [])
             print_sentences(sentences)
+        print_lines([f"{left:,} more lines: --verbose"] if left else [])
     if attacks.note or attacks.is_stopped:
         click.get_current_context().exit(FAILED)

@@ -15,6 +15,7 @@ from marginals.commands.options import (
     JSON,
     LEVELS_METAVAR,
     PATH,
+    VERBOSE,
     NumberRange,
     ProgressBars,
     Target,
@@ -25,7 +26,7 @@ from marginals.commands.options import (
     print_lines,
     print_sentences,
 )
-from marginals.commands.releases import FAILED, hand_over, written
+from marginals.commands.releases import FAILED, hand_over, print_publication_json, written
 from marginals.config import RARE
 from marginals.deadline import PHASES
 from marginals.errors import InputError, NothingPublishableError, system_reason
@@ -269,10 +270,13 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
         config, page = marginals.read_config(out.with_suffix(".toml")), StewardFile(beside(out), out)
         publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint)
         publication = written(publication, out, page)
-    hand_over(publication, page, as_json)
-    if not as_json:
-        click.echo(f"\nLook at {folder / 'release.toml'}, and check the release yourself:")
-        click.echo(f"  marginals verify {folder / 'release'}")
+    if as_json:
+        print_publication_json(publication, page)
+        return
+    hand_over(publication, page)
+    click.echo(
+        f"Look at {folder / 'release.toml'}, and check the release yourself: marginals verify {folder / 'release'}"
+    )
 
 
 @click.command()
@@ -315,8 +319,9 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     show_default=True,
     help="Config to write.",
 )
+@VERBOSE
 @JSON
-def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bool, **said: Any) -> None:
+def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **said: Any) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet (a file, a folder, or a glob in quotes), or a file of SPSS, Stata, SAS or Excel. The command
@@ -363,24 +368,45 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, as_json: bo
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
         print_json(answer | {name: each for name, each in more.items() if each})
         return
-    print_lines(_init_lines(config))
+    print_lines(_init_lines(config) if verbose else _init_short(config, table.name))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
-    click.echo(f"  marginals assess {out}\n  marginals publish {out} --out release")
+    click.echo(f"  marginals publish {out} --out release")
+
+
+_ASKED = 4
+"""Questions that `init` prints without --verbose."""
+
+
+def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
+    """Return at most 12 lines: how many questions there are, the first of them, and the columns by role."""
+    from marginals.names import column_name, number_of
+    from marginals.tables.attribute import Role
+
+    questions, guesses = config.questions, config.guesses
+    yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
+    yield from (f"? {question}" for question in questions[:_ASKED])
+    if len(questions) > _ASKED:
+        yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
+    for role in Role:
+        names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
+        if names:
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            yield f"{role.value:>16}  {', '.join(names[:_NAMED])}{more}"
+    yield from _reading_lines(config)
+    yield from _unsure_lines(config)
+
+
+_NAMED = 12
+"""Columns of a role that are named."""
 
 
 def _init_lines(config: "InitialConfig") -> Iterable[str]:
     """What was guessed of a table, questions first."""
     from marginals.names import column_name, number_of
-    from marginals.tables.attribute import Role
 
     described = config.guessed.table
     yield from (f"? {question}" for question in config.questions)
-    if config.form.header is not None:
-        lines = config.form.header
-        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
-        yield f"The columns are named by {named}; see header in the config."
-    if described.decimal.why:
-        yield f"Numbers are read with a decimal comma: {described.decimal.why}."
+    yield from _reading_lines(config)
     yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     if described.missing.cells:
         yield str(described.missing)
@@ -390,6 +416,23 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
             yield f"{column_name(name)}: {taken} taken for missing, since {facts.marks.why}; see marks in the config."
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
+    yield from _unsure_lines(config)
+
+
+def _reading_lines(config: "InitialConfig") -> Iterable[str]:
+    """How the file is read, if that is not plain."""
+    if config.form.header is not None:
+        lines = config.form.header
+        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
+        yield f"The columns are named by {named}; see header in the config."
+    if why := config.guessed.table.decimal.why:
+        yield f"Numbers are read with a decimal comma: {why}."
+
+
+def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
+    """Whose rows these seem to be, and whether nothing looked sensitive."""
+    from marginals.tables.attribute import Role
+
     if config.guessed.person is not None:
         most = config.counted.rows_of_each
         counts = "One row of each counts, drawn at random" if most == 1 else f"Up to {most} rows of each count"

@@ -160,3 +160,10 @@ def unconfirmed_lines(
     for said, names in (("It was not sure of", asked), ("It knows nothing of", unknown), ("It guessed", others)):
         if names:
             yield f"  {said}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
+
+
+def without_question(text: str, names: Iterable[str]) -> str:
+    """The text of a config without the comments that ask about some columns: somebody has answered."""
+    asked = re.compile(rf"^#\s*{_ASKED}.*\n(?:#   .*\n)*", re.MULTILINE)
+    headers = {header for name in names for header in (name, quoted(name), f"'{name}'")}
+    return _SECTION.sub(lambda found: asked.sub("", found[0]) if found[1] in headers else found[0], text)

@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.claims import AttributeClaim, CountClaim, listing
-from marginals.attacks import published_attacks, small_below
+from marginals.attacks import published_attacks
 from marginals.bundle.content import BundleContent
+from marginals.bundle.writing import identity_of
 from marginals.charts import Shape, colours, interaction_picture, lengths, levels_shown, tree_picture
+from marginals.decision import Decision
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name
-from marginals.pages.pairs import SIGNS, pairs_shown
+from marginals.pairs import SIGNS, pairs_shown
 from marginals.register_readers import NOT_EXAMINED
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import (
     claim_words,
     counts_below,
-    finding_sentences,
     harm_tables,
     rule_words,
     sensitive_lines,
     together,
 )
+from marginals.say.decision import decision_words
 from marginals.say.sentences import by_readers
 from marginals.say.table import part_in_words, unit_in_words
 from marginals.tables.attribute import Role
@@ -67,6 +69,8 @@ def report_html(published: BundleContent) -> bytes:
         "report.html",
         title=published.title,
         imprint=published.imprint,
+        decision=decision_words(Decision.of(published)),
+        identity=identity_of(published).removeprefix("sha256:")[:8],
         install=installing(),
         rows=published.collection.cube.total,
         unit=unit_in_words(published.rows_per_person),
@@ -84,11 +88,8 @@ def report_html(published: BundleContent) -> bytes:
         sensitive=published.sensitive,
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
-        summary=finding_sentences(findings.checks, published.harmful),
         harm=harm_tables(published.harmful),
         sensitive_said=list(sensitive_lines(findings)),
-        smallest=min(published.smallest_sensitive.values(), default=None),
-        below=small_below(published),
         pairs=pairs_shown(published.everything),
         signs=SIGNS,
         information=_information(published),

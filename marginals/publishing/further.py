@@ -126,7 +126,7 @@ def _provable(
 ) -> tuple[Sequence[int], Witnesses | None]:
     """The places of further tables beside which nothing stays open, and what shows that of all; or of half of them."""
     further, half = content.further, range(len(beside.tables) // 2)
-    published = content.given(NoSmallCertain(beside.least))
+    published = content.without_impossible(NoSmallCertain(beside.least))
     with Workers(CHAINS if published.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
         run = partial(_side_by_side, workers)
         try:

@@ -66,3 +66,32 @@ def by_readers(sentences: Iterable[Sentence]) -> list[ReadersConclude]:
     for sentence in sentences:
         groups.setdefault(sentence.readers, []).append(sentence)
     return [ReadersConclude(readers, group) for readers, group in groups.items()]
+
+
+def in_short(
+    parts: Sequence[tuple[str, Sequence[Sentence]]], most: int
+) -> tuple[list[tuple[str, list[Sentence]]], int]:
+    """Return parts under headings cut to so many lines, and how many are left out: first the details, then the last texts.
+
+    >>> parts = [("", [Sentence(LOOK, "a", ("b", "c")), Sentence(LOOK, "d")])]
+    >>> [(_, [first, last])], left = in_short(parts, 3)
+    >>> [*first.lines, *last.lines], left
+    (['a', '  b', 'd'], 1)
+    """
+    room = most - sum(bool(heading) + len(sentences) for heading, sentences in parts)
+    shown, left = [], 0
+    for heading, sentences in parts:
+        cut = []
+        for sentence in sentences:
+            kept = max(min(room, len(sentence.detail)), 0)
+            room, left = room - kept, left + len(sentence.detail) - kept
+            cut.append(sentence._replace(detail=sentence.detail[:kept]))
+        shown.append((heading, cut))
+    while room < 0 and shown:
+        heading, cut = shown[-1]
+        cut.pop()
+        room, left = room + 1, left + 1
+        if not cut:
+            shown.pop()
+            room += bool(heading)
+    return shown, left

@@ -540,6 +540,12 @@ class Codebook:
         """Meaning of a label; empty without one."""
         return self.values.get(attribute, {}).get(label, "")
 
+    def word(self, attribute: str, label: str) -> str:
+        """What a label means where it means something that no other label does; else the label."""
+        meanings = self.values.get(attribute, {})
+        meaning = meanings.get(label, "")
+        return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
+
     def in_words(self, attribute: str, label: str) -> str:
         """Label with its meaning."""
         meaning = self.meaning(attribute, label)

@@ -5,25 +5,25 @@ import re
 import shutil
 import threading
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import file_digest, sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 import marginals
 from marginals.bundle.writing import identity_of, require_replaceable
 from marginals.config.release_toml import Config
+from marginals.decision import Decision
 from marginals.errors import InputError
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
-from marginals.pages.pairs import PairsShown, pairs_shown
 from marginals.pages.steward_page import renamed
+from marginals.pairs import PairsShown, pairs_shown
 from marginals.recoding.recoded_file import is_file
 from marginals.release.release import Release, open_release
-from marginals.say.claims import claim_meaning, claim_title
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
 from marginals.window.jobs import SEARCH, Job, JobList
@@ -34,38 +34,8 @@ _MOST = 24
 """Candidates that are kept."""
 
 
-_LISTED = 12
-"""Pairs without a table that are named."""
-
-
-def preview(release: Release, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a release from its files alone. answer: says why a column is not published, for the steward.
-
-    tables: in words, with cells that have rows, the smallest count, and sensitive columns. guarantees: what holds, each with
-    the name of its demand. lacking: columns of which nothing is published, with the reason where it is known. apart: pairs
-    of published columns that no table tells of, the first of them; further: how many more.
-    """
-    domain, sensitive = release.domain, release.published.sensitive
-    reasons = answer.get("unpublished") or {}
-    lacking = {name: reasons.get(name, "") for name in release.published.unpublished}
-    pairs = pairs_shown(release.published.everything).of_kind("assumed")
-    apart = [" and ".join(pair.names) for pair in pairs if not {*pair.names} & {*lacking}]
-    return {
-        "identity": identity_of(release.published),
-        "tables": [
-            {
-                "in_words": margin_in_words(table.margin, domain),
-                "counted": len(table),
-                "smallest": int(table.counts.min(initial=release.model.total)),
-                "sensitive": [name for name in table.margin if name in sensitive],
-            }
-            for table in release.published.everything.tables
-        ],
-        "guarantees": [(claim_title(claim), claim_meaning(claim)) for claim in release.claims],
-        "lacking": lacking,
-        "apart": apart[:_LISTED],
-        "further": max(len(apart) - _LISTED, 0),
-    }
+_WORDS = ("release", "data.reviewed")
+"""Keys that change no table: words on a release, and that somebody confirmed the roles."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +43,7 @@ class Candidate:
     """A config, and what a search with it found.
 
     text: of the config. answer: what `marginals publish --json` printed; of a search that failed, its `error`. made_of: the
-    digest of the files that it was made from and of this program; empty where they changed meanwhile. is_early: whether the
+    digests of the files that it was made from, and this program; empty where they changed meanwhile. is_early: whether the
     search was ended by a button, so that another one can find other tables.
     """
 
@@ -82,7 +52,7 @@ class Candidate:
     text: str
     answer: Mapping[str, Any] = field(repr=False)
     seconds: float
-    made_of: str = ""
+    made_of: Mapping[str, str] = field(default_factory=dict)
     is_early: bool = False
 
     @cached_property
@@ -92,10 +62,7 @@ class Candidate:
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
         """Whether a config with these keys is searched in the same way. Its imprint is only words on a release."""
-        mine, other = (
-            {key: part for key, part in keys.items() if key != "release"} for keys in (self.settings, settings)
-        )
-        return mine == other
+        return dict(_flat(self.settings)) == dict(_flat(settings))
 
     @property
     def error(self) -> str:
@@ -124,9 +91,14 @@ class Candidate:
         return None if self._release is None else pairs_shown(self._release.published.collection)
 
     @cached_property
-    def preview(self) -> dict[str, Any] | None:
-        """The preview of its release; None if the release cannot be read."""
-        return None if self._release is None else preview(self._release, self.answer)
+    def identity(self) -> str:
+        """The identity of its release; empty if the release cannot be read."""
+        return "" if self._release is None else identity_of(self._release.published)
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        """The decision that publishing it would carry out; None if its release cannot be read."""
+        return None if self._release is None else Decision.of(self._release.published)
 
     @property
     def largest_risk(self) -> float | None:
@@ -158,6 +130,8 @@ class Candidates:
         self._kept = {number: candidate for number, candidate in self._kept.items() if number in folders}
         for number in sorted(folders.keys() - self._kept.keys()):
             found = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
+            if not isinstance(found.get("made_of"), dict):  # of an earlier version of this program
+                found["made_of"] = {}
             self._kept[number] = Candidate(number, folders[number], found.pop("config"), **found)
         return [self._kept[number] for number in sorted(self._kept)]
 
@@ -169,7 +143,7 @@ class Candidates:
         """Search under the config as it is. Raises InputError where it cannot be read."""
         text, name = self._config.text, self._config.path.name
         inputs = _inputs(self._config.read(text))
-        made_of = _digest(inputs)
+        made_of = _digests(inputs)
         with self._numbering:
             number = max(self._folders(), default=0) + 1
             folder = self._project.private / f"candidate-{number}"
@@ -183,7 +157,7 @@ class Candidates:
                 shutil.rmtree(folder, ignore_errors=True)
                 return
             found = {"config": text, "answer": job.answer, "seconds": job.seconds, "is_early": job.is_early}
-            found["made_of"] = made_of if made_of == _digest(inputs) else ""
+            found["made_of"] = made_of if made_of == _digests(inputs) else {}
             replace_file(folder / "found.json", json.dumps(found).encode(), PRIVATE)
 
         out = f"{NOTES}/candidate-{number}/release"
@@ -193,10 +167,16 @@ class Candidates:
 
     def found(self) -> Candidate | None:
         """Return the candidate of the present config and files; None if there is none."""
-        settings = self._config.plain
-        same = [job for job in self.all() if job.fits(settings) and not job.error and job.made_of]
-        made_of = _digest(_inputs(self._config.read())) if same else ""
-        return next((candidate for candidate in reversed(same) if candidate.made_of == made_of), None)
+        there = [candidate for candidate in self.all() if not candidate.error and candidate.made_of]
+        return next((candidate for candidate in reversed(there) if not self.changes(candidate)), None)
+
+    def changes(self, candidate: Candidate) -> list[str]:
+        """Return what changed since a candidate was searched: keys of the config, or files, or the program."""
+        was, is_now = dict(_flat(candidate.settings)), dict(_flat(self._config.plain))
+        if keys := [key for key in dict.fromkeys([*was, *is_now]) if was.get(key) != is_now.get(key)]:
+            return keys
+        before, now = candidate.made_of, _digests(_inputs(self._config.read()))
+        return [Path(name).name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
 
     def publish(self, candidate: Candidate, approved: str, out: str, sign: str | None) -> None:
         """Write what a search found, with its page for the steward, as publishing under the same config would.
@@ -243,10 +223,20 @@ def _inputs(config: Config) -> tuple[Path, ...]:
     return (*config.reads[1:], Path(base)) if isinstance(base, str) and is_file(base) else config.reads[1:]
 
 
-def _digest(reads: Sequence[Path]) -> str:
-    digest = sha256(marginals.__version__.encode())
+def _digests(reads: Sequence[Path]) -> dict[str, str]:
+    digests = {"marginals": marginals.__version__}
     for file in sorted({file for read in reads for file in files_at(read)}):
-        digest.update(f"\0{file}\0".encode())
         with file.open("rb") as stream:
-            digest.update(file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+            digests[str(file)] = file_digest(stream, "sha256").hexdigest()
+    return digests
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in settings.items():
+        name = f"{above}{key}"
+        if name in _WORDS:
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value

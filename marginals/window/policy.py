@@ -1,6 +1,5 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -84,18 +83,13 @@ def show(window: Window, _request: Request) -> Response:
         is_custom=not any(offer["is_demanded"] for offer in offers),
         now=costs(table, policy.least("k_link") or 1, policy.least(preset.of_cells), texts),
         counts=[(key, COUNTED[key], getattr(policy, key)) for key in counted_by(preset)],
-        presets=list(PRESETS.values()),
-        preset=preset,
         kinds=KINDS,
         demands=list(DEMANDS),
         diversities=[(name, ", ".join(_listed(stated.get(name))), PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
         rules=[(rules_of(name)[0], name in rules) for name in RULES],
-        names=list(used),
         sensitive=sensitive,
-        pairs=[sorted(analysis.attributes) for analysis in policy.analyses if len(analysis.attributes) == 2],
-        larger=[analysis for analysis in policy.analyses if len(analysis.attributes) != 2],
         claims=_claims(policy, sensitive, counts_missing, table),
     )
 
@@ -149,7 +143,10 @@ def save(window: Window, request: Request) -> Response:
         files = [rule for rule in _listed(privacy.get("rules")) if rule not in RULES]
         put(privacy, "rules", [*files, *rules])
 
-    return window.edit(request, change, "/policy", sentence="The policy is written.")
+    answer = window.edit(request, change, "/policy", sentence="The policy is written.")
+    if not window.is_refused:
+        window.choose()
+    return answer
 
 
 def save_choice(window: Window, request: Request) -> Response:
@@ -167,7 +164,10 @@ def save_choice(window: Window, request: Request) -> Response:
             put(privacy, key, value)
         _put_diversity(privacy, demands)
 
-    return window.edit(request, change, "/policy", sentence=f"The policy is that of the choice: {choice.name}.")
+    answer = window.edit(request, change, "/search", sentence=f"The policy is that of the choice: {choice.name}.")
+    if not window.is_refused:
+        window.choose()
+    return answer
 
 
 def save_harm(window: Window, request: Request) -> Response:
@@ -245,26 +245,34 @@ def save_preset(window: Window, request: Request) -> Response:
             put(search, key, value)
 
     preset.require(config.source.unit.stated)
-    return window.edit(request, change, "/policy", sentence=f"The preset {preset.name} is written.")
+    return window.edit(request, change, "/search", sentence=f"The preset {preset.name} is written.")
+
+
+QUESTIONS = 5
+"""Pairs of columns that the page asks for, at least."""
 
 
 def save_wanted(window: Window, request: Request) -> Response:
-    """Write the pairs that are ticked as wanted analyses; others than pairs stay."""
-    names = set(window.config().source.used)
-    try:
-        ticked = [(str(first), str(second)) for first, second in map(json.loads, request.form.getlist("pair"))]
-    except (ValueError, TypeError, RecursionError):
-        ticked = [("", "")]
-    if not all(len({*pair}) == 2 and {*pair} <= names for pair in ticked):
-        raise InputError("there is no such pair of columns; load the page again")
-    pairs = {frozenset(pair): list(pair) for pair in ticked}
+    """Write the pairs that somebody names as wanted analyses, and search if that is the button; others than pairs stay."""
+    names, form = set(window.config().source.used), request.form
+    typed = list(zip(form.getlist("first"), form.getlist("second")))
+    named = [(first.strip(), second.strip()) for first, second in typed if first.strip() or second.strip()]
+    for first, second in named:
+        if first == second or not {first, second} <= names:
+            raise InputError(
+                f"a question is about two columns of the table, and not {first or 'none'} and {second or 'none'}"
+            )
+    pairs = {frozenset(pair): list(pair) for pair in named}
 
     def wanted(now: list[Any]) -> list[Any]:
         entries = [entry for entry in now if len(entry["attributes"]) != 2 or frozenset(entry["attributes"]) in pairs]
         known = {frozenset(entry["attributes"]) for entry in entries}
         return entries + [{"attributes": names} for pair, names in pairs.items() if pair not in known]
 
-    return want(window, request, wanted, "/policy")
+    answer = want(window, request, wanted, "/search")
+    if "search" in form and not window.is_refused:
+        window.search()
+    return answer
 
 
 def want(window: Window, request: Request, wanted: Callable[[list[Any]], list[Any]], back: str) -> Response:

@@ -20,6 +20,7 @@ from marginals.named_rules import rules_of
 from marginals.names import number_of
 from marginals.publishing.policy import Policy
 from marginals.say.claims import counts_below
+from marginals.say.decision import decision_words, verdict_line
 from marginals.say.sentences import by_readers, sentences_of
 from marginals.say.table import dropped_lines, left_out_lines, whose_lines
 from marginals.tables.source import TableSource
@@ -95,7 +96,8 @@ def show(window: Window, request: Request) -> Response:
         checklist=_checklist(window),
         looked=LOOKED,
         found=found,
-        preview=None if found is None else found.preview,
+        decision=None if found is None or found.decision is None else decision_words(found.decision),
+        unpublished={} if found is None else found.answer.get("unpublished") or {},
         jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
@@ -119,6 +121,8 @@ def _checklist(window: Window) -> Checklist:
         must.append(CheckedItem("Each sensitive column has a demand, or none on purpose."))
     if found is None:
         said = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
+        if (candidates := window.candidates.all()) and (changes := window.candidates.changes(candidates[-1])):
+            said += f" Changed since candidate {candidates[-1].number}: {', '.join(changes)}."
         must.append(CheckedItem(said, False, "/search", "Search"))
     if ledgers:
         said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
@@ -205,7 +209,7 @@ def publish(window: Window, request: Request) -> Response:
     checklist, place = _checklist(window), kept_at(window.project.folder / out)
     checklist.require("looked" in form)
     found, sign = window.candidates.found(), _SECRET if form.get("sign") else None
-    if found is None or found.preview is None or form.get("approved") != found.preview["identity"]:
+    if found is None or not found.identity or form.get("approved") != found.identity:
         raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
     if sign is not None and not (window.project.folder / _SECRET).is_file():
         raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
@@ -221,22 +225,14 @@ def publish(window: Window, request: Request) -> Response:
 
         window.tell(window.file.edit(form.get("version", ""), entitle), "Title and imprint are written.")
     window.config().require_collections()
-    told = checklist.text(out, config)
-    window.candidates.publish(found, found.preview["identity"], out, sign)
-    replace_file(place, told.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
-    verdicts = [check["verdict"] for check in found.answer["checks"]]
-    attested, proven = verdicts.count("attested"), verdicts.count("holds")
-    said = (
-        f"The release is written to the folder {out}: {number_of(len(found.tables), 'table')}, {proven} of "
-        f"{len(verdicts) - attested} claims proven"
-    )
-    if attested:
-        said += (
-            f"; {attested} more computed from your table, which readers cannot do: the release says that you attest so"
-        )
+    listed = checklist.text(out, config)
+    window.candidates.publish(found, found.identity, out, sign)
+    replace_file(place, listed.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
+    told = "" if found.decision is None else verdict_line(found.decision)
     command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
-    window.say(f"{said}. Candidate {found.number} is written as you looked at it.", shlex.join(command))
-    return window.back("/publish")
+    said = f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
+    window.say(f"{said} {told}", shlex.join(command))
+    return _verified(window, out)
 
 
 def _password(window: Window) -> str:
@@ -258,7 +254,10 @@ def _password(window: Window) -> str:
 
 def verify(window: Window, request: Request) -> Response:
     """Check a release from its files alone, as `marginals verify` does; with the public key where there is one."""
-    name = _chosen(window, request)
+    return _verified(window, _chosen(window, request))
+
+
+def _verified(window: Window, name: str) -> Response:
     folder = window.project.folder
     with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
     job = window.jobs.command("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from marginals.errors import InputError
-from marginals.pages.pairs import KINDS_IN_WORDS, SIGNS
 from marginals.pages.release_page import environment
+from marginals.pairs import KINDS_IN_WORDS, SIGNS
 
 if TYPE_CHECKING:
     import jinja2

@@ -8,13 +8,14 @@ from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
 from checks.privacy_constraint import too_many_margins
+from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
 from marginals.publishing.policy import SENSITIVE_MARGINS
 from marginals.publishing.wanted import WEIGHT
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.policy import want
+from marginals.window.policy import QUESTIONS, want
 from marginals.window.project import attribute_in, put, section
 from marginals.window.rendering import NOTHING, TIMES
 from marginals.window.window import Window
@@ -37,6 +38,11 @@ _COMPARED = (
 def show(window: Window, _request: Request) -> Response:
     """The page."""
     candidates, settings = window.candidates.all(), window.file.plain
+    config, found = window.config(), window.candidates.found()
+    kinds = {} if found is None or found.pairs is None else found.pairs.kinds
+    pairs = [each.attributes for each in config.policy.analyses if len(each.attributes) == 2]
+    asked = [(first, second, kinds.get((first, second), "unpublished" if found else "")) for first, second in pairs]
+    preset = preset_of(config.policy)
     return window.page(
         "search.html",
         "search",
@@ -46,6 +52,13 @@ def show(window: Window, _request: Request) -> Response:
         numbers=numbers(candidates),
         blocked={c.number: remedies(c) for c in candidates},
         same={c.number for c in candidates if c.fits(settings)},
+        found=found,
+        failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
+        names=list(config.source.used),
+        questions=[*asked, *[("", "", "")] * max(QUESTIONS - len(asked), 1)],
+        larger=[each for each in config.policy.analyses if len(each.attributes) != 2],
+        presets=list(PRESETS.values()),
+        preset=preset,
     )
 
 
@@ -208,11 +221,7 @@ def mend(window: Window, request: Request) -> Response:
 
 def start(window: Window, _request: Request) -> Response:
     """Search, with the config as it is."""
-    if (running := window.jobs.latest("search")) is not None and running.runs:
-        raise InputError("a search is at work; stop it, or wait until it is done")
-    job = window.candidates.search()
-    window.say("The search is at work.", job.shown)
-    job.done.wait(0.3)
+    window.search()
     return window.back("/search")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from marginals.config.questions import guesses_in, questions_of
+from marginals.config.questions import guesses_in, questions_of, without_question
 from marginals.errors import InputError
 from marginals.publishing.policy import NO_DIVERSITY
 from marginals.say.table import assessment_lines, reidentification_lines
@@ -16,6 +16,14 @@ from marginals.window.project import OlderVersionError, put, section
 from marginals.window.rendering import FieldError
 from marginals.window.window import NAMES_PEOPLE, Window
 from models.errors import MarginalsError
+
+PILES = {
+    Role.IDENTIFIER: ("Names people", "never read"),
+    Role.QUASI_IDENTIFIER: ("Others may know it", "people could be found by it"),
+    Role.SENSITIVE: ("Nobody should learn it", "protected"),
+    Role.IGNORED: ("Left out", "not in the release"),
+}
+"""What the roles mean, in the order of the page."""
 
 
 def show(window: Window, request: Request) -> Response:
@@ -37,6 +45,7 @@ def show(window: Window, request: Request) -> Response:
             counts = replace(counts, kind=NAMES_PEOPLE)
         why = reasons[name].why if name in reasons else ""
         rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
+    used = {name: attributes.get(name, Attribute("ignored")).role for name in dict.fromkeys([*counted, *attributes])}
     value = assessed.value
     risks: list[str] = []
     if value is not None:
@@ -47,6 +56,7 @@ def show(window: Window, request: Request) -> Response:
         columns=rows,
         counts=table.value,
         roles=[role.value for role in Role],
+        piles=[(role.value, *PILES[role], [name for name in used if used[name] is role]) for role in PILES],
         person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
@@ -80,36 +90,69 @@ def begin(window: Window, _request: Request) -> Response:
 
 
 def save_roles(window: Window, request: Request) -> Response:
-    """Give columns the roles that a form says."""
-    form = request.form
-    roles = {key.removeprefix("role:"): value for key, value in form.items() if key.startswith("role:")}
+    """Give columns the roles that a form says, as far as they differ from what its page showed.
+
+    So what another tab changed meanwhile stays, unless both changed one column: then nothing is written.
+    """
+    form, attributes = request.form, window.config().source.attributes
+    moved = dict.fromkeys(form.getlist("column"), form.get("to", ""))
+    roles = moved or {key.removeprefix("role:"): value for key, value in form.items() if key.startswith("role:")}
     known = {role.value for role in Role}
     if not set(roles.values()) <= known:
         raise InputError(f"a role is one of {', '.join(sorted(known))}")
-    config = window.config()
+    roles = {name: role for name, role in roles.items() if role != form.get(f"was:{name}")}
+    now = {name: attributes.get(name, Attribute("ignored")).role.value for name in roles}
+    both = {
+        name: (roles[name], now[name])
+        for name in roles
+        if form.get(f"was:{name}", now[name]) != now[name] != roles[name]
+    }
+    if both:
+        return window.conflict(request, both)
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        attributes, before = section(document, "attributes"), sensitive_in(document)
-        for name, role in roles.items():
+        _give_roles(document, roles)
+        for name in roles if moved else attributes:
             missing = form.get(f"missing:{name}")
-            if name not in attributes:
-                if role == Role.IGNORED.value:
-                    continue
-                attributes[name] = tomlkit.table()
-                if role != Role.SENSITIVE.value:
-                    attributes[name]["ladder"] = "fitted"
-            attribute = attributes[name]
-            put(attribute, "role", role)
-            if role != Role.SENSITIVE.value:
-                for key in ("harmless", "at_most", "confirmed"):
-                    put(attribute, key, None)
-            if missing is not None and config.source.attributes.get(name):
-                put(attribute, "missing", missing if missing != "drop" else None)
-        _keep_diversity(document, before)
-        if form.get("reviewed"):
-            put(section(document, "data"), "reviewed", True)
+            if missing is not None:
+                put(section(document, "attributes", name), "missing", missing if missing != "drop" else None)
 
-    return window.edit(request, change, "/table", sentence="The roles are saved.")
+    version = window.file.version if f"was:{next(iter(attributes), '')}" in form else form.get("version", "")
+    return window.edit(request, change, "/table", sentence="The roles are saved.", version=version)
+
+
+def confirm(window: Window, request: Request) -> Response:
+    """Write that somebody has looked at all roles."""
+    sentence = "The piles are confirmed."
+    return window.edit(request, lambda file: put(section(file, "data"), "reviewed", True), "/table", sentence=sentence)
+
+
+def _give_roles(document: tomlkit.TOMLDocument, roles: Mapping[str, str]) -> None:
+    attributes, before = section(document, "attributes"), sensitive_in(document)
+    for name, role in roles.items():
+        if name not in attributes:
+            if role == Role.IGNORED.value:
+                continue
+            attributes[name] = tomlkit.table()
+            if role != Role.SENSITIVE.value:
+                attributes[name]["ladder"] = "fitted"
+        put(attributes[name], "role", role)
+        if role != Role.SENSITIVE.value:
+            for key in ("harmless", "at_most", "confirmed"):
+                put(attributes[name], key, None)
+    _keep_diversity(document, before)
+
+
+def answer(window: Window, request: Request) -> Response:
+    """Answer a question about columns: they get a role, and are not asked about any more."""
+    role, names = request.form.get("answer", ""), request.form.getlist("column")
+    attributes = window.config().source.attributes
+    if role not in {role.value for role in Role} or not {*names} <= {*attributes}:
+        raise InputError("there is no such column, or no such answer; load the page again")
+    document = tomlkit.parse(without_question(window.file.text, names))
+    _give_roles(document, dict.fromkeys(names, role))
+    window.tell(window.file.replace(window.file.version, tomlkit.dumps(document)), "The answer is saved.")
+    return window.back("/table")
 
 
 def sensitive_in(document: Mapping[str, object]) -> list[str]:
@@ -186,6 +229,9 @@ ROUTES = (
     ("GET", "/table", show),
     ("POST", "/table/begin", begin),
     ("POST", "/table/roles", save_roles),
+    ("POST", "/table/move", save_roles),
+    ("POST", "/table/answer", answer),
+    ("POST", "/table/confirm", confirm),
     ("POST", "/table/unit", save_unit),
     ("GET", "/table/text", show_text),
     ("POST", "/table/text", save_text),

@@ -1,6 +1,7 @@
 """A window on a project: its state, what its pages stand on, and counts that are worked out in the background."""
 
 import contextlib
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,8 @@ from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 from marginals.config.release_toml import Config
+from marginals.errors import InputError
+from marginals.files import PRIVATE, replace_file
 from marginals.names import number_of
 from marginals.publishing.single_tables import Assessed, assess
 from marginals.tables.attribute import Role
@@ -167,12 +170,16 @@ def sensitive_of(config: Config) -> list[str]:
     return [name for name, attribute in config.source.used.items() if attribute.role is Role.SENSITIVE]
 
 
+_FEW = 3
+"""Demands that the head of each page names."""
+
+
 def protection_of(config: Config) -> dict[str, Any]:
     """The demands in a sentence; sensitive columns without one are `silent`, those without one on purpose `exposed`."""
     policy, sensitive = config.policy, sensitive_of(config)
     silent = policy.silent_on(sensitive)
     exposed = [name for name in policy.undemanded(sensitive) if name not in silent]
-    counted = ("row", "rows") if config.source.rows_per_person == "any" else ("person", "people")
+    counted = ("person", "people") if isinstance(config.source.unit.stated, int) else ("row", "rows")
     sentences = []
     if (least := policy.least("k_link")) is not None:
         sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
@@ -180,7 +187,8 @@ def protection_of(config: Config) -> dict[str, Any]:
         sentences.append(f"No published count is smaller than {least:,}.")
     diversities = policy.diversities(sensitive) if sensitive else ()
     if listed := dict.fromkeys(f"{claim.sensitive} ({claim.diversity})" for claim in diversities):
-        sentences.append(f"Uncertain for readers of all tables: {', '.join(listed)}.")
+        few = ", ".join(listed) if len(listed) <= _FEW else f"{len(listed)} sensitive columns"
+        sentences.append(f"Uncertain for readers of all tables: {few}.")
     hidden = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.IDENTIFIER]
     if hidden:
         sentences.append(f"Never published: {', '.join(hidden)}.")
@@ -197,34 +205,42 @@ class State(Enum):
 
 
 def states(
-    project: Project, config: Config, settings: Mapping[str, Any], candidates: Sequence[Candidate]
+    project: Project, config: Config, settings: Mapping[str, Any], candidates: Sequence[Candidate], *, is_chosen: bool
 ) -> dict[str, State]:
-    """Return the state of each step by its key. settings: the keys of the config."""
+    """Return the state of each step by its key. settings: the keys of the config. is_chosen: whether the policy was."""
     written = releases_in(project)
     fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
     counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))
+    silent = config.policy.silent_on(sensitive_of(config))
     has_demand = any(counts) or bool(config.policy.diversity)
     changed = bool(written) and bool(changed_since(project, config, written[0]))
     published = State.OPEN if not written else State.STALE if changed else State.DONE
     return {
         "table": State.OPEN if config.unconfirmed else State.DONE,
-        "levels": State.OPEN if config.unconfirmed else State.DONE,
-        "policy": State.DONE if has_demand and not config.policy.silent_on(sensitive_of(config)) else State.OPEN,
+        "policy": State.DONE if is_chosen and has_demand and not silent else State.OPEN,
         "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
         "publish": published,
-        "explore": published,
     }
 
 
 STEPS = (
-    ("table", "Table"),
-    ("levels", "Levels"),
-    ("policy", "Policy"),
-    ("search", "Search"),
-    ("publish", "Publish"),
-    ("explore", "Explore"),
+    ("table", "Your table"),
+    ("policy", "Who may see it"),
+    ("search", "What it is for"),
+    ("publish", "Look and sign"),
 )
-"""The pages in the order of work."""
+"""The screens in the order of work."""
+
+BEHIND = (("levels", "Levels"), ("explore", "Explore"))
+"""Pages beside them."""
+
+
+_CHOSEN = "chosen"
+"""The file with the digest of the policy that somebody chose."""
+
+
+def _digest(settings: object) -> str:
+    return sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -296,8 +312,9 @@ class Window:
             "window": self,
             "root": self.gate.root,
             "step": step,
-            "steps": STEPS if self.project.config is not None else STEPS[-1:],
-            "states": {} if config is None else states(self.project, config, self.file.plain, self.candidates.all()),
+            "steps": STEPS if self.project.config is not None else BEHIND[-1:],
+            "behind": BEHIND if self.has_config else (),
+            "states": {} if config is None else self._states(config),
             "protection": None if config is None else protection_of(config),
             "said": said,
             "form_token": self.gate.form_token,
@@ -307,6 +324,28 @@ class Window:
             "done": list(self.done),
         }
         return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
+
+    def _states(self, config: Config) -> dict[str, State]:
+        settings, chosen = self.file.plain, self.project.private / _CHOSEN
+        is_chosen = chosen.is_file() and chosen.read_text() == _digest(settings.get("privacy"))
+        return states(self.project, config, settings, self.candidates.all(), is_chosen=is_chosen)
+
+    def search(self) -> None:
+        """Begin to search under the config as it is. Raises InputError if a search is at work."""
+        if (running := self.jobs.latest("search")) is not None and running.runs:
+            raise InputError("a search is at work; stop it, or wait until it is done")
+        job = self.candidates.search()
+        self.say("The search is at work.", job.shown)
+        job.done.wait(0.3)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a form comes back to whoever sent it."""
+        return bool(self._refused)
+
+    def choose(self) -> None:
+        """Note that somebody chose the policy that stands there now."""
+        replace_file(self.project.private / _CHOSEN, _digest(self.file.plain.get("privacy")).encode(), PRIVATE)
 
     def refuse(self, request: Request, sentence: str, back: str, error: MarginalsError | None = None) -> Response:
         """Go back to the page of a form, which says why it was refused and still holds what was typed.
@@ -328,13 +367,16 @@ class Window:
         back: str,
         files: Mapping[str, bytes] | None = None,
         sentence: str = "Written.",
+        version: str | None = None,
     ) -> Response:
         """Edit the config as a form says, and go back to a page, which shows the edit and says a sentence.
 
-        What cannot be done is said there; what another edit came before is shown beside it.
+        What cannot be done is said there; what another edit came before is shown beside it. version: what the change is
+        based on, if that is not what the page of the form was. These are six parameters.
         """
         try:
-            written = self.file.edit(request.form.get("version", ""), change, dict(files or {}))
+            based_on = request.form.get("version", "") if version is None else version
+            written = self.file.edit(based_on, change, dict(files or {}))
         except OlderVersionError:
             raise
         except MarginalsError as error:
@@ -346,9 +388,11 @@ class Window:
         """Say what an edit changed."""
         self.say(sentence if written else "Nothing changed.", written)
 
-    def conflict(self, request: Request) -> Response:
-        """A page that says that another edit came first, with what stands there now, and a text that was typed."""
+    def conflict(self, request: Request, both: Mapping[str, tuple[str, str]] | None = None) -> Response:
+        """A page that says that another edit came first, with what stands there now, and a text that was typed.
+
+        both: the columns that two edits are about, with the value of this one and that of the other.
+        """
         step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
-        return self.page(
-            "conflict.html", "", 409, now=self.file.text, text=text, back=f"/{step}", last=[*self.done][-1:]
-        )
+        shown = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:], "both": both or {}}
+        return self.page("conflict.html", "", 409, **shown)

@@ -61,7 +61,7 @@ def test_one_row_of_each_is_published_and_verified_as_people(config: Path, tmp_p
     changed(config, rows_per_person=ONE_ROW)
     published = run("publish", config, "--out", tmp_path / "out", status=0)
     assert " 700 more rows" in published.stderr
-    assert " 300 people " in published.stdout
+    assert " 300 people" in published.stdout
     verified = run("verify", tmp_path / "out", status=0)
     assert ("of people" in verified.stdout, "rows each" in verified.stdout) == (True, False)
     assert "people" in run("query", tmp_path / "out", "sex=f").stdout
@@ -93,7 +93,7 @@ def test_what_is_not_clear_of_people_is_said_before_all_else(tmp_path: Path) -> 
     frame["diagnosis"] = rng.choice(list("abcd"), 400)
     pd.concat([frame, frame]).to_csv(tmp_path / "rows.csv", index=False)
     init = run("init", tmp_path / "rows.csv", "--out", tmp_path / "release.toml")
-    assert init.stdout.startswith("? Whose rows are these? Each row stands 2 times in the table")
+    assert init.stdout.splitlines()[1].startswith("? Whose rows are these? Each row stands 2 times in the table")
     published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
     warnings = [
         "Warning: A person can have any number of these rows: claims are of rows, and k rows may be fewer than k people.",

@@ -23,13 +23,11 @@ from marginals.charts import (
     risk_frontier,
     tree_picture,
 )
-from marginals.example import release
-from marginals.pages.pairs import pairs_shown
+from marginals.pairs import pairs_shown
 from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
-from marginals.say.claims import claim_title, verification_sentences
+from marginals.say.claims import verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
-from marginals.window.candidates import preview
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import decomposable_collections
 
@@ -178,27 +176,6 @@ def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch
     drawn = np.interp(across, x, y)
     assert np.all(drawn >= up - 0.02)
     assert np.all(drawn <= up + 0.5)
-
-
-def test_a_preview_shows_every_published_table_with_its_smallest_count() -> None:
-    shown = preview(release, {})
-    assert [table["counted"] for table in shown["tables"]] == [
-        len(table) for table in release.published.everything.tables
-    ]
-    assert [table["smallest"] for table in shown["tables"]] == [
-        t.counts.min() for t in release.published.everything.tables
-    ]
-    assert all(table["sensitive"] == ["diagnosis"] for table in shown["tables"])
-    assert [title for title, _ in shown["guarantees"]] == [claim_title(claim) for claim in release.claims]
-    assert "age and sex" not in shown["apart"] or release.table(["age", "sex"], bounds=True).attrs["kind"] == "assumed"
-
-
-def test_a_column_without_any_table_is_lacking_with_its_reason() -> None:
-    policy = marginals.Policy(k_link=40, diversity="distinct:2")
-    publication = marginals.publish(marginals.example.table, policy)
-    lacking = preview(publication.release, {"unpublished": publication.steward.unpublished})["lacking"]
-    assert set(lacking) == set(publication.release.published.unpublished)
-    assert all(lacking.values())
 
 
 def test_verdicts_are_sentences_with_their_detail() -> None:

@@ -54,19 +54,23 @@ def article(page: Page, beginning: str) -> str:
     return text
 
 
-def test_the_tiles_tell_claims_the_smallest_sensitive_count_pairs_and_content() -> None:
+def test_the_first_page_tells_promises_the_smallest_sensitive_count_pairs_and_tables() -> None:
     """Only what a board must look at has a colour: a claim that fails, and a sensitive count below the claims' k."""
     claims = (KLink(3), KLink(4), diverse("distinct:3"))
-    plain = ["3 of 6 pairs of attributes can be analysed, 3 of them exactly", "3 tables of 40 rows, 4 attributes"]
-    small = "1 is the smallest count with a sensitive value; limits"
     failing, holding, nothing = page_of(*claims), page_of(*claims[::2]), page_of()
-    assert failing.texts("li", class_="tile fails") == ["✗ 2 of 3 privacy claims hold"]
-    assert failing.texts("li", class_="tile") == plain
-    assert failing.texts("li", class_="tile undecided") == [small]
-    assert holding.texts("li", class_="tile") == ["2 of 2 privacy claims hold", *plain]
-    assert nothing.texts("li", class_="tile none") == ["No claims about privacy"]
-    unlinked = published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))
-    assert Page(report_of(unlinked)).texts("li", class_="tile") == plain
+    assert failing.texts("p", class_="big") == ["2 of 3 promises proven, 1 fails."]
+    assert failing.texts("div", class_="verdict fails") != []
+    (small,) = failing.texts("span", class_="warn")
+    assert small.startswith("k-link sets ill aside: counts that include it are as small as 1.")
+    assert holding.texts("p", class_="big") == ["All 2 promises hold; anybody can check them."]
+    assert nothing.texts("p", class_="big") == ["It makes no promise about privacy."]
+    useful = "Useful for: 3 of 6 pairs of columns, 3 of them exactly."
+    assert all(useful in page.texts("p") for page in (failing, nothing))
+    assert "What is published: 3 tables, 20 numbers" in failing.texts("h2")
+    unlinked = Page(report_of(published(roles=dict.fromkeys(VALUES, Role.QUASI_IDENTIFIER))))
+    assert unlinked.texts("span", class_="warn") == []
+    (verdict,) = unlinked.texts("div", class_="verdict none")
+    assert verdict.endswith("The table itself is not published. The smallest number is 1.")
 
 
 def test_each_table_tells_its_cells_and_its_smallest_class_which_is_no_cell_where_something_is_sensitive() -> None:

@@ -43,9 +43,9 @@ def test_a_table_that_the_program_does_not_know_yet(
         visitor = Visitor.entering(page, address)
         visitor.inspect("begin")
         visitor.send("/table/begin")
-        visitor.until("Prosecutor: ")
+        visitor.until("600 rows count")
         visitor.send("/table/roles", {"role:disease": "sensitive"})
-        visitor.until("Prosecutor: ")
+        visitor.until("600 rows count")
         visitor.inspect("roles are written")
         for path in PAGES:
             visitor.goto(path)

@@ -88,7 +88,7 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
     policy = browser.page("/policy")
     for name in ("disease", "debt (€)"):
         assert f'name="number:{name}"' in policy
-    assert "Wanted too: " + TIMES.join(("Alter", "性別", "disease")) + "." in policy
+    assert "Wanted too: " + TIMES.join(("Alter", "性別", "disease")) + "." in browser.page("/search")
     assert "the last row of each count" in browser.page("/publish")
 
 
@@ -100,9 +100,9 @@ def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> N
 
 
 def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:
-    fields = browser.fields_of(browser.page("/policy"), "/policy/wanted")
-    pair = '["Alter", "性別"]'
-    browser.post("/policy/wanted", {**fields, "pair": [*fields["pair"], pair]})
+    fields = browser.fields_of(browser.page("/search"), "/policy/wanted")
+    pairs = {"first": [*fields["first"], "Alter"], "second": [*fields["second"], "性別"]}
+    browser.post("/policy/wanted", {**fields, **pairs})
     wanted = {own.attributes: own.weight for own in browser.window.config().policy.analyses}
     assert wanted[("Alter", "disease")] == 10
     assert ("Alter", "性別") in wanted

@@ -83,28 +83,26 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
         page.wait_for_url("**/table")
         page.wait_for_load_state()
         typist = Typist(page)
-        typist.follow("Look at the table", "Prosecutor: ")
-        role = page.get_by_label("Role of disease")
-        typist.reach("Role of disease")
-        while role.input_value() != "sensitive":
-            page.keyboard.press("ArrowDown")
-        if page.get_by_label("I have looked at all roles").count():
-            typist.press("I have looked at all roles, and they are right", "Space")
-        typist.follow("Save the roles", "The roles are saved.")
+        typist.follow("Look at the table", "Your columns, as we read them")
+        typist.press("disease", "Space")
+        typist.reach("Move those to")
+        assert page.get_by_label("Move those to").input_value() == "sensitive"
+        typist.follow("Move", "Nothing changed.")  # it was guessed right
+        if page.get_by_role("button", name="Yes, the piles are right").count():
+            typist.follow("Yes, the piles are right", "The piles are confirmed.")
         typist.press("not said yet", "ArrowDown")
         assert page.get_by_label("each row is another person").is_checked()
-        typist.follow("Save", "It is saved whose rows these are.")
-        typist.follow("Next: Levels", "How the values of age merge")
-        typist.follow("Next: Policy", "What is demanded now")
+        typist.follow("Save whose rows these are", "It is saved whose rows these are.")
+        typist.follow("Next: Who may see it", "For everybody, to be put on the web.")
         typist.follow("Choose: Research file", "The policy is that of the choice: Research file.")
-        typist.follow("Next: Search", "Looks for the tables")
-        typist.follow("Search under the policy as it is", "Candidate 1")
-        typist.follow("Next: Publish", "What leaves the house")
+        typist.follow("Save, and look for tables", "Found: ")
+        typist.follow("Next: Look and sign", "What you sign")
         is_signed = shutil.which("minisign") is not None
         if is_signed:
             typist.follow("Make a key to sign with", "minisign.key signs your releases")
         typist.press("I have looked at what leaves the house, its labels too, and it may.", "Space")
-        typist.follow("Publish", "The release is written to the folder release")
+        tables = page.get_by_role("button", name="Publish exactly these").text_content()
+        typist.follow(tables, "The release is written to the folder release")
         page.close()
     assert marginals.open_release(tmp_path / "release").verify().ok
     assert (tmp_path / "release" / SIGNATURE).is_file() is is_signed

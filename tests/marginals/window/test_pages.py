@@ -60,7 +60,7 @@ def test_questions_stand_first_until_somebody_says_that_all_roles_are_right(brow
     question = "sex: is that something that nobody should learn about a person?"
     page = browser.until("/table", "600 rows")
     assert page.index(question) < page.index('name="role:sex"')
-    browser.change("/table", "/table/roles", {"reviewed": "yes"})
+    browser.change("/table", "/table/confirm")
     assert "reviewed = true" in path.read_text()
     assert question not in browser.until("/table", "600 rows")
 
@@ -72,7 +72,7 @@ def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> N
         ("/table", "/table/unit"),
         ("/levels?attribute=age", "/levels"),
         ("/policy", "/policy"),
-        ("/policy", "/policy/wanted"),
+        ("/search", "/policy/wanted"),
     ]:
         page = browser.change(path, action)
         assert "Nothing changed." in page, (action, problem_of(page))
@@ -229,11 +229,14 @@ def test_any_text_comes_back_in_its_field_and_brings_no_tag(browser: Browser, te
     assert browser.window.file.text == before
 
 
-def test_wanted_pairs_are_ticked(browser: Browser) -> None:
-    browser.post("/policy/wanted", {"pair": ['["age", "disease"]', '["sex", "town"]']})
+def test_questions_that_are_named_are_wanted_and_the_button_looks_for_tables_too(browser: Browser) -> None:
+    browser.post("/policy/wanted", {"first": ["age", "sex", ""], "second": ["disease", " town", ""]})
     assert [own.attributes for own in browser.window.config().policy.analyses] == [("age", "disease"), ("sex", "town")]
-    assert len(re.findall(r'name="pair"[^>]* checked', browser.page("/policy"))) == 2
-    browser.post("/policy/wanted", {"pair": ['["sex", "town"]']})
+    fields = browser.fields_of(browser.page("/search"), "/policy/wanted")
+    assert (fields["first"], fields["second"]) == (["age", "sex", "", "", ""], ["disease", "town", "", "", ""])
+    browser.post("/policy/wanted", {"first": ["town", "sex"], "second": ["town", "age"], "search": "yes"})
+    assert browser.window.jobs.latest("search") is None
+    browser.post("/policy/wanted", {"first": ["sex"], "second": ["town"]})
     assert [own.attributes for own in browser.window.config().policy.analyses] == [("sex", "town")]
     browser.post("/policy/wanted", {})
     assert browser.window.config().policy.analyses == ()
@@ -246,9 +249,7 @@ SENSITIVE, CUTS = {"role:town": "sensitive"}, {"attribute": "age", "cuts": "25, 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (("/table/roles", SENSITIVE), ("/table/roles", {"role:sex": "ignored"})),
         (("/policy", {"k_link": "7"}), ("/policy", {"k_link": "9", "min_cell": "4"})),
-        (("/policy", {"kind:disease": "none"}), ("/table/roles", SENSITIVE)),
         (("/table/roles", SENSITIVE), ("/levels/cuts", CUTS)),
         (("/table/roles", SENSITIVE), ("/table/text", {"text": CONFIG + "# mine"})),
     ],
@@ -273,6 +274,44 @@ def test_the_later_of_two_edits_takes_nothing_back_of_the_other(
     assert browser.window.file.text == between
 
 
+def test_two_tabs_each_change_a_column_and_both_changes_stay(browser: Browser) -> None:
+    """Each was loaded before. Only if both change one column is the second refused, with the column and both values."""
+    fields = browser.fields_of(browser.page("/table"), "/table/roles")
+    assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
+    assert browser.post("/table/roles", {**fields, "role:sex": "ignored"}).status_code == 200
+    attributes = browser.window.config().source.attributes
+    assert (attributes["town"].role.value, attributes["sex"].role.value) == ("sensitive", "ignored")
+    moved = browser.fields_of(browser.page("/table"), "/table/move") | {
+        "column": ["age", "sex"],
+        "to": "quasi-identifier",
+    }
+    assert browser.post("/table/move", moved).status_code == 200
+    assert browser.window.config().source.attributes["sex"].role.value == "quasi-identifier"
+    answer = browser.post("/table/roles", {**fields, "role:town": "ignored"})
+    assert answer.status_code == 409
+    said = "<b>town</b>: you chose \N{LEFT DOUBLE QUOTATION MARK}ignored\N{RIGHT DOUBLE QUOTATION MARK}, and now it is"
+    assert said in answer.get_data(as_text=True)
+
+
+def test_none_is_not_said_of_a_column_that_another_tab_makes_sensitive_meanwhile(browser: Browser) -> None:
+    fields = browser.fields_of(browser.page("/table"), "/table/roles")
+    browser.change("/policy", "/policy", {"kind:disease": "none"})
+    assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
+    assert browser.window.config().policy.diversity == {"disease": "none"}
+
+
+def test_an_answer_moves_the_columns_and_takes_the_question_away(browser: Browser) -> None:
+    path = browser.window.file.path
+    asked = "# Guessed: 2 categories.\n# Asked: the name says\n#   nothing.\n"
+    path.write_text(CONFIG.replace("[attributes.sex]\n", f"[attributes.sex]\n{asked}"))
+    assert "1 question only you can answer" in browser.until("/table", "600 rows")
+    page = browser.send("/table/answer", {"column": "sex", "answer": "sensitive"})
+    assert "only you can answer" not in page
+    assert browser.window.config().source.attributes["sex"].role.value == "sensitive"
+    assert "# Guessed: 2 categories.\nrole" in path.read_text()
+    assert problem_of(browser.send("/table/answer", {"column": "hat", "answer": "sensitive"}))
+
+
 def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edit(browser: Browser) -> None:
     """It comes back with what was typed, which is about the config as it was when its page was loaded."""
     typed = browser.fields_of(browser.page("/policy"), "/policy") | {"min_cell": "x"}
@@ -287,8 +326,8 @@ def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edi
     ("path", "fields"),
     [
         *(
-            ("/policy/wanted", {"pair": pair})
-            for pair in ("999", "0-1", '["age"]', '["age", "age"]', '["age", "hat"]', "{}")
+            ("/policy/wanted", {"first": first, "second": second})
+            for first, second in (("age", ""), ("", "age"), ("age", "age"), ("age", "hat"))
         ),
         ("/search/remedy", {"remedy": "diversity", "attribute": "disease", "demand": "recursive:3,2"}),
         ("/levels/names", {"attribute": "town", "level": "9"}),
@@ -375,7 +414,7 @@ def protection(page: str) -> str:
 @pytest.mark.parametrize("path", ["/table", "/levels", "/policy", "/search", "/publish", "/explore"])
 def test_each_page_says_who_is_protected_and_offers_a_demand_where_none_is(browser: Browser, path: str) -> None:
     said = protection(browser.page(path))
-    assert all(each in said for each in ("at least 5 people", "disease", "(entropy:2)"))
+    assert all(each in said for each in ("at least 5 rows", "disease", "(entropy:2)"))
     browser.window.file.path.write_text(UNDEMANDED)
     page = browser.page(path)
     assert "Nothing is demanded of disease" in protection(page)
@@ -448,14 +487,14 @@ def test_small_counts_of_sensitive_values_are_warned_of_before_publishing(browse
 def test_a_preset_is_written_with_what_fits_together_and_back(browser: Browser) -> None:
     path = browser.window.file.path
     old = marginals.read_config(path).policy
-    assert 'name="k_combinatorial"' in browser.until("/policy", "joint-proof")
-    browser.change("/policy", "/policy/preset", {"preset": "more-pairs"})
+    assert 'name="k_combinatorial"' in browser.page("/policy")
+    browser.change("/search", "/policy/preset", {"preset": "more-pairs"})
     policy = marginals.read_config(path).policy
     assert (policy.k_combinatorial, policy.further_tables, policy.max_sensitive_margins) == (None, "pairs", 1)
-    page = browser.until("/policy", "more-pairs")
+    page = browser.page("/policy")
     assert 'name="no_small_certain"' in page
     assert 'name="k_combinatorial"' not in page
-    browser.change("/policy", "/policy/preset", {"preset": "joint-proof"})
+    browser.change("/search", "/policy/preset", {"preset": "joint-proof"})
     after = marginals.read_config(path).policy
     assert (after.k_combinatorial, after.min_cell, after.further_tables) == (old.k_combinatorial, old.min_cell, "none")
 
@@ -477,7 +516,8 @@ def test_a_choice_leaves_no_sensitive_column_without_a_demand(tmp_path: Path, ch
     config.write_text(CONFIG.replace('diversity = "entropy:2"', now))
     with browsing(config) as browser:
         browser.window.counting.table(20)
-        page = browser.send("/policy/choice", {"choice": choice})
+        browser.post("/policy/choice", {"choice": choice})
+        page = browser.page("/policy")
         policy = browser.window.config().policy
         _, k, least = CHOICES[choice]
         assert (policy.k_link, policy.k_combinatorial, policy.min_cell) == (k, k, least)
@@ -509,7 +549,7 @@ def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) ->
             small = (counts < enough).sum()
             assert (f"{small:,} of {len(counts):,} " if small else f"All {len(counts):,} ") in shown[1]
         assert told in shown[1]
-    assert page.index("<h2>Public file</h2>") < page.index('<details class="advanced" open>')
+    assert page.index("<h2>Public file</h2>") < page.index('<details id="fine" class="advanced" open>')
 
 
 def test_a_first_config_is_the_public_file_and_a_preset_takes_the_comments_of_what_it_removes(tmp_path: Path) -> None:
@@ -519,7 +559,7 @@ def test_a_first_config_is_the_public_file_and_a_preset_takes_the_comments_of_wh
         browser.window.counting.table(20)
         page = browser.page("/policy")
         assert is_in_force("public", page)
-        assert '<details class="advanced">' in page
+        assert '<details id="fine" class="advanced">' in page
         browser.post("/policy/preset", {"preset": "more-pairs"})
         assert "leave room for at" not in browser.window.file.text
 

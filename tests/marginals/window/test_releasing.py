@@ -112,7 +112,9 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert contents(folder / "first") == contents(folder / "again")
     assert (folder / "first-steward.html").read_bytes() == (folder / "again-steward.html").read_bytes()
     tables, claims = json.loads(ran.stdout)["margins"], json.loads(ran.stdout)["checks"]
-    assert f"{len(tables)} tables, {len(claims)} of {len(claims)} claims proven" in page
+    assert (
+        f"as you looked at it: {len(tables)} tables. All {len(claims)} promises hold; anybody can check them." in page
+    )
     assert (folder / "first-steward.html").stat().st_mode & 0o077 == 0
 
     other = folder / "other"
@@ -123,13 +125,15 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert (other / "note.txt").read_text() == "mine"
     found = browser.window.candidates.found()
     assert found is not None
-    for file, change in (
-        (folder / "people.csv", b"\n30,f,Aix,flu"),
-        (config, b"\n[population]\nsampling_fraction = 0.5"),
+    for file, change, name in (
+        (folder / "people.csv", b"\n30,f,Aix,flu", "people.csv"),
+        (config, b"\n[population]\nsampling_fraction = 0.5", "population.sampling_fraction"),
     ):
         before = file.read_bytes()
         file.write_bytes(before.rstrip() + change + b"\n")
-        assert "Nothing was searched" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
+        problem = problem_of(browser.send("/publish", {**looked, "out": "third"}))
+        assert "Nothing was searched" in problem
+        assert f"Changed since candidate 1: {name}." in problem
         file.write_bytes(before)
         assert browser.window.candidates.found() is not None
     assert "what you looked at" in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
@@ -328,7 +332,7 @@ def test_a_process_that_waits_takes_the_next_command_or_is_replaced_when_it_is_g
 def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_younger(browser: Browser) -> None:
     folder = browser.window.project.folder
     page = browser.publish(title="People", publisher="City of Ulm")
-    assert "claims proven" in page
+    assert "promises hold" in page
     assert "is replaced: release" in page
     told = json.loads((folder / "release" / "datapackage.json").read_text())
     assert (told["title"], told["release"]["imprint"]) == ("People", {"publisher": "City of Ulm"})
@@ -377,11 +381,11 @@ def step_states(page: str) -> dict[str, str]:
 def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browser) -> None:
     path = browser.window.file.path
     page = browser.page("/table")
-    assert step_states(page) == {
-        "table": "done", "levels": "done", "policy": "done", "search": "open", "publish": "open", "explore": "open"
-    }  # fmt: skip
+    assert step_states(page) == {"table": "done", "policy": "open", "search": "open", "publish": "open"}
+    browser.change("/policy", "/policy")  # nobody chose it before
+    assert step_states(browser.page("/table"))["policy"] == "done"
     assert re.findall(r'<nav class="on".*?</nav>', page, re.DOTALL)[0].count("<a ") == 1
-    assert "Next: Levels" in page
+    assert "Next: Who may see it" in page
     browser.post("/search", {})
     browser.until("/search", "Smallest sensitive count")
     assert "tick" in problem_of(browser.change("/publish", "/publish"))
@@ -394,8 +398,8 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     page = browser.publish()
     assert checklist.stat().st_mode & 0o077 == 0
     assert {"[x]", "[ ]"} == {line[:3] for line in checklist.read_text().splitlines() if line.startswith("[")}
-    assert {step_states(page)[step] for step in ("search", "publish", "explore")} == {"done"}
-    assert "Back: Search" in page
+    assert {step_states(page)[step] for step in ("policy", "search", "publish")} == {"done"}
+    assert "Back: What it is for" in page
     text = path.read_text().replace("k_link = 5", "k_link = 6")
     path.write_text(text)
     os.utime(path, (path.stat().st_atime, path.stat().st_mtime + 5))

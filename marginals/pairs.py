@@ -10,8 +10,8 @@ from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain, Hierarchy
 
-_MATRIX = 24
-"""Attributes beyond which pairs are counted and not drawn up as a table."""
+_LISTED = 64
+"""Attributes beyond which pairs are counted and not listed."""
 
 UNPUBLISHED = "unpublished"
 """The kind of a pair with an unpublished attribute."""
@@ -88,7 +88,7 @@ def pairs_shown(collection: Collection) -> PairsShown:
     names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
     kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
     numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
-    if len(domain.attributes) > _MATRIX:
+    if len(domain.attributes) > _LISTED:
         return PairsShown(domain.attributes, (), numbers)
     part = {name: {name} for name in domain.attributes}
     for a, b in (pair for pair, basis in bases.items() if basis):

@@ -1,0 +1,216 @@
+"""The decision on a release in words: the lines of the terminal, of the report's first page and of the window."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from checks.finding import Verdict
+from marginals.attacks import small_below
+from marginals.names import column_name, number_of
+from marginals.say.claims import finding_sentences, sensitive_lines
+from marginals.say.table import rows_in_words
+
+if TYPE_CHECKING:
+    from marginals.decision import DecidedTable, Decision, Learned
+    from marginals.steward import WantedTable
+
+_NAMED = 6
+"""Names that a line lists."""
+
+_MOST_VALUES = 3
+"""Values that are named; more are counted."""
+
+
+def verdict_line(decision: "Decision") -> str:
+    """Return how many promises hold, and who can check them."""
+    holding, attested, failing, open_ = map(
+        decision.promised, (Verdict.HOLDS, Verdict.ATTESTED, Verdict.FAILS, Verdict.UNDECIDED)
+    )
+    if not decision.promises:
+        return "It makes no promise about privacy."
+    if not decision.is_kept:
+        bad = [
+            f"{failing:,} {'fails' if failing == 1 else 'fail'}" * bool(failing),
+            f"{open_:,} undecided" * bool(open_),
+        ]
+        return (
+            f"{holding:,} of {number_of(len(decision.promises), 'promise')} proven, {' and '.join(filter(None, bad))}."
+        )
+    all_of = "The one promise holds" if len(decision.promises) == 1 else f"All {len(decision.promises)} promises hold"
+    if not attested:
+        return f"{all_of}; anybody can check {'it' if holding == 1 else 'them'}."
+    return f"{all_of}; anybody can check {holding:,} of them, the publisher vouches for {attested:,}."
+
+
+def counts_line(decision: "Decision") -> str:
+    """Return the least group and the least count that kept promises allow; empty if there are none."""
+    one, many = _unit(decision)
+    least = decision.least_group
+    group = "" if least is None else f"No group shown is smaller than {number_of(least, one, many)}."
+    derived = ", shown or worked out" if decision.is_derived_too else " shown"
+    count = "" if decision.least_count is None else f"No number below {decision.least_count:,}{derived}."
+    return " ".join(filter(None, [group, count]))
+
+
+def smallest_line(decision: "Decision") -> str:
+    """Return how small published numbers are; those with a sensitive value, if there are any."""
+    lines = list(sensitive_lines(decision.content.verify()))
+    if not lines and decision.smallest is not None:
+        lines = [f"The smallest number is {decision.smallest:,}."]
+    return " ".join(lines)
+
+
+def revealing_line(decision: "Decision") -> str:
+    """Return the value that readers come nearest to its limit with, and in which group; empty if no value has a limit."""
+    if not decision.learned:
+        return ""
+    more = len(decision.learned) - 1
+    rest = f" {more:,} {'other is' if more == 1 else 'others are'} further from theirs." if more else ""
+    return f"Nearest to its limit: {learned_in_words(decision, decision.learned[0])}.{rest}"
+
+
+def learned_in_words(decision: "Decision", learned: "Learned") -> str:
+    """Return how often a reader can be right about some values, of everybody and in the worst group."""
+    surest, value = learned.surest, values_in_words(decision, learned)
+    limit = "" if surest.bound is None else f", limit {in_hundred(surest.bound)}"
+    beside = f"({in_hundred(surest.overall)} overall{limit})"
+    named = f"{column_name(learned.sensitive)} {value}"
+    if surest.largest is None:
+        return f"{named}, not examined by group {beside}"
+    return f"{named}, {in_hundred(surest.largest, is_at_most=True)} in 100 for {group_in_words(decision, learned)} {beside}"
+
+
+def values_in_words(decision: "Decision", learned: "Learned") -> str:
+    """Return the values that a reader can be so sure of."""
+    labels, words = learned.surest.labels, decision.content.codebook
+    if len(labels) > _MOST_VALUES:
+        return f"any of {len(labels):,} harmful values"
+    return " or ".join(words.word(learned.sensitive, label) for label in labels)
+
+
+def group_in_words(decision: "Decision", learned: "Learned") -> str:
+    """Return the labels of the group in which a reader can be surest."""
+    words, cell = decision.content.codebook, learned.surest.cell
+    return ", ".join(f"{column_name(a)} {words.word(a, label)}" for a, label in cell.items()) or "everybody"
+
+
+def in_hundred(share: float, *, is_at_most: bool = False) -> str:
+    """Return how many of a hundred a share is, to one decimal; upwards if nothing may exceed it.
+
+    >>> in_hundred(0.16551), in_hundred(0.16551, is_at_most=True), in_hundred(0.2), in_hundred(0.0004)
+    ('16.6', '16.6', '20', 'fewer than 0.1')
+    """
+    exact = Decimal(100 * share).quantize(Decimal("0.0000001"))  # a share such as .29 is a little more in binary
+    shown = exact.quantize(Decimal("0.1"), rounding=ROUND_CEILING) if is_at_most else exact.quantize(Decimal("0.1"))
+    if exact > 0 and not shown:
+        return "fewer than 0.1"
+    return f"{shown:.0f}" if shown == shown.to_integral_value() else f"{shown}"
+
+
+def useful_line(decision: "Decision") -> str:
+    """Return how many pairs of attributes can be analysed, and of which nothing is published."""
+    pairs = decision.pairs.total
+    nothing = f" Nothing of: {_listed(decision.unpublished)}." if decision.unpublished else ""
+    if not pairs:
+        return f"Useful for: the counts of one column.{nothing}"
+    exactly = "" if not decision.exact else f", {decision.exact:,} of them exactly"
+    return f"Useful for: {decision.analysable:,} of {number_of(pairs, 'pair')} of columns{exactly}.{nothing}"
+
+
+def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
+    """Return which analyses that somebody named are answered by a table; empty if nobody named one."""
+    if not wanted:
+        return ""
+    lost = [" by ".join(map(column_name, table.attributes)) for table in wanted if table.margin is None]
+    not_lost = f"{len(wanted) - len(lost):,} of {len(wanted):,} named questions are answered by a table"
+    return f"Named: {not_lost}{f'; not {_listed(lost)}' if lost else ''}."
+
+
+def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
+    """Yield the decision in at most four lines. name: what the first begins with, such as "Published release"."""
+    rows = rows_in_words(decision.rows, decision.content.rows_per_person)
+    where = f" where {decision.content.where}" if decision.content.where else ""
+    yield f"{name}: {number_of(len(decision.tables), 'table')} of {rows}{where}. {verdict_line(decision)}"
+    counts = " ".join(filter(None, [counts_line(decision), smallest_line(decision)]))
+    yield from filter(None, [counts, revealing_line(decision), useful_line(decision)])
+
+
+# The decision on a page: at most one printed sheet, whatever a release holds.
+
+_DRAWN, _COMPARED = 7, 6
+"""Values and attributes of the page; what is more is counted, and stands further down in the report."""
+
+
+def decision_words(decision: "Decision") -> dict[str, Any]:
+    """Return the decision for a page."""
+    failing = decision.promised(Verdict.FAILS)
+    smallest = min(decision.content.smallest_sensitive.values(), default=inf)
+    state = "holds" if decision.is_kept else "fails" if failing else "undecided" if decision.promises else "none"
+    learned, tables = decision.learned[:_DRAWN], sorted(decision.tables, key=lambda table: not table.sensitive)
+    return {
+        "state": state,
+        "rows": rows_in_words(decision.rows, decision.content.rows_per_person),
+        "verdict": verdict_line(decision),
+        "counts": counts_line(decision),
+        "smallest": smallest_line(decision).replace("`", ""),
+        "is_small": smallest < small_below(decision.content),
+        "learned": [_learned_row(decision, each) for each in learned],
+        "first": group_in_words(decision, learned[0]) if learned and learned[0].surest.largest is not None else "",
+        "more_learned": len(decision.learned) - len(learned),
+        "promises": finding_sentences([promise.finding for promise in decision.promises], decision.content.harmful),
+        "useful": useful_line(decision),
+        "compared": _compared(decision)[:_COMPARED],
+        "tables": [_table_row(decision, table) for table in tables],
+        "table_count": len(tables),
+        "number_count": sum(table.numbers for table in tables),
+    }
+
+
+def _learned_row(decision: "Decision", learned: "Learned") -> dict[str, Any]:
+    surest = learned.surest
+    largest = "" if surest.largest is None else in_hundred(surest.largest, is_at_most=True)
+    places = {name: None if share is None else round(100 * share, 2) for name, share in (
+        ("all", surest.overall), ("worst", surest.largest), ("limit", surest.bound))}  # fmt: skip
+    told = f"{in_hundred(surest.overall)} \u2192 {largest}" if largest else "not examined"
+    limit = "" if surest.bound is None else f" of {in_hundred(surest.bound)}"
+    return {
+        "sensitive": learned.sensitive,
+        "value": values_in_words(decision, learned),
+        "group": group_in_words(decision, learned) if largest else "",
+        "told": told + limit,
+        "places": places,
+    }
+
+
+def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
+    """Return of each sensitive attribute, or of each where none is, the others by what a release tells of the pair."""
+    kinds, rows = decision.pairs.kinds, list[tuple[str, Mapping[str, str]]]()
+    shown = [name for name in decision.pairs.attributes if name not in decision.unpublished]
+    for name in [name for name in decision.content.sensitive if name in shown] or shown:
+        by_kind: dict[str, list[str]] = {}
+        for other in shown:
+            if other != name and (kind := kinds.get((name, other))):
+                by_kind.setdefault(kind, []).append(column_name(other))
+        rows.append((column_name(name), {kind: _listed(names) for kind, names in by_kind.items()}))
+    return rows
+
+
+def _table_row(decision: "Decision", table: "DecidedTable") -> dict[str, Any]:
+    words = decision.content.codebook
+    labels = [[words.word(name, label) for label in of] for name, of in table.labels.items()]
+    return {
+        "names": [(column_name(name), name in table.sensitive) for name in table.labels],
+        "labels": " | ".join(" \u00b7 ".join(of if len(of) <= 3 else [*of[:2], "\u2026", of[-1]]) for of in labels),
+        "numbers": table.numbers,
+        "smallest": table.smallest,
+    }
+
+
+def _unit(decision: "Decision") -> tuple[str, str]:
+    return ("row", "rows") if decision.content.most_rows_of_a_person is None else ("person", "people")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return f"{', '.join(names[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"

@@ -1,0 +1,64 @@
+"""The decision on a release: each number of it by a second way, and the same in every place that shows it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from command_line import main
+
+
+def answered(*arguments: object) -> Any:
+    """The decision in the JSON of a command."""
+    return json.loads(CliRunner().invoke(main, [*map(str, arguments), "--json"]).stdout)["decision"]
+
+
+@pytest.fixture
+def decision(demo: Path) -> Any:
+    """That of the demo, as a reader verifies it."""
+    return answered("verify", demo / "release")
+
+
+def test_each_number_is_counted_again_from_the_files(demo: Path, decision: Any) -> None:
+    """Rows, smallest numbers and the shares of the worst groups, by adding up the lines of CSV files and by the model."""
+    frames = [
+        pd.read_csv(path, dtype=str).astype({"count": int}) for path in (demo / "release/marginals").glob("*.csv")
+    ]
+    assert {frame["count"].sum() for frame in frames} == {decision["rows"]}
+    assert decision["smallest_count"] == min(frame["count"].min() for frame in frames)
+    told = [(table["numbers"], table["smallest"], table["labels"]) for table in decision["tables"]]
+    for frame in frames:
+        labels = {name: sorted(set(frame[name])) for name in frame if name != "count"}
+        counted = len(frame), frame["count"].min(), labels
+        assert counted in [(n, least, {name: sorted(of) for name, of in each.items()}) for n, least, each in told]
+    assert decision["learned"]
+    for learned in decision["learned"]:
+        surest, harms = learned["surest"], f"{learned['sensitive']}={'|'.join(learned['surest']['labels'])}"
+        group = [f"{name}={label}" for name, label in surest["cell"].items()]
+        expected = [_expected(demo / "release", *of) for of in ([harms], [*group, harms], group)]
+        assert surest["overall"] == pytest.approx(expected[0] / decision["rows"])
+        assert surest["largest"] == pytest.approx(expected[1] / expected[2])
+
+
+def _expected(*query: object) -> float:
+    return float(json.loads(CliRunner().invoke(main, ["query", *map(str, query), "--json"]).stdout)["expected"])
+
+
+def test_no_number_differs_between_publish_its_json_and_verify(demo: Path, tmp_path: Path) -> None:
+    """The terminal has at most eight lines, with the numbers of the JSON; readers work out the same from the files."""
+    command = ["publish", demo / "release.toml", "--out", tmp_path / "out"]
+    printed = CliRunner().invoke(main, list(map(str, command)))
+    assert len(printed.output.splitlines()) <= 8
+    published, verified = answered(*command), answered("verify", tmp_path / "out")
+    assert published == verified
+    numbers = [float(number.replace(",", "")) for number in re.findall(r"(?<!\w)\d[\d,]*(?:\.\d)?", printed.stdout)]
+    nearest = published["learned"][0]["surest"]
+    assert {len(published["tables"]), published["rows"], published["least_group"], published["smallest_count"]} <= {
+        *numbers
+    }
+    assert {published["least_count"], *published["pairs"].values(), 100 * nearest["bound"]} <= {*numbers}
+    assert 0 <= min(number - 100 * nearest["largest"] for number in numbers if number >= 100 * nearest["largest"]) < 0.1

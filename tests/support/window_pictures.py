@@ -1,0 +1,89 @@
+"""The pictures of docs/how_to/window.md: the walk through the window, from a table to its signed release.
+
+    python tests/support/window_pictures.py NMES1988.csv docs/how_to/window
+
+draws them anew from a table in a folder of its own; it needs playwright, Pillow, minisign and a Chromium. It says
+how many clicks the walk took.
+"""
+
+import io
+import re
+import shutil
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from marginals.window.project import Project
+from marginals.window.server import serve
+
+WIDTH, COLOURS = 1440, 128
+
+
+def draw(page: Any, picture: Path) -> None:
+    """Draw a page from its head to its foot."""
+    from PIL import Image
+
+    page.wait_for_selector("body:not([data-awaited])")
+    drawn = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    drawn.resize((drawn.width * 2 // 3, drawn.height * 2 // 3)).quantize(COLOURS).save(picture, optimize=True)
+
+
+def walk(page: Any, folder: Path) -> int:
+    """Go from a table to its signed release, draw each screen, and return the number of clicks."""
+    clicks = 0
+
+    def click(role: str, name: Any) -> None:
+        nonlocal clicks
+        clicks += 1
+        page.get_by_role(role, name=name).first.click()
+        page.wait_for_load_state()
+
+    click("button", "Look at the table")
+    draw(page, folder / "table.png")
+    while (answers := page.locator("form[action$='/table/answer'] button.main")).count():
+        clicks += 1
+        answers.first.click()
+        page.wait_for_load_state()
+    click("button", "Yes, the piles are right")
+    click("link", "Next: Who may see it")
+    draw(page, folder / "policy.png")
+    click("button", "Choose: Public file")
+    click("button", "Save, and look for tables")
+    page.get_by_role("heading", name=re.compile("^Found")).wait_for(timeout=600_000)
+    draw(page, folder / "found.png")
+    click("link", "Next: Look and sign")
+    click("button", "Make a key to sign with")
+    draw(page, folder / "sign.png")
+    page.get_by_label("I have looked").check()
+    click("button", re.compile("^Publish exactly"))
+    page.get_by_role("heading", name="Verified from its files alone: all holds").wait_for()
+    draw(page, folder / "done.png")
+    return clicks + 1
+
+
+def main(table: Path, folder: Path) -> None:
+    """Serve a window on a table, and walk through it."""
+    from playwright.sync_api import sync_playwright
+
+    webbrowser.open = lambda *_, **__: True  # type: ignore[assignment]
+    announced, addresses = threading.Event(), list[str]()
+
+    def announce(address: str) -> None:
+        addresses.append(address)
+        announced.set()
+
+    threading.Thread(target=serve, args=(Project.at(table), announce), daemon=True).start()
+    announced.wait()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+        page.goto(addresses[0])
+        page.wait_for_url("**/table")
+        print(f"{walk(page, folder)} clicks")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
