@@ -610,3 +610,28 @@ def test_pairs_that_no_table_shows_are_drawn_as_strong_as_one_that_is_published(
         for table in islice(plausible.drawn(np.random.default_rng(0)), 6):
             y, z = (np.corrcoef(table["x"], table[name])[0, 1] for name in "yz")
             assert (abs(y), abs(z)) == pytest.approx([expected[int(y * z < 0)]] * 2, abs=0.08)
+
+
+@given(st.sampled_from(MARGINS), st.integers(0, 10_000))
+@settings(deadline=None, max_examples=10)
+def test_a_drawn_table_is_a_model_with_every_published_count_and_drawn_once(
+    margins: list[dict[str, int]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = [DOMAIN.hierarchy(name).size(0) for name in DOMAIN.attributes]
+    data = of_rows(DOMAIN, np.stack([rng.integers(0, size, 30) for size in sizes], axis=1))
+    collection = Collection.of(DataCube([data]), [DOMAIN.mask(margin) for margin in margins])
+    model = MarginalModel(collection)
+    first, again = (list(model.drawn_tables(number, seed)) for number in (3, 2))
+    for one, other in zip(first, again):
+        assert all(np.array_equal(one.codes[name], other.codes[name]) for name in one.codes)
+    for table in first:
+        for margin in margins:
+            published = collection.cube.table(DOMAIN.mask(margin))
+            order = {name: margin[name] for name in published.attributes}
+            np.testing.assert_allclose(table.expected(order), published.dense())
+        base = table.expected(dict.fromkeys(DOMAIN.attributes, 0))
+        for axis, name in enumerate(DOMAIN.attributes):
+            inside = rng.random(DOMAIN.hierarchy(name).size(0)) < 0.5
+            counted = table.expected_in(model.box({name: inside}))
+            assert counted == pytest.approx(np.moveaxis(base, axis, 0)[inside].sum())
