@@ -7,16 +7,13 @@ how many clicks the walk took.
 """
 
 import io
+import os
 import re
 import shutil
+import subprocess
 import sys
-import threading
-import webbrowser
 from pathlib import Path
 from typing import Any
-
-from marginals.window.project import Project
-from marginals.window.server import serve
 
 WIDTH, COLOURS = 1440, 128
 
@@ -67,22 +64,18 @@ def main(table: Path, folder: Path) -> None:
     """Serve a window on a table, and walk through it."""
     from playwright.sync_api import sync_playwright
 
-    webbrowser.open = lambda *_, **__: True  # type: ignore[assignment]
-    announced, addresses = threading.Event(), list[str]()
-
-    def announce(address: str) -> None:
-        addresses.append(address)
-        announced.set()
-
-    threading.Thread(target=serve, args=(Project.at(table), announce), daemon=True).start()
-    announced.wait()
+    command = [sys.executable, "-u", "-m", "marginals", "open", str(table)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": "true"})
+    assert server.stdout is not None
+    address = server.stdout.readline().split()[-1]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": 900})
-        page.goto(addresses[0])
+        page.goto(address)
         page.wait_for_url("**/table")
         print(f"{walk(page, folder)} clicks")
         browser.close()
+    server.terminate()
 
 
 if __name__ == "__main__":
