@@ -86,7 +86,7 @@ class Distinction:
         if np.all(asked[inside] == asked[inside][0]):
             asked, inside = inside.astype(np.intp), np.ones_like(inside)
         told = hierarchy.height
-        while told > NO_LEVEL and np.unique(hierarchy.lift(0, told)[inside]).size < 2:
+        while told > NO_LEVEL and np.ptp(hierarchy.lift(0, told)[inside]) == 0:
             told -= 1
         if settled < finest <= told and _has_equal_shares(asked[inside], hierarchy.lift(0, finest)[inside]):
             told = finest - 1
