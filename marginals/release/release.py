@@ -39,7 +39,6 @@ from marginals.deadline import Seconds, within
 from marginals.drawn_tables import FAMILIES, Statistic
 from marginals.errors import AssumptionWarning, InputError
 from marginals.estimates import MOST_ROWS, Attributes, assumption
-from marginals.interchange import FORMATS, converted, published_frames
 from marginals.named_rules import NamedRule, rules_of
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import numbers_at
@@ -478,6 +477,8 @@ class Release:
         >>> release.tables["diagnosis.0-sex.0"].head(2).values.tolist()
         [['Female', 'Asthma', 9], ['Female', 'Flu', 12]]
         """
+        from marginals.interchange import published_frames  # slow to import, and few need it
+
         return published_frames(self.published)
 
     @property
@@ -497,7 +498,7 @@ class Release:
 
         return plot(self.model, known_attribute(self.domain, attribute), by, where)
 
-    @takes('release.to("polars")', form=one_of(*FORMATS), path=PATH)
+    @takes('release.to("polars")', form=one_of("pandas", "polars", "duckdb", "pgmpy", "uai"), path=PATH)
     def to(self, form: str, path: str | Path | None = None) -> Any:
         """Return the release as another program takes it.
 
@@ -508,6 +509,8 @@ class Release:
         >>> list(release.to("pandas"))
         ['age.1-diagnosis.0', 'diagnosis.0-sex.0']
         """
+        from marginals.interchange import converted  # slow to import, and few need it
+
         return converted(self.published, form, path)
 
     @takes('release.verify(["k-link=20"])', claims=_CLAIMS, rules=_RULES)

@@ -88,7 +88,7 @@ class Distinction:
         if np.all(compared[inside] == compared[inside][0]):
             compared, inside = inside.astype(np.intp), np.ones_like(inside)
         separating = hierarchy.height
-        while separating > NO_LEVEL and np.unique(hierarchy.lift(0, separating)[inside]).size < 2:
+        while separating > NO_LEVEL and np.ptp(hierarchy.lift(0, separating)[inside]) == 0:
             separating -= 1
         if settled < finest <= separating and _has_equal_shares(compared[inside], hierarchy.lift(0, finest)[inside]):
             separating = finest - 1
