@@ -11,8 +11,8 @@ sensitive attributes, which count as part of the class (MKGV07 Def. 4.6; design 
 classes must be known. Then arrangements are counted if these are few, else fitted, which proves a criterion only with
 a margin.
 
-*Links* of a chain need neither. A table that shows S finer than all others, in classes that a table of the next finest
-splits, leaves each arrangement of the coarser values of the others in equally many ways.
+*Links* of a chain need neither. A link shows S finer than all other tables, in classes that one of the next finest tables
+splits. Every arrangement of the coarser values then has the same number of refinements.
 """
 
 from collections.abc import Callable, Sequence
@@ -110,8 +110,8 @@ def links(domain: Domain, masks: AnyCollection[Mask], sensitive: str) -> tuple[S
     linked, others = list[Mask](), sorted(masks, key=lambda mask: -(mask & attribute_mask).bit_count())
     while len(others) > 1:
         finest, *coarser = others
-        shown = coarser[0] & attribute_mask
-        if all(finest & ~attribute_mask & ~mask for mask in coarser if mask & attribute_mask == shown):
+        coarse_values = coarser[0] & attribute_mask
+        if all(finest & ~attribute_mask & ~mask for mask in coarser if mask & attribute_mask == coarse_values):
             break
         linked.append(finest)
         others = coarser

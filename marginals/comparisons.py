@@ -13,7 +13,7 @@ import numpy as np
 from marginals.answers import Answer, Bounds, Of, answer, frame_of, weakest
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import Rows, basis_in
+from marginals.estimates import Rows, basis_in, listed
 from marginals.published_values import meanings
 from marginals.tables.attribute import MISSING
 from marginals.tables.intervals import names_missing
@@ -58,6 +58,10 @@ class _Groups:
         other = None if against is None else meanings(model.domain, model.finest_levels, against)
         if not having or not inside or other == {}:
             raise InputError('an outcome and a group are conditions, such as "diagnosis=Flu" and "sex=Female"')
+        if alike := having.keys() & inside.keys():
+            raise InputError(
+                f"the outcome and the group are of different attributes, not both of {listed(sorted(alike))}"
+            )
         known = {**_known(model, having), **(_known(model, inside) if other is None else {})}
         groups = cls(Rows.of(model, where).and_of(known), having, inside, other, bool(known))
         _require_possible(groups.first, "of the group")

@@ -541,7 +541,7 @@ class Codebook:
         return self.values.get(attribute, {}).get(label, "")
 
     def word(self, attribute: str, label: str) -> str:
-        """What a label means where it means something that no other label does; else the label."""
+        """Return the meaning of a label if no other label has it; else the label."""
         meanings = self.values.get(attribute, {})
         meaning = meanings.get(label, "")
         return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label

@@ -44,7 +44,7 @@ class Kind(StrEnum):
     SUPPORTED = "supported"
     ASSUMED = "assumed"
     NONE = "none"
-    """Of an answer without an estimate: only its bounds hold."""
+    """An answer without an estimate: only its bounds hold."""
 
     def __repr__(self) -> str:
         return repr(self.value)

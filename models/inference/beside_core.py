@@ -152,7 +152,7 @@ class ModelBesideCore(MarginalModel):
 
     @property
     def has_closed_form(self) -> bool:
-        """Whether expected counts need no fit: those of the core and of further tables together do."""
+        """False: expected counts of the core and of further tables together need a fit."""
         return False
 
     @property

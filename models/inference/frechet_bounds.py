@@ -281,16 +281,27 @@ class Box:
         """Return bounds by known parts, which need no deadline, and by propagation if there is no junction tree."""
         collection, domain, table = self.source.collection, self.source.domain, self.source.collection.cube.table
         levels = self.levels(margin, collection)
-        lifts = {a: domain.hierarchy(a).lift(0, levels[a]) for a in self.inside}
-        certain = Box(self.source, {a: _certain(self.share(a, levels[a]))[lift] for a, lift in lifts.items()})
+        certain = self._inner(levels)
         masks, wanted = maximal_masks(collection.masks), domain.mask(levels)
         lower, _ = known_parts_bounds(domain, masks, wanted, cache(lambda mask: certain._summed(table(mask), margin)))
+        for cells in map(table, masks):  # a coarser table may show cells that are completely inside
+            if not (inner := self._inner(cells.margin)).is_empty:
+                lower = np.maximum(lower, inner._summed(cells, margin))
         _, upper = known_parts_bounds(domain, masks, wanted, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
-            cells, (least, most) = self.source.possible.cells, self.source.possible.propagated
-            lower = np.maximum(lower, certain._summed(cells, margin, least))
-            upper = np.minimum(upper, self._summed(cells, margin, most))
+            possible, (least, most) = self.source.possible.cells, self.source.possible.propagated
+            lower = np.maximum(lower, certain._summed(possible, margin, least))
+            upper = np.minimum(upper, self._summed(possible, margin, most))
         return self._refined(margin, levels, lower, upper)
+
+    def _inner(self, levels: Mapping[str, int]) -> "Box":
+        """Return the box of the values of some levels that are completely inside; attributes without a level are `*`."""
+        inner = {}
+        for attribute in self.inside:
+            hierarchy = self.source.domain.hierarchy(attribute)
+            level = levels.get(attribute, hierarchy.height)
+            inner[attribute] = _certain(self.share(attribute, level))[hierarchy.lift(0, level)]
+        return Box(self.source, inner)
 
     def _refined(
         self, margin: Mapping[str, int], levels: Mapping[str, int], lower: CountArray, upper: CountArray

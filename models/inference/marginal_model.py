@@ -104,7 +104,7 @@ class MarginalModel:
 
     @property
     def has_closed_form(self) -> bool:
-        """Whether expected counts follow from the published ones without fitting."""
+        """True if expected counts follow from the published ones without fitting."""
         return self.collection.is_decomposable
 
     @cached_property
@@ -117,14 +117,14 @@ class MarginalModel:
         Raises NotDecomposableError without a junction tree.
         """
         start = PlausibleTables(self.collection).drawn(np.random.default_rng(seed))
-        further, kept = self._drawing.setdefault(seed, (start, []))
-        yield from kept[:count]
-        for number in range(len(kept), count):
+        further, cached = self._drawing.setdefault(seed, (start, []))
+        yield from cached[:count]
+        for number in range(len(cached), count):
             table = DrawnTable(self.collection, self.deadline, next(further), (seed, number))
-            if (len(kept) + 1) * self.total * len(table.codes) <= _KEPT:
-                kept.append(table)
+            if (len(cached) + 1) * self.total * len(table.codes) <= _KEPT:
+                cached.append(table)
             yield table
-        if count > len(kept):
+        if count > len(cached):
             del self._drawing[seed]
 
     @cached_property
@@ -180,15 +180,15 @@ class MarginalModel:
         return u_terms(self.closed_form, prior_rows)
 
     def mutual_information(
-        self, first: Mapping[str, int], second: Mapping[str, int], given: Mapping[str, int] | None = None
+        self, first: Mapping[str, int], second: Mapping[str, int], condition: Mapping[str, int] | None = None
     ) -> float:
-        """Return the mutual information of two margins, given a third one, in nats.
+        """Return the mutual information of two margins, given `condition`, in nats.
 
         >>> from marginals.example import release
         >>> round(release.model.mutual_information({"sex": 0}, {"diagnosis": 0}), 3)
         0.18
         """
-        groups = [first, second, given or {}]
+        groups = [first, second, condition or {}]
         expected = self.expected({a: level for group in groups for a, level in group.items()})
         return mutual_information(expected.reshape(list(map(self.domain.size, groups))))
 
@@ -286,17 +286,17 @@ class DrawnTable(MarginalModel):
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Return the counts over a margin; values finer than any published share the rows of their group equally."""
         domain, finest = self.domain, self.finest_levels
-        shown = {a: max(level, finest[a]) for a, level in margin.items()}
+        published_levels = {a: max(level, finest[a]) for a, level in margin.items()}
         keys = np.zeros(self.total, dtype=np.intp)
-        for a, level in shown.items():
+        for a, level in published_levels.items():
             hierarchy = domain.hierarchy(a)
             keys = keys * hierarchy.size(level) + (
                 hierarchy.lift(finest[a], level)[self.codes[a]] if a in self.codes else 0
             )
-        counts = np.bincount(keys, minlength=domain.size(shown)).astype(np.float64)
-        counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in shown.items()])
+        counts = np.bincount(keys, minlength=domain.size(published_levels)).astype(np.float64)
+        counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in published_levels.items()])
         for axis, (a, level) in enumerate(margin.items()):
-            parents = domain.hierarchy(a).lift(level, shown[a])
+            parents = domain.hierarchy(a).lift(level, published_levels[a])
             shares = 1 / np.bincount(parents)[parents]
             counts = counts.take(parents, axis) * shares.reshape([-1 if other == a else 1 for other in margin])
         return counts

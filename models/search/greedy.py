@@ -300,6 +300,7 @@ class _EachMargin(PruningConstraint):
 
     def __init__(self, constraint: Constraint) -> None:
         self._constraint = constraint
+        self.crossing_levels = pruning(constraint).crossing_levels
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         for clique in [new] if new else cliques:

@@ -243,7 +243,7 @@ def test_an_empty_cell_has_no_terms_unless_rows_are_added(monkeypatch):
     with pytest.raises(NotFittedError, match=r"a:0, b:0.*prior_rows"):
         u_terms(model)
     assert all(np.isfinite(terms).all() for terms in u_terms(model, 0.5).values())
-    monkeypatch.setattr("models.inference.log_linear.CELL_LIMIT", 3)
+    monkeypatch.setattr("models.inference.u_terms.CELL_LIMIT", 3)
     with pytest.raises(TooManyCellsError, match="4 cells"):
         u_terms(model, 0.5)
 
