@@ -44,6 +44,7 @@ from models.search.problem import (
     SearchResult,
     Step,
     Stop,
+    pruning,
 )
 from models.tables.data_cube import DOUBTFUL
 from models.tables.hierarchy import Mask, vertices_of

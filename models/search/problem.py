@@ -607,7 +607,7 @@ class Problem:
         for masks in {self.required, self.initial}:
             _ = Collection.of(self.cube, masks).junction_tree
         if not self.is_kept(self.initial):
-            raise SelectionError("the start must show every margin that is to be kept")
+            raise SelectionError("the start must show every required margin")
 
     @property
     def initial(self) -> tuple[Mask, ...]:

@@ -386,9 +386,9 @@ def test_a_problem_whose_parts_do_not_fit_is_refused():
     """What is kept and where it starts must be decomposable, and the one within the other."""
     cube, mask = shape_cube(), SHAPE_DOMAIN.mask
     cycle = tuple(map(mask, SHAPES["cycle"]))
-    for wrong in ({"kept": cycle}, {"start": cycle}):
+    for wrong in ({"required": cycle}, {"start": cycle}):
         with pytest.raises(NotDecomposableError):
             Problem(cube, **wrong)
-    with pytest.raises(SelectionError, match="kept"):
+    with pytest.raises(SelectionError, match="required"):
         Problem(cube, required=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
     assert Problem(cube, required=(mask({"a": 1}),), start=(mask({"a": 0}),)).initial == (mask({"a": 0}),)
