@@ -284,8 +284,11 @@ class Box:
         certain = self._inner(levels)
         masks, wanted = maximal_masks(collection.masks), domain.mask(levels)
         lower, _ = known_parts_bounds(domain, masks, wanted, cache(lambda mask: certain._summed(table(mask), margin)))
-        for cells in map(table, masks):  # a coarser table may show cells that are completely inside
-            if not (inner := self._inner(cells.margin)).is_empty:
+        separating = domain.mask({a: max(level, levels[a]) for a, level in margin.items()})
+        for cells in (table(mask) for mask in masks if not separating & ~mask):
+            if not (
+                inner := self._inner(cells.margin)
+            ).is_empty:  # a coarser table may show cells that are completely inside
                 lower = np.maximum(lower, inner._summed(cells, margin))
         _, upper = known_parts_bounds(domain, masks, wanted, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
