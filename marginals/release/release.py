@@ -104,14 +104,14 @@ _PROBABILITIES = Taken(
 _LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
 
 
-def _list_of(kind: type | UnionType, words: str) -> Taken:
+def _one_or_several(kind: type | UnionType, words: str) -> Taken:
     return Taken(
-        f"a list of {words}",
-        lambda value: isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value),
+        f"{words}, or a list of them",
+        lambda value: all(isinstance(each, kind) for each in (value if isinstance(value, list | tuple) else [value])),
     )
 
 
-_CLAIMS, _RULES = _list_of(str | Claim, "claims"), _list_of(str | NamedRule, "names of rules")
+_CLAIMS, _RULES = _one_or_several(str | Claim, "a claim"), _one_or_several(str | NamedRule, "the name of a rule")
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,8 +89,9 @@ def in_short(
         shown.append((heading, cut))
     while room < 0 and shown:
         heading, cut = shown[-1]
-        cut.pop()
-        room, left = room + 1, left + 1
+        if cut:
+            cut.pop()
+            room, left = room + 1, left + 1
         if not cut:
             shown.pop()
             room += bool(heading)

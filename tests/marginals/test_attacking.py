@@ -385,7 +385,7 @@ def test_changes_of_a_table_are_told_of_all_pairs_with_the_illness(tmp_path: Pat
     assert answer["changes"][1]["told"][0]["smallest"][0]["difference"] == -3
     assert answer["changes"][1]["least"] == 10
     assert list(answer["apart"]) == list(map(str, folders))
-    words = run("attack", *folders).output
+    words = run("attack", *folders, "--verbose").output
     assert "town=Ulm, illness=flu: 60 before, 58 after" in words
     assert "town=Ulm: 2 rows more left than came with illness=flu" in words
     with pytest.raises(marginals.InputError, match="changed"):

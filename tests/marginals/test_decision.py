@@ -45,7 +45,7 @@ def test_each_number_is_counted_again_from_the_files(demo: Path, decision: Any) 
 
 
 def _expected(*query: object) -> float:
-    return float(json.loads(CliRunner().invoke(main, ["query", *map(str, query), "--json"]).stdout)["expected"])
+    return float(json.loads(CliRunner().invoke(main, ["query", *map(str, query), "--json"]).stdout)["value"])
 
 
 def test_no_number_differs_between_publish_its_json_and_verify(demo: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_thousands_with_commas_are_numbers_and_nobody_is_left_out(tmp_path: Path
     frame = frame.assign(dx=rng.choice(["flu", "cold"], 400), age=rng.choice(["31", "45", "NA", ""], 400))
     frame.to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "release.toml"
-    shown = output("init", tmp_path / "people.csv", "--out", path)
+    shown = output("init", tmp_path / "people.csv", "--out", path, "--verbose")
     config = tomllib.loads(path.read_text())
     assert "person" not in config["data"]
     assert config["attributes"]["pay"]["intervals"]

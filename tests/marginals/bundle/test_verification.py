@@ -507,7 +507,7 @@ def test_information_that_does_not_follow_from_the_marginals_is_a_matter_of_inte
     for information in (*wrong, "much", [stated]):
         (check,) = marginals.verify(edited(folder, information=information)).checks
         assert (check.criterion, check.holds) == ("integrity", False), information
-        assert "release.model.information" in check.worst.problem
+        assert "release.information" in check.worst.problem
         assert marginals.open_release(folder).model.information == pytest.approx(stated, abs=1e-6), (
             "computed, not believed"
         )
