@@ -45,9 +45,6 @@ NOT_YET = {
 }
 """Files in these folders that do not keep them yet, and why."""
 
-PAGES_DONE: tuple[str, ...] = ()
-"""Pages for people without a sentence that is too long."""
-
 MOST_WORDS = 25
 
 FIRST_WORDS = """
@@ -172,11 +169,6 @@ def test_a_sentence_of_a_message_has_at_most_25_words(file: str) -> None:
 def test_no_name_belongs_to_the_private_dialect(file: str) -> None:
     dialect = {name for name in names(FILES[file]) if name.strip("_") in BANNED.split()}
     assert {name for name in dialect if (file, name) not in ALLOWED_NAMES} == set()
-
-
-@pytest.mark.parametrize("page", PAGES_DONE)
-def test_a_sentence_of_a_page_has_at_most_25_words(page: str) -> None:
-    assert too_long((ROOT / page).read_text(encoding="utf-8")) == []
 
 
 def test_every_exception_is_still_needed() -> None:
