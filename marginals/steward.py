@@ -236,6 +236,10 @@ class BaseChoice:
         return f"Looked for with the base table and without it: {better if self.lead >= 5e-4 else 'neither is better'}."
 
 
+AS_THE_REST = 1.0
+"""Weight of an analysis that nobody asked for: no more than what the whole counts."""
+
+
 @dataclass(frozen=True)
 class WantedTable:
     """An analysis that was wanted, and how near the release comes to it.
@@ -314,6 +318,11 @@ class StewardReport:
     objective: PenalizedDivergence = KL
     beside: FurtherBeside | None = None
     by_role: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def asked_for(self) -> tuple[WantedTable, ...]:
+        """The wanted analyses that somebody named, without those that `init` guessed."""
+        return tuple(table for table in self.wanted if table.weight > AS_THE_REST)
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -221,7 +221,7 @@ def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool 
     if verbose:
         _print_all(publication)
     else:
-        print_lines(filter(None, [wanted_in_short(steward.wanted), worse_than_one_way(steward)]))
+        print_lines(filter(None, [wanted_in_short(steward.asked_for), worse_than_one_way(steward)]))
     if steward.waiting is not None:
         print_lines(waiting_lines(steward.waiting, steward.domain))
     more = "" if verbose else "    More: --verbose"
@@ -229,7 +229,6 @@ def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool 
 
 
 def _print_all(publication: "Publication") -> None:
-    from marginals.publishing.wanted import AS_THE_REST
     from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
@@ -237,8 +236,7 @@ def _print_all(publication: "Publication") -> None:
     harmful = release.published.harmful
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
-    asked_for = (table for table in steward.wanted if table.weight > AS_THE_REST)
-    print_lines(wanted_line(table, release.domain) for table in asked_for)
+    print_lines(wanted_line(table, release.domain) for table in steward.asked_for)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
     print_sentences([*finding_sentences(verification.checks, harmful), *harm_sentences(harmful, most=_NAMED)])
     print_sentences(rule_sentences(verification.rules))

@@ -36,8 +36,9 @@ from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few
 from marginals.names import column_name
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
-from marginals.publishing.wanted import AS_THE_REST, PAIRS, WEIGHT
+from marginals.publishing.wanted import PAIRS, WEIGHT
 from marginals.say.claims import counts_below
+from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of

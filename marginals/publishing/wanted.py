@@ -23,9 +23,6 @@ MEASURES = tuple(measure.value for measure in Measure)
 WEIGHT = 100.0
 """Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
 
-AS_THE_REST = 1.0
-"""Of an analysis that nobody asked for: no more than what the whole counts."""
-
 PAIRS = "pairs"
 """Further tables of all pairs of nonsensitive attributes that tell something more."""
 

@@ -33,7 +33,7 @@ def test_publish_says_which_wanted_analyses_have_a_table(tmp_path: Path) -> None
     sections += "[[search.wanted]]\nattributes = ['age', 'sex', 'town']\n"
     path = config(tmp_path, sections)
     printed = run("publish", path, "--out", tmp_path / "out", status=0)
-    assert "Wanted age, sex, town: " in printed.output
+    assert "Named: 1 of 2 named questions are answered by a table; not age by sex by town." in printed.output
     answer = json.loads(run("publish", path, "--out", tmp_path / "out", "--json").stdout)
     margins = marginals.open_release(tmp_path / "out").published.everything.margins
     for told in answer["wanted"]:

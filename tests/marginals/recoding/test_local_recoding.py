@@ -18,7 +18,7 @@ from marginals import Attribute, InputError, Policy, Role, Table, anonymize, rea
 from marginals.errors import NothingPublishableError
 from marginals.example import table as example_table
 from marginals.recoding import hilbert, query_error, sweep
-from marginals.recoding import sweep as class_order_module
+from marginals.recoding import sweeping as class_order_module
 from marginals.recoding.hilbert_curve import eligible_l, hilbert_groups
 from marginals.recoding.lattice import minimal_tables, single_table
 from marginals.recoding.local_recoding import LocalRecoding
