@@ -180,12 +180,12 @@ class Answer:
         Interval(low=6.0, high=14.0)
         """
         if self.exact:
-            return Interval(self.lower, self.upper)
+            return Interval(float(self.lower), float(self.upper))
         if self._model is None or self._ask is None:
             raise InputError("a copy of an answer has no interval; ask the release again")
         numbers = [self._ask(table) for table in drawn(self._model, tables, seed)]
         low, _, high = interval_of(numbers, level)
-        return Interval(max(low, self.lower), min(high, self.upper))
+        return Interval(max(low, float(self.lower)), min(high, float(self.upper)))
 
 
 def _passed(end: float, value: float, outer: Callable[[float, float], float]) -> float:

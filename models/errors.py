@@ -44,7 +44,7 @@ class DomainMismatchError(MarginalsError, ValueError):
     """An attribute, level or table that does not belong to the domain at hand.
 
     >>> from marginals.example import release
-    >>> release.marginal({"age": 9})
+    >>> release.table({"age": 9})
     Traceback (most recent call last):
     models.errors.DomainMismatchError: 'age' has the levels 0 to 3, not 9
     """
@@ -103,7 +103,7 @@ class TooManyCellsError(MarginalsError):
 
     >>> from marginals.example import release
     >>> from models.programs.consistent_tables import possible_cells
-    >>> possible_cells(release.collection, limit=2)
+    >>> possible_cells(release.published.collection, limit=2)
     Traceback (most recent call last):
     models.errors.TooManyCellsError: the published cells that may be occupied are more than 2
     """

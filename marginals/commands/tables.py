@@ -387,12 +387,12 @@ def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
     yield from (f"? {question}" for question in questions[:_ASKED])
     if len(questions) > _ASKED:
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
+    yield from _reading_lines(config)
     for role in Role:
         names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
         if names:
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             yield f"{role.value:>16}  {', '.join(names[:_NAMED])}{more}"
-    yield from _reading_lines(config)
     yield from _unsure_lines(config)
 
 
@@ -402,18 +402,11 @@ _NAMED = 12
 
 def _init_lines(config: "InitialConfig") -> Iterable[str]:
     """What was guessed of a table, questions first."""
-    from marginals.names import column_name, number_of
+    from marginals.names import column_name
 
-    described = config.guessed.table
     yield from (f"? {question}" for question in config.questions)
     yield from _reading_lines(config)
     yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
-    if described.missing.cells:
-        yield str(described.missing)
-    for name, facts in described.columns.items():
-        if facts.marks.texts and config.guesses[name].role.is_used:
-            taken = number_of(len(facts.marks.texts), "value")
-            yield f"{column_name(name)}: {taken} taken for missing, since {facts.marks.why}; see marks in the config."
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     yield from _unsure_lines(config)
@@ -421,12 +414,22 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
     """How the file is read, if that is not plain."""
+    from marginals.names import column_name
+
+    described = config.guessed.table
     if config.form.header is not None:
         lines = config.form.header
         named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
         yield f"The columns are named by {named}; see header in the config."
-    if why := config.guessed.table.decimal.why:
+    if why := described.decimal.why:
         yield f"Numbers are read with a decimal comma: {why}."
+    if described.missing.cells:
+        yield str(described.missing)
+    marked = [
+        name for name, facts in described.columns.items() if facts.marks.texts and config.guesses[name].role.is_used
+    ]
+    if marked:
+        yield f"Values that are read as missing, see marks in the config: of {', '.join(map(column_name, marked[:_NAMED]))}."
 
 
 def _unsure_lines(config: "InitialConfig") -> Iterable[str]:

@@ -65,7 +65,7 @@ def test_the_python_on_the_page_runs(survey: Path, monkeypatch: pytest.MonkeyPat
     names: dict[str, Any] = {}
     for block in recipes(survey)[:2]:
         exec(block, names)
-    assert len(names["tables"]) == len(names["release"].margins)
+    assert len(names["tables"]) == len(names["release"].published.everything.margins)
     for file in (survey / "marginals").glob("*.csv"):
         with file.open(newline="") as lines:
             assert len(list(csv.reader(lines))) == len(names["tables"][file.stem]) + 1
