@@ -44,7 +44,7 @@ class DomainMismatchError(MarginalsError, ValueError):
     """An attribute, level or table that does not belong to the domain at hand.
 
     >>> from marginals.example import release
-    >>> release.table({"age": 9})
+    >>> release.model.expected({"age": 9})
     Traceback (most recent call last):
     models.errors.DomainMismatchError: 'age' has the levels 0 to 3, not 9
     """

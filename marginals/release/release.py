@@ -411,7 +411,7 @@ class Release:
 
         function: of a frame with a row for each person, a column for each published attribute, and `age_number` beside
         labels that are numbers. It is asked of drawn tables with every published count, in which what no table shows is as
-        strong as what one shows. level: the share of cases in which the truth is meant to lie from `low` to `high`.
+        strong as what one shows. level: the share of cases in which the truth is meant to lie from `low` to `high`.  # doctest: +NORMALIZE_WHITESPACE
 
         >>> from marginals.example import release
         >>> both = lambda rows: ((rows.age == "20-29") & (rows.sex == "Female")).sum()

@@ -207,7 +207,7 @@ def test_attack_never_says_nothing_where_all_tables_agree_on_a_small_count(tmp_p
         for most in (1, 4, 20):
             price = of.policy.objective_for(table).price  # as `attack` takes it
             part = refusals(
-                over_table(release, table)[0].published.everything,
+                over_table(release.published, table)[0].everything,
                 sensitive,
                 release.claims,
                 of.k,
