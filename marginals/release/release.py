@@ -411,13 +411,14 @@ class Release:
 
         function: of a frame with a row for each person, a column for each published attribute, and `age_number` beside
         labels that are numbers. It is asked of drawn tables with every published count, in which what no table shows is as
-        strong as what one shows. level: the share of cases in which the truth is meant to lie from `low` to `high`.  # doctest: +NORMALIZE_WHITESPACE
+        strong as what one shows. level: the share of cases in which the truth is meant to lie from `low` to `high`.
 
         >>> from marginals.example import release
         >>> both = lambda rows: ((rows.age == "20-29") & (rows.sex == "Female")).sum()
         >>> release.estimate(both).interval()
         Interval(low=6.0, high=15.0)
-        >>> release.estimate(lambda rows: rows.groupby("sex", observed=True).size())[["value", "low", "high"]]
+        >>> by_sex = release.estimate(lambda rows: rows.groupby("sex", observed=True).size())
+        >>> by_sex[["value", "low", "high"]]  # doctest: +NORMALIZE_WHITESPACE
                 value   low  high
         sex
         Female   23.0  23.0  23.0
