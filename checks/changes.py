@@ -671,9 +671,7 @@ def _smallest(sizes: CountArray) -> list[int]:
 
 
 def _of_one_value(meet: Meet, name: str, sensitive: Sequence[str]) -> tuple[int, list[OneValue]]:
-    """Return the number of classes of a meet, by nonsensitive attributes, in which one value rose or fell alone, and
-    the smallest.
-    """
+    """Return the number of classes of a meet in which one value rose or fell alone, and the smallest of them."""
     names = list(meet.values)
     public = [position for position, name in enumerate(names) if name not in sensitive]
     sizes = [meet.values[names[position]].count for position in public]

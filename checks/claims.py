@@ -99,9 +99,7 @@ class Claim(ABC):
         return -inf
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
-        """Return the cliques of a `sensitive_groups` entry that can break the claim together although none does alone,
-        if any.
-        """
+        """Return the cliques of a `sensitive_groups` entry that can break the claim only together, if any."""
         raise NotImplementedError
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
@@ -189,9 +187,7 @@ class MaxentDiversity(AttributeClaim):
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self | None:
-        """Return the claim from the text of its `diversity`, the name of the `sensitive` attribute, and the `level` if
-        it is not 0.
-        """
+        """Return the claim from its `diversity`, the `sensitive` attribute, and the `level` if it is not 0."""
         match content:
             case {"diversity": str(diversity), "sensitive": str(sensitive)}:
                 return cls(stated_diversity(diversity), sensitive, content.get("level", 0))
@@ -320,9 +316,7 @@ class Register(AttributeClaim):
         return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
 
     def decide(self, question: Question) -> Finding:
-        """Return the finding: attested if counts do not decide it, no single class refutes it and the publisher attests
-        it.
-        """
+        """Return the finding: attested if counts do not decide it, no class refutes it and the publisher attests it."""
         from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
 
         if (lacking := uninstalled_in(self.of.diversity)) is not None:
@@ -500,9 +494,7 @@ class MinCell(CountClaim):
         return replace(by_labels, criterion=finding.criterion, examined=examined)
 
     def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether the claim holds: then every published count was examined; otherwise any cell below k may be
-        shown.
-        """
+        """Return whether the claim holds, for every count was examined; else any cell below k may be shown."""
         return finding.holds
 
 
@@ -551,9 +543,7 @@ class KLink(CountClaim):
 
 @dataclass(frozen=True)
 class MinPublishedCell(KLink):
-    """Claim that no published count is from 1 to k - 1, sensitive attributes counted; combinations of tables do not
-    count.
-    """
+    """Claim that no published count is from 1 to k - 1, sensitive attributes counted; combinations do not count."""
 
     criterion: ClassVar[str] = "min-published-cell"
     form: ClassVar[str] = "min-published-cell=K"

@@ -177,9 +177,7 @@ def table_findings(
     k: int | None = None,
     least_cell: int | None = None,
 ) -> tuple[Finding, ...]:
-    """Return findings on k-anonymity and the least cell, if they are given, then on each diversity in each sensitive
-    attribute.
-    """
+    """Return findings on k-anonymity and the least cell, if asked for, then on each diversity by attribute."""
     findings = [] if k is None else [k_anonymity(table, sensitive, k)]
     findings += [] if least_cell is None else [_least_count("min-cell", [table], least_cell)]
     findings += [table_diversity(table, attribute, diversity) for diversity in diversities for attribute in sensitive]
@@ -213,9 +211,7 @@ class StrongestRequirements:
 
 
 def reached(counts: NDArray[np.integer[Any]]) -> StrongestRequirements:
-    """Return the strongest requirements that classes satisfy together, at least one class. counts: shape (classes,
-    values).
-    """
+    """Return the strongest requirements that classes satisfy together. counts: shape (classes, values), not empty."""
     ordered = np.sort(counts, axis=1)
     tails = np.cumsum(ordered, axis=1)[:, :-1]
     with np.errstate(divide="ignore"):

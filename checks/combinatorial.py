@@ -136,9 +136,7 @@ def _level_begins(tree: SensitiveTree) -> dict[int, int]:
 
 
 def level_limits(tree: SensitiveTree, cap: float = np.inf) -> tuple[FloatArray, ...]:
-    """Return the limits of each class of each clique: its counts, at most `cap`, at its own level's place; `cap`
-    elsewhere.
-    """
+    """Return the limits of each class of each clique: its counts, at most `cap`, at its own level; `cap` elsewhere."""
     begins = _level_begins(tree)
     width = sum(map(tree.domain.hierarchy(tree.sensitive).size, begins))
     return tuple(_padded(classes.counts, begins[classes.level], width, cap) for classes in tree.classes)
@@ -372,9 +370,7 @@ def _of_cyclic_parts(collection: Collection, sensitive: AnyCollection[str], k: i
 
 
 def tree_of_group(collection: Collection, group: SensitiveGroup) -> Part:
-    """Return the tree of a group of a decomposable collection. Raises TooManyCellsError if it is too large to be laid
-    out.
-    """
+    """Return the tree of a group of a decomposable collection. Raises TooManyCellsError if it is too large."""
     if len(group.attributes) > 1:
         return GroupTree.of(collection.cube, group)
     (attribute,) = group.attributes

@@ -194,9 +194,7 @@ def are_shown_as_empty(collection: Collection, pairs: Sequence[ImpossiblePair]) 
 def stated_pairs(
     collection: Collection, pairs: Sequence[ImpossiblePair]
 ) -> list[tuple[Mapping[str, int], list[list[list[int]]]]]:
-    """Return the exclusions of pairs among values at their finest published levels: for two attributes, codes that
-    exclude others.
-    """
+    """Return the exclusions of pairs among finest published values: for two attributes, codes that exclude others."""
     statements = []
     for excluded in excluded_cells(collection.domain, pairs) if pairs else ():
         for name in excluded.levels:

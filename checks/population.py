@@ -313,9 +313,7 @@ def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float)
 
 
 def breach(prior: FloatArray, posterior: FloatArray, rho_1: Fraction, rho_2: Fraction) -> BoolArray:
-    """Return whether a belief below rho_1 rose above rho_2, or one above 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def.
-    3.3).
-    """
+    """Return whether a belief below rho_1 rose above rho_2, or one over 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def. 3.3)."""
     return np.asarray(_excess(prior, posterior, float(rho_1), float(rho_2)) > 0)
 
 

@@ -178,9 +178,7 @@ class PrivacyConstraint(PruningConstraint):
     def _parts(
         self, claim: Claim, cliques: frozenset[Mask], groups: Sequence[SensitiveGroup]
     ) -> Iterable[SensitiveGroup]:
-        """Return the cliques that can break a claim together if none does by itself, separated if they cannot do so
-        jointly.
-        """
+        """Return the cliques that can break a claim only together, separated if they cannot do so jointly."""
         if isinstance(claim, Register):
             return (group for group in groups if claim.about in group.attributes)
         if not claim.is_part_by_part:

@@ -131,9 +131,7 @@ class Requirements:
 
     @cached_property
     def class_size(self) -> int | None:
-        """Rows that every class of a single table must have, because all demanded counts are about classes; None for
-        none.
-        """
+        """Rows that every class of a single table must have, as all demanded counts are about classes; None for none."""
         return max((claim.least_count for claim in self._count_claims), default=None)
 
     @cached_property
@@ -172,9 +170,7 @@ class Requirements:
         return next((claim.class_diversity for claim in self.diversity_claims), None)
 
     def of_table(self, table: ContingencyTable) -> tuple[Finding, ...]:
-        """Return findings on one table: k-anonymity, the least cell, the diversity in each sensitive attribute that it
-        shows.
-        """
+        """Return findings on one table: k-anonymity, the least cell, the diversity by sensitive attribute."""
         from checks.classes import table_diversity, table_findings  # slow to import, and few need it
 
         sensitive_shown = tuple(attribute for attribute in self.sensitive if attribute in table.margin)

@@ -592,9 +592,7 @@ class Refusals:
 
 @dataclass(frozen=True)
 class _Possible:
-    """Possible addition. clique: the margin it makes. vertices: the one that is added, or those that are joined with
-    the first.
-    """
+    """Possible addition. clique: the margin it makes. vertices: the added one, or those joined with the first."""
 
     clique: Mask
     vertices: tuple[int, ...]
@@ -772,9 +770,7 @@ def _gains_nothing(rules: _Rules, worlds: Cells, cells: Cells, one: _Possible) -
 
 
 def _gain_and_cost(rules: _Rules, worlds: Cells, first: Mask, second: Mask) -> tuple[FloatArray, float]:
-    """Return the nats that two margins tell together beyond each by itself, shape (tables,), and the price of the
-    parameters.
-    """
+    """Return the nats that two margins tell together beyond each alone, shape (tables,), and the parameters' price."""
     signs = {first: 1, second: 1, first & second: -1, first | second: -1}
     total, domain = rules.collection.cube.total, rules.domain
     entropies = (-x_log_x(worlds.rolled_up(domain.margin(mask)).counts).sum(axis=0) for mask in signs)

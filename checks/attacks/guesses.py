@@ -168,9 +168,7 @@ Counted = Callable[[Mapping[str, int]], CountArray]
 
 @dataclass(frozen=True)
 class Top:
-    """Leading combinations. expected: share that the model takes to be small; right: share that is small, None if
-    unknown.
-    """
+    """Leading combinations. expected: share that the model takes to be small; right: share that is, None if unknown."""
 
     number: int
     expected: float

@@ -50,9 +50,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Counts:
-    """Summary of some published counts. number: of those that are not 0; small: how many are small; smallest: the first
-    few, ascending.
-    """
+    """Summary of published counts. number: of those not 0; small: how many are small; smallest: the first few."""
 
     number: int
     small: int
@@ -82,9 +80,7 @@ class SensitiveCounts:
 
 @dataclass(frozen=True)
 class PublishedCounts:
-    """Summary of all published counts, and of those with a sensitive attribute, by attribute. least: counts below are
-    small.
-    """
+    """Summary of all published counts, and of those with a sensitive attribute. least: counts below it are small."""
 
     least: int
     counts: Counts
@@ -298,9 +294,7 @@ def _glued_table(tree: CalibratedTree, rng: "np.random.Generator") -> Cells:
 
 
 def _keys(table: Cells, margin: Levels) -> IndexArray:
-    """Return the cell of a margin around each cell, the last attribute fastest; `*` for an attribute that no marginal
-    shows.
-    """
+    """Return the cell of a margin around each cell, the last attribute fastest; `*` for attributes without a marginal."""
     keys: IndexArray = np.zeros(len(table), dtype=np.intp)
     for attribute, level in margin.items():
         keys = keys * table.domain.hierarchy(attribute).size(level)
@@ -351,9 +345,7 @@ class Knowledge:
         return self.source.collection.is_decomposable
 
     def about(self, margin: Levels) -> "Knowledge":
-        """Return the knowledge about a margin: all tables, or only the published attributes of the margin if all have
-        too many cells.
-        """
+        """Return the knowledge about a margin, of its published attributes alone if all attributes have too many cells."""
         collection = self.source.collection
         if self._has_tree or self.source.possible is not None:
             return self
@@ -499,9 +491,7 @@ def certain_cells(
     worst = result.worst
 
     def may_be_worse(ranges: Ranges) -> BoolArray:
-        """Return whether a bound is of a cell that may be determined with fewer rows than the worst so far: shape (2,
-        cells).
-        """
+        """Return whether a bound is of a cell that may be determined with fewer rows than the worst: shape (2, cells)."""
         is_known = (ranges.lower == ranges.upper) & (ranges.lower > 0)
         fewest = min(worst.rows if worst else UNBOUNDED, ranges.lower[is_known].min(initial=UNBOUNDED))
         least = np.maximum(ranges.seen_high, np.maximum(ranges.lower, 1))

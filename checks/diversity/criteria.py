@@ -116,9 +116,7 @@ class Induction:
 
     @cached_property
     def leaves(self) -> IndexArray | None:
-        """Number of base values that each published value counts for, shape (values,); None unless evenly and without
-        overlap.
-        """
+        """Number of base values behind each published value, shape (values,); None unless evenly and without overlap."""
         positive = [[share for share in row if share] for row in self.shares]
         evenly = all(len(set(shares)) == 1 for shares in positive)
         apart = all(sum(share > 0 for share in column) <= 1 for column in zip(*self.shares))
@@ -173,9 +171,7 @@ class Functional(Diversity):
         return np.asarray(masses / vectors.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def cumulative(self, vectors: NDArray[Any]) -> FloatArray:
-        """Return F(1), F(2), ...: the share of the k most frequent base values, shape (classes, base values) (TZ09 Def.
-        3).
-        """
+        """Return F(1), F(2), ...: shares of the k most frequent base values, shape (classes, base values) (TZ09 Def. 3)."""
         return np.asarray(np.cumsum(-np.sort(-self.frequencies(vectors), axis=1), axis=1), dtype=np.float64)
 
     def slack(self, vectors: NDArray[Any]) -> FloatArray:

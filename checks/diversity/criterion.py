@@ -43,9 +43,7 @@ class SensitiveValues:
             raise ValueError(f"{self.hierarchy.size(self.level)} values came with {len(self.rows)} counts")
 
     def coarsened(self, level: int) -> "SensitiveValues":
-        """Return the values of a level that is not below this one. Raises CriterionError if the hierarchy has no such
-        level.
-        """
+        """Return the values of a level that is not below this one. Raises CriterionError for no such level."""
         if level == self.level:
             return self
         if not self.level < level < self.hierarchy.height:
@@ -59,9 +57,7 @@ class SensitiveValues:
         return SensitiveValues(self.hierarchy, level, tuple(rows))
 
     def within(self, labels: Iterable[str]) -> frozenset[int]:
-        """Return the codes of values whose base values are all named by labels. Raises CriterionError for an unknown
-        label.
-        """
+        """Return codes of values whose base values are all named by labels. Raises CriterionError for an unknown label."""
         above = self.hierarchy.lift(0, self.level)
         return frozenset(above.tolist()) - frozenset(above[~self._is_named(labels)].tolist())
 
@@ -232,9 +228,7 @@ class Diversity:
         return ceil(getattr(self, "l", 1)) - 1
 
     def meaning(self) -> str:
-        """Return what holds in every class, as a clause; `marginals.criteria` has the clauses of the project's own
-        criteria.
-        """
+        """Return what holds in every class, as a clause; `marginals.criteria` has those of the project's own criteria."""
         return f"the sensitive value satisfies {self}"
 
     def reached_in_words(self, value: float) -> str:
@@ -266,9 +260,7 @@ class Diversity:
         return self
 
     def share_bound(self) -> ShareBound | None:
-        """Return the bound on the most frequent values, if it demands nothing else; then it can also be demanded of
-        people.
-        """
+        """Return the bound on the most frequent values, if it demands nothing else; then people can be counted, too."""
         return None
 
     def of_rows(self, rows_per_person: int) -> "Diversity | None":  # noqa: ARG002 - few criteria bound certain values
@@ -312,9 +304,7 @@ class Diversity:
         return None
 
     def loosened_to(self, slack: float) -> "Diversity | None":
-        """Return the criterion of the same kind that a class with this slack just satisfies, up to rounding; None if
-        there is none.
-        """
+        """Return the criterion of the same kind that a class with this slack just satisfies; None if there is none."""
         factor = Fraction(1 + slack) if np.isfinite(slack) else None
         return None if factor is None or factor <= 0 else self.scaled(factor)
 

@@ -277,9 +277,7 @@ class GroupCases(Cases):
 
     @classmethod
     def of(cls, heads: IndexArray, balance: FloatArray, floor: FloatArray, ceiling: FloatArray) -> "GroupCases":
-        """Return the cases of a balance a_s - c_s. floor, ceiling: of each log-ratio to the head. All have shape
-        (values, cases).
-        """
+        """Return the cases of a balance a_s - c_s. floor, ceiling: of log-ratios to the head, shape (values, cases)."""
         group = np.maximum(-balance, 0)
         high = np.minimum(ceiling, 1e2)
         width = high - floor

@@ -78,9 +78,7 @@ class LeavingOut(Diversity):
         return LeavingOut(plain, labels) if labels else plain
 
     def _unknown(self, values: SensitiveValues) -> frozenset[int]:
-        """Return the codes of the values that are left out; none if no value would remain, because then nothing can be
-        judged.
-        """
+        """Return the codes of the values that are left out; none if no value would remain to be judged."""
         named = {label for labels in values.hierarchy.labels[:-1] for label in labels if label != MISSING}
         named |= {MISSING} & {*values.hierarchy.labels[0]}
         unknown = values.within(named.intersection(self.labels))

@@ -80,9 +80,7 @@ class ShareRange(Diversity):
         return all(low * total <= v <= high * total for v, low, high in zip(vector, self.lower, self.upper))
 
     def scaled(self, factor: Fraction) -> "ShareRange | None":
-        """Return the criterion with upper bounds divided and lower ones multiplied by the factor; None if a lower one
-        reaches 1.
-        """
+        """Return the criterion with upper bounds divided by the factor and lower ones multiplied; None if one reaches 1."""
         lower = tuple(share * factor for share in self.lower)
         return None if any(share >= 1 for share in lower) else ShareRange(lower, tuple(s / factor for s in self.upper))
 
@@ -136,9 +134,7 @@ class Closeness(Diversity):
         return self.values is None
 
     def among(self, values: SensitiveValues) -> "Closeness":
-        """Return the criterion with the whole table. Raises CriterionError if it has no rows, or if a needed order is
-        missing.
-        """
+        """Return the criterion with the whole table. Raises CriterionError without rows, or without a needed order."""
         if not any(values.rows):
             raise CriterionError("t-closeness needs a table with rows")
         if self.distance == "ordered" and values.order is None:
@@ -175,9 +171,7 @@ class Closeness(Diversity):
         return float(self.t) - self.reached(vectors)
 
     def reached(self, vectors: Vectors) -> FloatArray:
-        """Return the distance of each class from the whole table; for whole numbers of rows it is rounded once, at the
-        end.
-        """
+        """Return the distance of each class from the whole table; for whole numbers of rows it is rounded once."""
         rows, table_rows = vectors.sum(axis=1), np.array(self._known_values().rows, dtype=object)
         total = int(table_rows.sum())
         if vectors.dtype.kind in "iu" and int(rows.max(initial=0)) * total * 2 * (len(table_rows) + MAX_LEVELS) < _MOST:
@@ -341,9 +335,7 @@ class BayesOptimal(Diversity):
             raise CriterionError(f"bayes-optimal:rho1,rho2 needs rho1 below rho2, got {pair}")
 
     def among(self, values: SensitiveValues) -> ShareRange:
-        """Return the criterion with rho2 above the share of each value rarer than rho1 in the whole table, which must
-        have rows.
-        """
+        """Return the criterion with rho2 above the share of each value rarer than rho1 in the whole table."""
         lower = (1 - self.rho2 if share > 1 - self.rho1 else _NONE for share in values.shares)
         upper = (self.rho2 if share < self.rho1 else _ALL for share in values.shares)
         return ShareRange(tuple(lower), tuple(upper))
@@ -460,9 +452,7 @@ class SumsAtMost(Diversity):
         return SumsAtMost(tuple((share / factor, codes) for share, codes in self.bounds if share < factor))
 
     def violations(self, bounds: RatioBounds) -> list[Cases]:
-        """Return cases in which a set, with its most frequent value as head, outweighs all others by more than its
-        bound allows.
-        """
+        """Return cases in which a set, its most frequent value as head, outweighs all others by more than its bound."""
         possible, cases = bounds.possible(), list[Cases]()
         single = {min(codes): share for share, codes in self.bounds if len(codes) == 1 and possible[min(codes)]}
         if single:

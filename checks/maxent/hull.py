@@ -292,9 +292,7 @@ def pairwise_ratios(tree: SensitiveTree, bound: ShareBound) -> Outcome:
 
 
 def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | float:
-    """Return the largest ratio of two values, by max-product with fractions; 0 if the head always vanishes, maybe
-    infinite.
-    """
+    """Return the largest ratio of two values by max-product, in fractions; 0 if the head vanishes, maybe infinite."""
 
     def ratios(clique: int) -> NDArray[np.object_]:
         exact = (tree.exact_factor(clique, position) for position in range(len(tree.classes[clique])))

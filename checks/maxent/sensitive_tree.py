@@ -251,9 +251,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         return labels if self.columns is None else tuple(labels[column] for column in self.columns.tolist())
 
     def expanded(self, classes: EquivalenceClasses, position: int | None = None) -> NDArray[Any]:
-        """Return counts by the finest published values: a coarser value's count stands at each of its values. position:
-        of one.
-        """
+        """Return counts by finest published values: a coarser value's count stands at each of its values."""
         counts = classes.counts if position is None else classes.counts[position]
         if classes.level != self.level:
             counts = counts[..., self.domain.hierarchy(self.sensitive).lift(self.level, classes.level)]
@@ -446,9 +444,7 @@ class Judge:
             self.combination = tuple(combinations[int(slack.argmin())].tolist())
 
     def look_at_slack(self, slack: FloatArray, combination_at: Callable[[int], tuple[int, ...]]) -> None:
-        """Judge combinations by their slack, exactly if floating point cannot decide; infinite if there is none at a
-        place.
-        """
+        """Judge combinations by their slack, exactly if floating point cannot decide; infinite where there is none."""
         self.examined += slack.size
         lowest = int(slack.argmin())
         if (least := float(slack.flat[lowest])) < self.slack:

@@ -144,9 +144,7 @@ class DecisionProblem:
         return replace(self, originals=distinct, weights=None), number
 
     def utility(self, rows: IndexArray, levels: IndexArray, steps: Sequence[float] | None = None) -> FloatArray:
-        """Return the utility of some records at a level vector: shape (rows,). steps: other worths of a step than its
-        own.
-        """
+        """Return the utility of some records at a level vector: shape (rows,). steps: other worths of a step."""
         of_all, worth = self.originals.level_vector, steps or self.steps or np.ones(len(self.originals.space))
         levels_shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
         return np.broadcast_to((self.originals.space.heights - levels_shown) @ worth, len(rows))
@@ -174,9 +172,7 @@ class DecisionProblem:
         )
 
     def loss(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """Return the loss of some records at a level vector, expected over the dictionaries or the largest: shape
-        (rows,).
-        """
+        """Return the loss of some records at a level vector, expected over dictionaries or the largest: shape (rows,)."""
         return self.averaged(self.losses(rows, levels))
 
     def averaged(self, parts: FloatArray) -> FloatArray:

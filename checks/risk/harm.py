@@ -89,9 +89,7 @@ class Weights:
         return np.asarray(sums)
 
     def total(self, records: Records, people: IndexArray) -> FloatArray:
-        """Return the sum of all terms for each record: shape (records,). people: the person of each, if weights are
-        personal.
-        """
+        """Return the sum of all terms for each record: shape (records,). people: of each record, if weights are personal."""
         total = np.zeros(len(records))
         for number in self._weighing:
             term, weight = self.terms[number], self.of_terms[..., number]
@@ -206,9 +204,7 @@ class Harm:
         return self.identified.weights.is_personal or self.missed.weights.is_personal
 
     def loss(self, records: Records, people: IndexArray, counts: CountArray) -> FloatArray:
-        """Return the loss of each record. counts: of the entries that are consistent with it; shape (records,), in [0,
-        inf].
-        """
+        """Return the loss of each record, in [0, inf]. counts: of the entries consistent with it, shape (records,)."""
         return expected_harm(self.identified(records, people), self.missed(records, people), counts)
 
 

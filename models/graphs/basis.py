@@ -192,9 +192,7 @@ def _finest(margins: Sequence[Margin]) -> tuple[Margin, ...]:
 
 
 def _untold_groups(margins: Sequence[Margin], distinctions: Mapping[str, Distinction]) -> tuple[tuple[str, ...], ...]:
-    """Return the single attributes and pairs that no margin tells of together; if there are none, one smallest larger
-    group.
-    """
+    """Return single attributes and pairs that no margin tells of together; if there are none, one smallest larger group."""
     groups_told = [
         frozenset(a for a, d in distinctions.items() if a in m and m[a] <= d.separating_level) for m in margins
     ]

@@ -63,9 +63,7 @@ class InteractionGraph:
         return 1 << vertex | (0 if self.crossing else self.domain.coarser_steps(vertex))
 
     def edge(self, one: int, other: int) -> tuple[int, int]:
-        """Return the vertices of the move that joins two vertices, each the coarsest of its attribute not joined with
-        the other.
-        """
+        """Return the vertices of the move that joins two, each the coarsest of its attribute not joined with the other."""
         if not self.crossing:
             later, first = (one, other) if self.domain.coarser_steps(one) else (other, one)
             if self.domain.coarser_steps(later):

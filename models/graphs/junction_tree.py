@@ -110,9 +110,7 @@ class JunctionTree:
         return tuple(map(self.domain.margin, self.cliques))
 
     def containing(self, vertices: Mask) -> "JunctionTree":
-        """Return the subtree of the cliques that hold all the given vertices (KG06 Prop. 7.3); connected by
-        construction.
-        """
+        """Return the subtree of the cliques that hold all given vertices (KG06 Prop. 7.3); connected by construction."""
         positions = [i for i, clique in enumerate(self.cliques) if vertices & ~clique == 0]
         place = {clique: position for position, clique in enumerate(positions)}
         return JunctionTree(
@@ -122,9 +120,7 @@ class JunctionTree:
         )
 
     def graph(self) -> "nx.Graph[Margin]":
-        """Return the tree as networkx: nodes are margins, and each edge carries its `separator`, a margin. A forest if
-        disconnected.
-        """
+        """Return the tree, or forest, as networkx: nodes are margins, and each edge carries its `separator`, a margin."""
         import networkx as nx
 
         graph: nx.Graph[Margin] = nx.Graph()
@@ -312,9 +308,7 @@ class Collection:
 
     @cached_property
     def junction_tree(self) -> JunctionTree:
-        """The junction tree of the maximal margins. Raises NotDecomposableError if there is none, or if there are
-        supports.
-        """
+        """The junction tree of the maximal margins. Raises NotDecomposableError without one, or if there are supports."""
         if self.supports:
             raise NotDecomposableError("combinations of values are known to be impossible, whatever the margins say")
         return JunctionTree.of(self.domain, self.masks)
@@ -340,9 +334,7 @@ class Collection:
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """Pairs of attributes that two margins show at crossing levels and no margin shows as finely, each with the two
-        margins.
-        """
+        """Pairs of attributes that two margins show at crossing levels, and no margin as finely, each with the two."""
         crossing_of: dict[Mask, Crossing] = {}
         for one in self.masks:
             for *places, other in self.domain.crossings(one, self.masks):
@@ -366,9 +358,7 @@ class Collection:
         return self.finest_levels[self.domain.attributes[self.domain.index(attribute)]]
 
     def shows(self, attribute: str) -> bool:
-        """Return whether some margin shows an attribute. Raises DomainMismatchError if the domain has no such
-        attribute.
-        """
+        """Return whether some margin shows an attribute. Raises DomainMismatchError for an attribute of another domain."""
         return self.finest_level(attribute) < self.domain.hierarchy(attribute).height
 
 
@@ -403,9 +393,7 @@ def cyclic_parts(collection: Collection, aside: Mask = 0) -> tuple[Collection, .
 
 
 def triangulated_tree(collection: Collection) -> JunctionTree:
-    """Return a junction tree whose cliques cover every margin and support, each attribute at its finest published
-    level.
-    """
+    """Return a junction tree whose cliques cover all margins and supports, each attribute at its finest published level."""
     domain, finest = collection.domain, collection.finest_levels
     margins = [*collection.margins, *(support.cells.margin for support in collection.supports)]
     cliques = elimination_cliques(margin.keys() for margin in margins) or []

@@ -68,9 +68,7 @@ class Grid:
 
     @classmethod
     def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
-        """Return the values that have rows in the tables of a collection; the attribute with the most values comes
-        last.
-        """
+        """Return the values that have rows in the tables of a collection; the attribute with most values comes last."""
         domain, codes = collection.domain, {}
         for a, level in levels.items():
             mask = domain.mask({a: level})
@@ -96,9 +94,7 @@ class Grid:
         return Cells.of(self.domain, levels, codes, sums[places].reshape(-1))
 
     def along(self, table: ContingencyTable) -> FloatArray:
-        """Return the counts of a table over axes of the grid, no finer, as an array that broadcasts along the other
-        axes.
-        """
+        """Return the counts of a table over axes of the grid, no finer, as an array that broadcasts along the others."""
         sums, counts = self._target(table)
         shape = [length if a in table.margin else 1 for a, length in zip(self.levels, self.shape)]
         return counts[sums.places].reshape(shape)
@@ -195,9 +191,7 @@ class ModelBesideCore(MarginalModel):
         return {}
 
     def expected_in(self, box: Box) -> float:
-        """Return the expected number of rows in a box: the sum of a published table, else fitted, or the core's if the
-        box is large.
-        """
+        """Return the expected rows in a box: the sum of a published table, else fitted, or the core's for a large box."""
         if box.is_empty:
             return 0.0
         mask = self.domain.mask(box.margin)
@@ -213,9 +207,7 @@ class ModelBesideCore(MarginalModel):
 
     @cached_property
     def _hanging(self) -> Mapping[str, Mask]:
-        """Attributes that only one margin shows, with that margin; given its other attributes they depend on nothing
-        else.
-        """
+        """Attributes that only one margin shows, with that margin; given its others they depend on nothing else."""
         showing = {
             name: [mask for mask in self._maximal if mask & attribute_mask]
             for name, attribute_mask in zip(self.domain.attributes, self.domain.attribute_masks)
@@ -265,9 +257,7 @@ class ModelBesideCore(MarginalModel):
         return weights
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
-        """Return the attributes over which an answer is fitted: hanging ones are replaced by the others of their
-        margin.
-        """
+        """Return the attributes over which an answer is fitted: hanging ones are replaced by the others of their margin."""
         linked = (self.domain.margin(self._hanging[a]) if a in self._hanging else (a,) for a in margin)
         return list(dict.fromkeys(b for names in linked for b in names if b not in self._hanging))
 

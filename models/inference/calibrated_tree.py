@@ -100,9 +100,7 @@ class CalibratedTree:
 
     @classmethod
     def of(cls, collection: Collection) -> "CalibratedTree":
-        """Return the tree of the published clique marginals, without fitting. Raises NotDecomposableError for other
-        collections.
-        """
+        """Return the tree of the published clique marginals. Raises NotDecomposableError for other collections."""
         tree, cube = collection.junction_tree, collection.cube
         return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
 
@@ -276,9 +274,7 @@ _Draw: TypeAlias = Callable[[IndexArray, FloatArray], IndexArray]
 
 
 def _alias_draw(weights: FloatArray, groups: IndexArray, group_count: int) -> _Draw:
-    """Return a function that draws cells in proportion to their positive weights within their group. O(cells) once,
-    O(1) a draw.
-    """
+    """Return a function that draws cells in proportion to their positive weights within their group. O(1) a draw."""
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups, minlength=group_count)
     first = np.cumsum(sizes) - sizes

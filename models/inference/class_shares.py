@@ -335,9 +335,7 @@ def fitted_shares(sums: ClassSums, deadline: Deadline = NEVER) -> tuple[FloatArr
 
 
 def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
-    """Return the rows of each cell, which add up to the size of each class, and the dual function without its linear
-    part.
-    """
+    """Return the rows of each cell, which add up to the size of each class, and the dual without its linear part."""
     top = score.max(axis=1, keepdims=True)
     weights = np.exp(score - top)
     totals = weights.sum(axis=1, keepdims=True)

@@ -246,16 +246,12 @@ class Box:
         return MarginBounds(lower, upper, sharp or bool(np.array_equal(lower, upper)))
 
     def is_shown(self, margin: Mapping[str, int]) -> bool:
-        """Return whether one published table distinguishes all values of a margin and of the box as finely as any table
-        does.
-        """
+        """Return whether one table distinguishes all values of a margin and of the box as finely as any table does."""
         wanted = self.source.domain.mask(self.levels(margin, self.source.collection))
         return any(not wanted & ~mask for mask in self.source.collection.masks)
 
     def levels(self, margin: Mapping[str, int], published: Collection | CalibratedTree) -> dict[str, int]:
-        """Return the levels at which the values of a margin and of the box are distinguished, none finer than
-        published.
-        """
+        """Return the levels at which values of a margin and of the box are distinguished, none finer than published."""
         wanted = {**margin, **self.margin, **margin}
         return {
             a: max(min(level, self.margin.get(a, level)), published.finest_levels[a]) for a, level in wanted.items()
@@ -327,9 +323,7 @@ class Box:
         return lower, upper
 
     def _summed(self, cells: Cells, margin: Mapping[str, int], counts: CountArray | None = None) -> CountArray:
-        """Return counts of cells that may lie inside, by the cells of a margin; attributes they lack have axes of
-        length 1.
-        """
+        """Return counts of cells that may lie inside, by cells of a margin; attributes they lack have axes of length 1."""
         domain, cell_levels = self.source.domain, cells.margin
         keys, inside = np.zeros(len(cells), dtype=np.intp), np.ones(len(cells), dtype=np.bool_)
         for attribute in self.inside.keys() & cell_levels.keys():
@@ -408,9 +402,7 @@ def _inside(tree: CalibratedTree, clique: int, groups: Mapping[Item, Groups]) ->
 
 
 def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
-    """Return whether the bounds are attained: one clique holds all, a separator glues counts, or all separators are
-    fixed.
-    """
+    """Return whether the bounds are attained: one clique holds all, a separator glues counts, or all are fixed."""
     items = tuple(groups)
     if not items or tree.home(items) is not None:
         return True

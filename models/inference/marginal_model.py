@@ -209,9 +209,7 @@ class MarginalModel:
         return self.tree.expected(margin)
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Return expected counts of some cells of a margin. codes: for each attribute the value of each cell, shape
-        (cells,).
-        """
+        """Return expected counts of some cells of a margin. codes: by attribute the value of each cell, shape (cells,)."""
         return self.expected(margin)[tuple(codes)]
 
     def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
@@ -240,9 +238,7 @@ class MarginalModel:
         return self.frechet_bounds.of_box(inside)
 
     def weighted(self, weights: Mapping[str, FloatArray]) -> Box:
-        """Return the box of a share of the rows of each base value, for expectations. weights: from 0 to 1, shape
-        (size(0),) each.
-        """
+        """Return the box of a share of the rows of each base value, for expectations. weights: 0 to 1, shape (size(0),)."""
         return Box(self.frechet_bounds, {a: weight for a, weight in weights.items() if not np.all(weight == 1)})
 
     def expected_in(self, box: Box) -> float:
@@ -256,9 +252,7 @@ class MarginalModel:
         return float(counts.sum() * prod(float(box.share(a, levels[a])[0]) for a in suppressed))
 
     def expected_within(self, margin: Mapping[str, int], box: Box) -> FloatArray:
-        """Return expected counts over a margin of the rows in a box: one axis per attribute of the margin, in its
-        order.
-        """
+        """Return expected counts of the rows in a box over a margin: one axis per attribute of the margin, in its order."""
         levels = {a: min(box.margin.get(a, level), level) for a, level in {**box.margin, **margin}.items()}
         counts = self.expected(levels)
         for attribute, level in levels.items():  # each time the first axis becomes the last one

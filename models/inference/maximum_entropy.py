@@ -58,9 +58,7 @@ class MaximumEntropy:
 
     @property
     def entropy(self) -> float:
-        """Entropy of q in nats: its cross-entropy, because ln q is a sum of functions of the marginals that p and q
-        share.
-        """
+        """Entropy of q in nats: its cross-entropy, as ln q is a sum of functions of the marginals that p and q share."""
         return self.cross_entropy
 
     @cached_property

@@ -80,15 +80,11 @@ class PlausibleTables:
 
     @property
     def parted(self) -> tuple[tuple[str, str], ...]:
-        """Pairs that no table shows together at their finest levels; their association is drawn like that of published
-        pairs.
-        """
+        """Pairs that no table shows together at their finest levels; they are associated like published pairs."""
         return tuple(self._parting)
 
     def drawn(self, rng: np.random.Generator, passes: int = _PASSES) -> Iterator[dict[str, CodeArray]]:
-        """Yield one table after the other: by attribute the codes of its rows, shape (rows,). passes: of exchanges, per
-        table.
-        """
+        """Yield one table after the other: by attribute the codes of its rows, shape (rows,). passes: per table."""
         while True:
             rows = self._independent(rng)
             scores = self._interactions(rows, rng)
@@ -123,9 +119,7 @@ class PlausibleTables:
         return {name: level for name, level in self.collection.finest_levels.items() if self.collection.shows(name)}
 
     def _independent(self, rng: np.random.Generator) -> dict[str, CodeArray]:
-        """Return a random table without associations beyond the margins: each way to join the cliques is equally
-        likely.
-        """
+        """Return a random table without associations beyond the margins: all ways to join the cliques are equally likely."""
         rows: dict[str, CodeArray] = {}
         levels: dict[str, int] = {}
         for clique, separator in zip(self._tree.cliques, self._tree.separators):
@@ -196,9 +190,7 @@ class PlausibleTables:
     def _exchange(
         self, rows: dict[str, CodeArray], edge: _Edge, interactions: _Interactions, rng: np.random.Generator
     ) -> None:
-        """Offer each row an exchange with another row of its separator cell; make the exchanges that the distribution
-        accepts.
-        """
+        """Offer each row an exchange with another row of its separator cell; make those that the distribution accepts."""
         separator, near, beyond = edge
         order = rng.permutation(self.collection.cube.total)
         keys = self._keys(rows, self._levels, self.domain.margin(separator))[order]

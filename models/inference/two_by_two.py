@@ -83,9 +83,7 @@ def tighten(ranges: FloatArray) -> FloatArray:
 
 
 def are_sums_known(ranges: FloatArray) -> bool:
-    """Return whether the sums of the first row, the first column and the total are known, so that a determines the
-    table.
-    """
+    """Return whether sums of the first row, first column and total are known, so that a determines the table."""
     return all(ranges[place][0] == ranges[place][1] for place in ((0, 2), (2, 0), (2, 2)))
 
 

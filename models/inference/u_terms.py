@@ -89,9 +89,7 @@ def _weights(table: ContingencyTable, finest: Mapping[str, int], attribute: str)
 
 
 def _taken(logs: FloatArray, table: ContingencyTable, finest: Mapping[str, int], chosen: tuple[str, ...]) -> FloatArray:
-    """Return the component of a set of attributes in a function of the cells of a margin, over their finest published
-    values.
-    """
+    """Return the component of a set of attributes in a function of a margin's cells, over finest published values."""
     for axis, attribute in reversed(list(enumerate(table.attributes))):
         mean = np.tensordot(logs, _weights(table, finest, attribute), (axis, 0))
         if attribute not in chosen:

@@ -428,9 +428,7 @@ def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attribu
 
 
 def _missing(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> list[Attributes]:
-    """Return attributes of tables that would have to be complete for the shown tables to be covered, as few as were
-    found.
-    """
+    """Return attributes of tables that must be complete for the shown tables to be covered, as few as were found."""
     wanted: list[Attributes] = []
     for clique in sorted(elimination_cliques(attribute_sets) or [], key=lambda clique: (-len(clique), sorted(clique))):
         if not any(map(clique.issubset, (*complete, *wanted))):

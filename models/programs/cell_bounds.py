@@ -254,9 +254,7 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
 
 
 def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], deadline: Deadline) -> Extreme:
-    """Return the most rows that can be in the given cells of every table, as `extreme_count`, with the table of its
-    program.
-    """
+    """Return the most rows that can be in the given cells of every table, with the table of its program."""
     from scipy.sparse import csr_array  # slow to import, and few need it
 
     chosen = np.flatnonzero(np.concatenate(inside))

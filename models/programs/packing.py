@@ -57,9 +57,7 @@ class Packing:
 
     @classmethod
     def of(cls, cube: DataCube, masks: Sequence[Mask], limit: int) -> "Packing":
-        """Return the packing over the margins with these masks. Raises TooManyCellsError for more joint cells than
-        `limit`.
-        """
+        """Return the packing over margins with these masks. Raises TooManyCellsError for more joint cells than `limit`."""
         tables = tuple(map(cube.table, masks))
         joint = possible_cells(Collection.of(cube, masks), limit).cells
         begins = np.cumsum([0, *map(len, tables)])
@@ -157,9 +155,7 @@ class Packing:
 
     @cached_property
     def chain(self) -> tuple[int, ...] | None:
-        """Margins in an order in which the common part of any two lies in all margins between them; None if there is
-        none.
-        """
+        """Margins in an order in which the common part of any two lies in all margins between; None if there is none."""
         return next(_chains(self.masks, (), 0), None) if len(self.masks) <= _IN_A_CHAIN else None
 
     def _largest_flow(self, limits: FloatArray) -> int:

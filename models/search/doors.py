@@ -124,9 +124,7 @@ def named(entry: object, entries: Mapping[str, Any], what: str, group: str = "")
 def _checked_result(
     strategy: Callable[[Problem, Stop], object], name: str, problem: Problem, stop: Stop
 ) -> SearchResult:
-    """Return the result of a foreign strategy with its steps; its value is recomputed, and its claim to be optimal is
-    dropped.
-    """
+    """Return the result of a foreign strategy; its value is recomputed, and its claim to be optimal is dropped."""
     result = strategy(problem, stop)
     if not isinstance(result, SearchResult):
         raise ExtensionError(

@@ -139,9 +139,7 @@ class Climb:
         return self._best_first(changes)
 
     def _allowed_removals(self) -> list[tuple[Move, Change]]:
-        """Return the allowed removals; one is judged again only if a move has changed a clique that holds all its
-        vertices.
-        """
+        """Return the allowed removals; one is judged again only if a move changed a clique that holds its vertices."""
         moves = list(_removals(self.position))
         for move in moves:
             if move not in self._removable:

@@ -569,9 +569,7 @@ class _Walk:
         return around
 
     def _joined(self, graph: _Graph, first: Mask, second: Mask) -> tuple[_Graph, Mask]:
-        """Join attributes by a drawn number of steps, the best first; return the last allowed collection, and the
-        cliques made.
-        """
+        """Join attributes by a drawn number of steps, best first; return the last allowed collection, and new cliques."""
         last, built = graph.copy(), 0
         for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
             for step in sorted(self._steps(graph, first, second)):

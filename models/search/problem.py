@@ -283,15 +283,11 @@ class PruningConstraint(ABC):
     (`Domain.crossings`)."""
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """Return a refusal that is quick to find; if there is none, the full constraint decides before a collection is
-        chosen.
-        """
+        """Return a refusal that is quick to find; without one, the full constraint decides before a choice."""
         return self(cliques, new)
 
     def of_margin(self, margin: Mask) -> Refusal | None:
-        """Return the refusal of every collection that shows a margin, if the margin is refused by itself and for good;
-        or None.
-        """
+        """Return the refusal of every collection that shows a margin, if the margin is refused for good; or None."""
         refusal = self((margin,), margin)
         return refusal if refusal is not None and refusal.scope is RefusalScope.FINER else None
 
@@ -373,9 +369,7 @@ class MarginLimits(PruningConstraint):
         return self._beyond(cliques, new) or self._crossing(cliques, new) or self.then(cliques, new)
 
     def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """Return the refusal of a clique beyond the limits, or the other constraint's first look; crossing levels come
-        later.
-        """
+        """Return the refusal of a clique beyond the limits, or the other constraint's first look."""
         return self._beyond(cliques, new) or self._then.first_look(cliques, new)
 
     def _beyond(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:

@@ -149,9 +149,7 @@ class SelectedModel:
 
     @cached_property
     def refused_moves(self) -> tuple[RefusedMove, ...]:
-        """Binding refusals at the model: moves that would gain and that the limits or the constraint refuse, largest
-        gain first.
-        """
+        """Binding refusals at the model: moves that would gain and are refused, largest gain first."""
         return self.problem.binding(self.collection.masks, lambda: False) or ()
 
     @property

@@ -117,9 +117,7 @@ class WantedAnalyses:
         return gained
 
     def _variation_alone(self, condition: Mask, first: Mask, second: Mask) -> float:
-        """Return the total variation between the table of two vertices, with others, and its estimate from two smaller
-        tables.
-        """
+        """Return the total variation between the table of two vertices and its estimate from two smaller tables."""
         key = condition, first, second
         if key not in self._single_variations:
             domain, table = self.cube.domain, self.cube.table(condition | first | second)
