@@ -282,7 +282,7 @@ def _first_groups(counts: CountArray, is_ordered: bool) -> CountArray:
 def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
     """Return the total variation between data and a model: the largest error in the share of any set of cells.
 
-    It is half the sum of |p - q| over all cells. Only cells with rows are visited, because p and q both sum to 1.
+    It is half the sum of abs(p - q) over all cells. Only cells with rows are visited, because p and q both sum to 1.
 
     Parameters
     ----------
