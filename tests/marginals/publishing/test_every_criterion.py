@@ -64,7 +64,9 @@ def test_it_is_demanded_claimed_and_verified(tmp_path: Path, diversity: str) -> 
     policy = marginals.Policy(k_link=5, diversity=diversity, base="none", max_attributes=2)
     in_python = marginals.publish(people, policy).release
     assert in_python.verify().ok
-    assert [dict(margin) for margin in in_python.published.everything.margins] == json.loads(published.stdout)["margins"]
+    assert [dict(margin) for margin in in_python.published.everything.margins] == json.loads(published.stdout)[
+        "margins"
+    ]
     assert marginals.recoding.assess(people, policy, {"age": 3, "sex": 1, "town": 1}).ok
     assert not marginals.recoding.assess(people, marginals.Policy(diversity=CRITERIA[diversity])).ok
 

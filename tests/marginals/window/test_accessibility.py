@@ -115,13 +115,13 @@ def test_pages_after_searching_and_publishing(visitor: Visitor, folder: Path) ->
     """Two candidates, a release that is signed where it can be, verified and attacked, and explored."""
     visitor.goto("/search")
     visitor.send("/search")
-    visitor.until("Candidate 1")
+    visitor.page.get_by_text("Candidate 1").first.wait_for(state="attached")
     visitor.inspect("a candidate")
     visitor.goto("/policy")
     visitor.send("/policy", {"k_link": "20"})
     visitor.goto("/search")
     visitor.send("/search")
-    visitor.until("Candidate 2")
+    visitor.page.get_by_text("Candidate 2").first.wait_for(state="attached")
     visitor.inspect("two candidates")
     visitor.goto("/publish")
     if shutil.which("minisign") is not None:
