@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from marginals.arguments import number, takes, whole
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Rows, Unjudged, marked
@@ -92,6 +93,7 @@ class Answer:
     of: Of | None = None
     unjudged: tuple[Unjudged, ...] = ()
     cut: tuple[str, ...] = ()
+    _drawing: tuple[float, int, int] = (0.95, USUAL_TABLES, 0)
     PLAIN: ClassVar = ("value", "lower", "upper", "sharp", "exact")
 
     def __reduce__(self) -> tuple[type["Answer"], tuple[Any, ...]]:
@@ -169,11 +171,16 @@ class Answer:
         """
         return "\n".join(answer_lines(self, None if self._model is None else self._model.domain))
 
-    def interval(self, *, level: float = 0.95, tables: int = USUAL_TABLES, seed: int = 0) -> Interval:
+    @takes(
+        "answer.interval(level=0.9)",
+        level=number(0, 1, inside=True), tables=whole(LEAST_TABLES, 10_000), seed=whole(0),
+    )  # fmt: skip
+    def interval(self, *, level: float | None = None, tables: int | None = None, seed: int | None = None) -> Interval:
         """Return the numbers between which one would expect the truth if what no table shows is as strong as what is shown.
 
-        level: the share of cases in which the truth is meant to lie inside. tables: how many are drawn, once for each seed.
-        Raises InputError for a release without a junction tree or with further tables.
+        level: the share of cases in which the truth is meant to lie inside, .95. tables: how many are drawn, once for each
+        seed, 50. An answer of `estimate` takes those that it was asked with. Raises InputError for a release without a
+        junction tree or with further tables.
 
         >>> from marginals.example import release
         >>> release.count("age=20-29 and sex=Female").interval()
@@ -183,8 +190,10 @@ class Answer:
             return Interval(float(self.lower), float(self.upper))
         if self._model is None or self._ask is None:
             raise InputError("a copy of an answer has no interval; ask the release again")
+        usual_level, usual_tables, usual_seed = self._drawing
+        tables, seed = usual_tables if tables is None else tables, usual_seed if seed is None else seed
         numbers = [self._ask(table) for table in drawn(self._model, tables, seed)]
-        low, _, high = interval_of(numbers, level)
+        low, _, high = interval_of(numbers, usual_level if level is None else level)
         return Interval(max(low, float(self.lower)), min(high, float(self.upper)))
 
 

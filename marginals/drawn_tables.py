@@ -6,6 +6,7 @@ truth is measured (page of yardsticks). A number within a published group is dra
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,8 @@ def estimate(
     if not isinstance(asked[0], pd.Series | pd.DataFrame):
         numbers = list(map(_number, asked))
         middle = interval_of(numbers, level)[1]
-        return Answer(middle, basis, Bounds(), model, lambda table: _number(_asked(function, frame_of_table(table))))  # type: ignore[arg-type]
+        drawing = level, tables, seed
+        return Answer(middle, basis, Bounds(), model, partial(_number_of, function), _drawing=drawing)
     try:
         together = pd.concat([each.stack() if isinstance(each, pd.DataFrame) else each for each in asked], axis=1)
         numbers = together.to_numpy(dtype=np.float64)
@@ -138,6 +140,10 @@ def _asked(function: Statistic, frame: "pd.DataFrame") -> Any:
             f"the function fails on a drawn table ({type(error).__name__}: {error}); columns are labels"
             + (f", and numbers are in {numbers}" if numbers else "")
         ) from error
+
+
+def _number_of(function: Statistic, table: DrawnTable) -> float:
+    return _number(_asked(function, frame_of_table(table)))
 
 
 def _number(result: Any) -> float:

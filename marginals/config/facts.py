@@ -222,11 +222,6 @@ class Facts(Column):
         return meaning_of_values(self, [self.said.values[value] for value in self.values if value in self.said.values])
 
     @property
-    def rows_of_one(self) -> int:
-        """Rows that more have the most frequent value, where fewer than `rare` have none or another."""
-        return self.rows + self.missing - self.rare
-
-    @property
     def is_of_something(self) -> bool:
         """Whether the name surely says what its numbers are: an income, a score."""
         meaning = meaning_of(self.name)

@@ -39,7 +39,7 @@ def about_outcomes(guessed: GuessedTable, outcomes: Sequence[str]) -> list[Quest
         return []
     if not outcomes:
         return [Question((), f"What is the table for? No column looks like an outcome. {_ASK}", None)]
-    until = "Until you say otherwise a table with each other column counts as much as the whole"
+    until = "Until you say otherwise, each pair with one of them counts as much in the search as the whole table"
     return [Question(tuple(outcomes), f"is that what the table is for? {until}. {_ASK}", None)]
 
 

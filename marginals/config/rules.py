@@ -304,8 +304,7 @@ UNPUBLISHABLE = (
 _TOO_FINE = (
     _ignored(
         lambda f: f.rows - int(f.counts.max()) + f.missing < f.rare,
-        "all but fewer than {f.rare:,} rows have the same value, and others are too few to be shown; that over "
-        "{f.rows_of_one:,} rows have it can be said beside the release",
+        "all but fewer than {f.rare:,} rows have the same value, and the others are too few to be shown",
     ),
     _ignored(
         lambda f: (

@@ -63,11 +63,12 @@ def smallest_line(decision: "Decision") -> str:
 
 def revealing_line(decision: "Decision") -> str:
     """Return the value that readers come nearest to its limit with, and in which group; empty if no value has a limit."""
-    if not decision.learned:
+    limited = [each for each in decision.learned if each.surest.bound is not None]
+    if not limited:
         return ""
-    more = len(decision.learned) - 1
+    more = len(limited) - 1
     rest = f" {more:,} {'other is' if more == 1 else 'others are'} further from theirs." if more else ""
-    return f"Nearest to its limit: {learned_in_words(decision, decision.learned[0])}.{rest}"
+    return f"Nearest to its limit: {learned_in_words(decision, limited[0])}.{rest}"
 
 
 def learned_in_words(decision: "Decision", learned: "Learned") -> str:
@@ -147,6 +148,7 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
     failing = decision.promised(Verdict.FAILS)
     smallest = min(decision.content.smallest_sensitive.values(), default=inf)
     state = "holds" if decision.is_kept else "fails" if failing else "undecided" if decision.promises else "none"
+    nearest = next((each for each in decision.learned if each.surest.bound and each.surest.largest), None)
     learned, tables = decision.learned[:_DRAWN], sorted(decision.tables, key=lambda table: not table.sensitive)
     return {
         "state": state,
@@ -156,7 +158,7 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
         "smallest": smallest_line(decision).replace("`", ""),
         "is_small": smallest < small_below(decision.content),
         "learned": [_learned_row(decision, each) for each in learned],
-        "first": group_in_words(decision, learned[0]) if learned and learned[0].surest.largest is not None else "",
+        "nearest": nearest and (group_in_words(decision, nearest), values_in_words(decision, nearest)),
         "more_learned": len(decision.learned) - len(learned),
         "promises": finding_sentences([promise.finding for promise in decision.promises], decision.content.harmful),
         "useful": useful_line(decision),

@@ -62,3 +62,20 @@ def test_no_number_differs_between_publish_its_json_and_verify(demo: Path, tmp_p
     }
     assert {published["least_count"], *published["pairs"].values(), 100 * nearest["bound"]} <= {*numbers}
     assert 0 <= min(number - 100 * nearest["largest"] for number in numbers if number >= 100 * nearest["largest"]) < 0.1
+
+
+def test_what_has_no_limit_is_not_nearest_to_one(tmp_path: Path) -> None:
+    """99 of 100 people have the one value that harms: "public" does not bound it."""
+    people = pd.DataFrame({"sex": ["f", "m"] * 1000, "ill": ["yes"] * 1980 + ["no"] * 20})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "people.csv"\n[attributes.sex]\nrole = "quasi-identifier"\n[attributes.ill]\nrole = "sensitive"\n'
+        'harmless = ["no"]\nconfirmed = true\n[privacy]\nk_link = 5\ndiversity = "public"\n[base]\ntable = "none"\n'
+    )
+    arguments = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "out")]
+    printed = CliRunner().invoke(main, arguments).output
+    (learned,) = answered("verify", tmp_path / "out")["learned"]
+    assert (learned["surest"]["labels"], learned["surest"]["bound"]) == (["yes"], None)
+    assert "Useful for: " in printed
+    assert "Nearest to its limit" not in printed
+    assert "nearest to the limit" not in (tmp_path / "out" / "report.html").read_text()

@@ -1,5 +1,7 @@
 """Statistics and intervals by drawn tables of one release, as an analyst asks for them."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,6 +78,20 @@ def test_every_drawn_number_lies_within_the_bounds() -> None:
     found = release.estimate(check, seed=3)
     assert list(found.columns) == ["value", "low", "high", "kind"]  # type: ignore[union-attr]
     assert (found.low <= found.value).all()  # type: ignore[union-attr]
+
+
+def test_an_answer_of_estimate_keeps_to_what_it_was_asked_with() -> None:
+    """It took the usual level, tables and seed, whatever was asked."""
+    young = lambda rows: ((rows["age"] == "20-29") & (rows["sex"] == "Female")).sum()  # noqa: E731
+    asked = release.estimate(young, level=0.5, tables=30, seed=3)
+    assert asked.interval() == release.estimate(young).interval(level=0.5, tables=30, seed=3)
+    assert asked.interval() != asked.interval(level=0.95)
+
+
+@pytest.mark.parametrize("wrong", [{"level": 2}, {"level": "high"}, {"tables": 3}, {"seed": -1}, {"rows": 9}])
+def test_a_wrong_argument_of_an_interval_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(marginals.InputError, match=r"write answer\.interval"):
+        release.count("age=20-29 and sex=Female").interval(**wrong)
 
 
 def test_a_frame_of_statistics_has_a_row_for_each_of_its_cells() -> None:
