@@ -1,6 +1,7 @@
 """A first config is accepted as it is, quotes no rare value outside the files to be reviewed, and replaces nothing."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
